@@ -1,0 +1,168 @@
+"""`./dev bench`: what a tenant costs, three ways, measured side by side in one run.
+
+The floor is plain server-side apply of the same objects, without state or history. The
+documented way is the Automation API as its own guide shows it. Ours is what the watcher does.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from pulumi import automation
+from rich.console import Console
+from rich.table import Table
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain import resolver as toolchain
+from stacks.command import PulumiProcess
+from stacks.stack import Stacks, StackSettings
+from tenancy.component import TenantResources
+from tenancy.desired import DesiredState, desired_state
+from tenancy.names import stack_name
+from tenancy.plans import read_plans
+from tenancy.tenant import tenant_from_manifest
+from watcher.cluster import NAMESPACE, Cluster
+
+_ROUNDS: Final = 5
+_BURST: Final = 20
+_WORKERS: Final = 4
+_TIMEOUT_S: Final = 300
+
+Way = Callable[[DesiredState], object]
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Prints the table; writes it to `--json FILE` too."""
+    tools = toolchain.ensure_tools()
+    console = Console(stderr=True)
+    with tempfile.TemporaryDirectory(prefix="tenancy-bench.") as folder, console.status("starting") as status:
+        root = Path(folder)
+        with ControlPlane(tools, root / "cluster", is_throw_away=True) as plane:
+            os.environ.update(_environment(root, plane, toolchain.path_with(tools)))
+            cluster = Cluster.connect(plane.kubeconfig)
+            report: dict[str, tuple[float, float]] = {}
+            for name, way in _ways(root, cluster).items():
+                status.update(f"{name}: one tenant, {_ROUNDS} times")
+                way(_tenant(f"{name}-warm"))
+                single_s = statistics.median(_seconds(way, _tenant(f"{name}-{n}")) for n in range(_ROUNDS))
+                status.update(f"{name}: {_BURST} tenants, {_WORKERS} at a time")
+                report[name] = single_s, _BURST / _burst_seconds(name, way)
+                _clear(cluster)
+    result = _result(report)
+    _show(report, result)
+    if args.json:
+        Path(args.json).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _environment(root: Path, plane: ControlPlane, path: str) -> dict[str, str]:
+    return {
+        "KUBECONFIG": str(plane.kubeconfig),
+        "PATH": path,
+        "PULUMI_HOME": str(root / "pulumi"),
+        "PULUMI_CONFIG_PASSPHRASE": "bench",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+    }
+
+
+def _ways(root: Path, cluster: Cluster) -> dict[str, Way]:
+    def folder_url(name: str) -> str:
+        (root / name).mkdir()
+        return f"file://{root / name}"
+
+    documented_url = folder_url("documented-state")
+
+    def floor(desired: DesiredState) -> None:
+        for manifest in desired.manifests:
+            cluster.apply(manifest)
+
+    def documented(desired: DesiredState) -> None:
+        def program() -> None:
+            TenantResources(desired.tenant, desired)
+
+        stack = automation.create_or_select_stack(
+            stack_name=stack_name(desired.tenant),
+            project_name="bench",
+            program=program,
+            opts=automation.LocalWorkspaceOptions(env_vars={"PULUMI_BACKEND_URL": documented_url}),
+        )
+        stack.up()
+
+    stacks = Stacks(StackSettings(folder_url("state"), root / "run"), PulumiProcess(_TIMEOUT_S))
+    stacks.prepare()
+    return {
+        "floor": floor,
+        "documented": documented,
+        "ours": lambda desired: stacks.up(desired, "spec generation 1"),
+    }
+
+
+def _tenant(name: str) -> DesiredState:
+    return desired_state(tenant_from_manifest({"metadata": {"name": name}}), read_plans())
+
+
+def _seconds(way: Way, desired: DesiredState) -> float:
+    started = time.perf_counter()
+    way(desired)
+    return time.perf_counter() - started
+
+
+def _burst_seconds(name: str, way: Way) -> float:
+    tenants = [_tenant(f"{name}-burst-{n}") for n in range(_BURST)]
+    started = time.perf_counter()
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        list(pool.map(way, tenants))
+    return time.perf_counter() - started
+
+
+def _clear(cluster: Cluster) -> None:
+    """So that every way meets the same cluster."""
+    for namespace in cluster.list(NAMESPACE)[0]:
+        if namespace["metadata"]["name"].startswith("tenant-"):
+            cluster.delete(NAMESPACE, namespace["metadata"]["name"])
+    deadline = time.monotonic() + _TIMEOUT_S
+    while any(ns["metadata"]["name"].startswith("tenant-") for ns in cluster.list(NAMESPACE)[0]):
+        if time.monotonic() > deadline:
+            raise TimeoutError("the bench's namespaces do not go away")
+        time.sleep(0.2)
+
+
+def _result(report: dict[str, tuple[float, float]]) -> dict[str, dict[str, float]]:
+    (floor_s, _), (documented_s, documented_rate) = report["floor"], report["documented"]
+    ours_s, ours_rate = report["ours"]
+    return {
+        "ratios": {
+            "create_vs_documented": round(documented_s / ours_s, 2),
+            "burst_vs_documented": round(ours_rate / documented_rate, 2),
+            "create_vs_floor": round(ours_s / floor_s, 2),
+        },
+        "create_seconds": {name: round(single_s, 3) for name, (single_s, _) in report.items()},
+        "burst_tenants_per_second": {name: round(rate, 2) for name, (_, rate) in report.items()},
+    }
+
+
+def _show(report: dict[str, tuple[float, float]], result: dict[str, dict[str, float]]) -> None:
+    told = {
+        "floor": "raw server-side apply",
+        "documented": "Automation API as documented",
+        "ours": "ours",
+    }
+    objects = len(_tenant("x").manifests)
+    table = Table(title=f"{objects} objects a tenant")
+    for column in ("way", f"one tenant (median of {_ROUNDS})", f"{_BURST} tenants, {_WORKERS} at a time"):
+        table.add_column(column, justify="left" if column == "way" else "right")
+    for name, (single_s, rate) in report.items():
+        table.add_row(told[name], f"{single_s:.3f} s", f"{rate:.2f} tenants/s")
+    console = Console()
+    console.print(table)
+    ratios = result["ratios"]
+    console.print(f"create: {ratios['create_vs_documented']} times faster than the documented way")
+    console.print(f"burst:  {ratios['burst_vs_documented']} times faster than the documented way")
+    console.print(f"create: {ratios['create_vs_floor']} times the raw floor")

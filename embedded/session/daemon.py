@@ -1,0 +1,37 @@
+"""A session in the background, `python -m embedded.session.daemon TOOLS [CONTEXT]`: it runs until SIGTERM.
+
+Started by `detach.py`. It shows nothing: its words go to the session's log.
+"""
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+
+from embedded.errors import SetupFailed
+from embedded.session.state import StateFolder
+from embedded.session.supervisor import Supervisor
+
+TEND_S = 1.0
+
+
+def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    tools = {name: Path(path) for name, path in json.loads(arguments[0]).items()}
+    context = arguments[1] if len(arguments) > 1 else None
+    try:
+        with Supervisor(StateFolder.current(), tools, context=context) as supervisor:
+            while True:
+                supervisor.tend(say, timeout_s=TEND_S)
+    except SetupFailed as error:
+        say(str(error))
+        return 1
+
+
+def say(line: str) -> None:
+    print(time.strftime("%H:%M:%S"), line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

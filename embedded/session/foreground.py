@@ -1,0 +1,103 @@
+"""A session in the foreground: applies the samples, and shows the tenants while they change.
+
+Called by `./dev run`. A terminal gets a table that renews itself,
+anything else a line per change.
+"""
+
+import time
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import NoReturn
+
+from rich.console import Console
+from rich.live import Live
+
+from embedded.session.samples import Verdict, all_tenants, apply_samples, sample_manifests, verdict
+from embedded.session.state import StateFolder
+from embedded.session.supervisor import Supervisor
+from embedded.session.table import TenantRow, change_lines, rows_of, tenant_table
+from embedded.session.variables import reach_text
+from embedded.toolchain.resolver import ensure_tools
+from tenancy.manifest import Manifest
+from watcher.cluster import ClusterError
+
+TURN_S = 0.5
+
+
+def run_in_foreground(folder: StateFolder, context: str | None, *, is_once: bool, timeout_s: float) -> int:
+    """The exit code. Without `is_once` it runs until Ctrl-C."""
+    console = Console(highlight=False)
+    with Supervisor(folder, ensure_tools(), context=context) as supervisor:
+        console.print(reach_text(supervisor.record), markup=False, soft_wrap=True)
+        applied = apply_samples(supervisor.cluster, sample_manifests())
+        if is_once:
+            return await_samples(supervisor, applied, console, timeout_s=timeout_s)
+        console.print("Ctrl-C ends the session and keeps its state.")
+        with suppress(KeyboardInterrupt):
+            show_tenants(supervisor, console)
+    return 0
+
+
+class TenantView:
+    """Renewed once a turn; the session's processes are tended meanwhile."""
+
+    def __init__(self, supervisor: Supervisor, console: Console) -> None:
+        self._supervisor = supervisor
+        self._console = console
+        self._rows: dict[tuple[str, str], TenantRow] = {}
+        self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+
+    def shown(self) -> AbstractContextManager[object]:
+        return self._live or nullcontext()
+
+    def turn(self) -> list[Manifest] | None:
+        """The tenants; None when the cluster doesn't answer now."""
+        self._supervisor.tend(self._say, timeout_s=TURN_S)
+        try:
+            tenants = all_tenants(self._supervisor.cluster)
+        except ClusterError as error:
+            # A dead control plane is said by the next tend, in better words; another cluster may come back.
+            self._say(f"the tenants can't be listed: {error}")
+            return None
+        rows = rows_of(tenants)
+        if self._live:
+            self._live.update(tenant_table(rows), refresh=True)
+        else:
+            for line in change_lines(self._rows, rows):
+                self._say(line)
+        self._rows = {row.key: row for row in rows}
+        return tenants
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
+
+
+def show_tenants(supervisor: Supervisor, console: Console) -> NoReturn:
+    """Until a signal ends it."""
+    view = TenantView(supervisor, console)
+    with view.shown():
+        while True:
+            view.turn()
+
+
+def await_samples(
+    supervisor: Supervisor, applied: list[Manifest], console: Console, *, timeout_s: float
+) -> int:
+    """0 when all are Active; 1 when one has failed or time is up, and then says which and why."""
+    deadline = time.monotonic() + timeout_s
+    view = TenantView(supervisor, console)
+    result = verdict(applied, applied)
+    with view.shown():
+        while result.waiting and not result.failed and time.monotonic() < deadline:
+            tenants = view.turn()
+            if tenants is not None:
+                result = verdict(applied, tenants)
+    console.print(outcome_text(result, len(applied), timeout_s), markup=False, soft_wrap=True)
+    return 1 if result.failed or result.waiting else 0
+
+
+def outcome_text(result: Verdict, count: int, timeout_s: float) -> str:
+    if result.failed:
+        return "\n".join(f"failed: {reason}" for reason in result.failed)
+    if result.waiting:
+        return "\n".join(f"not Active after {timeout_s:g} s: {reason}" for reason in result.waiting)
+    return f"all {count} sample tenants are Active"

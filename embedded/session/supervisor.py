@@ -1,0 +1,137 @@
+"""A session: a cluster with the platform in it and the watcher on it, kept running until stopped.
+
+Run by `./dev run` in the foreground and by `daemon.py` in the background. It applies no
+tenants and shows none.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from embedded.controlplane.lock import LockHeld, held_lock
+from embedded.controlplane.plane import ControlPlane
+from embedded.errors import SetupFailed
+from embedded.progress import Progress
+from embedded.session.install import install_platform, write_watcher_kubeconfig
+from embedded.session.record import SUPERVISOR, ProcessMark, SessionRecord
+from embedded.session.state import StateFolder
+from embedded.session.usercluster import backend_name, copy_context
+from embedded.session.variables import session_variables
+from embedded.session.watcherprocess import WatcherProcess
+from watcher.cluster import Cluster, ClusterError
+
+
+class Supervisor:
+    """Use it as a context manager. `context` None is the embedded control plane; else a context of the user's
+    kubeconfig, empty for the current one."""
+
+    cluster: Cluster
+    record: SessionRecord
+
+    def __init__(self, folder: StateFolder, tools: dict[str, Path], *, context: str | None = None) -> None:
+        self._folder = folder
+        self._tools = tools
+        self._context = context
+        self._control_plane: ControlPlane | None = None
+        self._watcher: WatcherProcess | None = None
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except ClusterError as error:
+            self.stop()
+            raise SetupFailed(f"the platform can't be installed: {error}") from error
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def tend(self, say: Callable[[str], None], *, timeout_s: float) -> None:
+        """One turn of the watch over the processes, at most this long. Raises when the cluster is lost."""
+        assert self._watcher is not None
+        if self._control_plane is not None:
+            self._control_plane.check()
+        if self._watcher.tend(say, timeout_s=timeout_s):
+            self._write_record(is_ready=True)
+
+    def stop(self) -> None:
+        """The watcher first, so that it can still write what it has done."""
+        self._closing.close()
+
+    def _start(self) -> None:
+        self._folder.make()
+        self._take_lock()
+        self._closing.callback(self._folder.record.unlink, missing_ok=True)
+        kubeconfig, backend = self._start_cluster()
+        backend.mkdir(mode=0o700, exist_ok=True)
+        self.record = SessionRecord(
+            kubeconfig=str(kubeconfig),
+            backend_url=f"file://{backend}",
+            tools={name: str(path) for name, path in self._tools.items()},
+        )
+        self._write_record(is_ready=False)
+        self.cluster = Cluster.connect(kubeconfig)
+        with Progress("Installing the platform"):
+            install_platform(self.cluster)
+            write_watcher_kubeconfig(self.cluster, kubeconfig, self._folder.watcher_kubeconfig)
+        self._start_watcher()
+        self._write_record(is_ready=True)
+
+    def _take_lock(self) -> None:
+        try:
+            lock = held_lock(self._folder.lock, timeout_s=0)
+        except LockHeld:
+            raise SetupFailed("a session is starting or ending: wait for it, or see ./dev stop") from None
+        self._closing.callback(os.close, lock)
+
+    def _start_cluster(self) -> tuple[Path, Path]:
+        """The administrator's kubeconfig, and the folder of that cluster's Pulumi backend."""
+        if self._context is not None:
+            kubeconfig = self._folder.user_kubeconfig
+            copy_context(self._tools["kubectl"], self._context, kubeconfig)
+            return kubeconfig, self._folder.backend(backend_name(kubeconfig))
+        self._control_plane = ControlPlane(self._tools, self._folder.control_plane, logs=self._folder.logs)
+        with Progress("Starting the control plane"):
+            self._control_plane.start()
+        self._closing.callback(self._stop_control_plane, self._control_plane)
+        return self._control_plane.kubeconfig, self._folder.backend()
+
+    def _start_watcher(self) -> None:
+        env = {**os.environ, **session_variables(self._folder, self.record)}
+        env["KUBECONFIG"] = str(self._folder.watcher_kubeconfig)
+        log = self._folder.watcher_log
+        if log.exists():
+            log.replace(log.with_suffix(".log.1"))
+        self._watcher = WatcherProcess(self._folder, env)
+        self._closing.callback(self._stop_watcher, self._watcher)
+        with Progress("Starting the watcher"):
+            self._watcher.start()
+            self._watcher.await_ready()
+
+    def _stop_watcher(self, watcher: WatcherProcess) -> None:
+        with Progress("Stopping the watcher"):
+            watcher.stop()
+
+    def _stop_control_plane(self, control_plane: ControlPlane) -> None:
+        with Progress("Stopping the control plane"):
+            control_plane.stop()
+
+    def _write_record(self, *, is_ready: bool) -> None:
+        pids = {SUPERVISOR: os.getpid()}
+        if self._control_plane is not None:
+            pids |= self._control_plane.pids
+        if self._watcher is not None:
+            pids |= self._watcher.pids
+        marks = {name: mark for name, pid in pids.items() if (mark := ProcessMark.of(pid))}
+        self.record = replace(self.record, is_ready=is_ready, processes=marks)
+        self.record.write(self._folder.record)

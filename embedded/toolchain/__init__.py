@@ -1,0 +1,1 @@
+"""The tools the product runs on: found, fetched or built."""

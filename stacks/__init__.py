@@ -1,0 +1,1 @@
+"""How a tenant is applied: its Pulumi stack, and every operation on it."""

@@ -1,0 +1,130 @@
+"""The one object through which every Pulumi command goes.
+
+The Automation API calls `run`; so do we. It adds what the API's own command lacks: a time
+limit, an end for everything a command has started, and a record by which a later process
+can find what a killed one left running.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import structlog
+from pulumi.automation import CommandResult, PulumiCommand
+from pulumi.automation.errors import create_command_error
+
+from stacks.errors import StackStopped, StackTimeout
+
+log = structlog.get_logger(__name__)
+
+RECORD: Final = "process.json"
+_GRACE_S: Final = 10.0
+
+OnOutput = Callable[[str], Any]
+
+
+class PulumiProcess(PulumiCommand):
+    """Runs the Pulumi CLI as a session of its own, one process per command."""
+
+    def __init__(self, timeout_s: float) -> None:
+        super().__init__()
+        self.timeout_s = timeout_s
+        self._running: set[int] = set()
+        self._guard = threading.Lock()
+        self._is_stopping = False
+
+    def run(
+        self,
+        args: list[str],
+        cwd: str,
+        additional_env: Mapping[str, str],
+        on_output: OnOutput | None = None,  # noqa: ARG002 - part of the API's signature
+        on_error: OnOutput | None = None,  # noqa: ARG002
+    ) -> CommandResult:
+        started = time.monotonic()
+        with self._guard:
+            if self._is_stopping:
+                raise StackStopped("not started: this process is stopping")
+            process = subprocess.Popen(
+                [self.command, "--non-interactive", *args],
+                cwd=cwd,
+                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                start_new_session=True,
+            )
+            self._running.add(process.pid)
+        try:
+            _write_record(Path(cwd), process.pid)
+            stdout, stderr = process.communicate(timeout=self.timeout_s)
+        except subprocess.TimeoutExpired:
+            _end_session(process)
+            raise StackTimeout(f"pulumi {args[0]} took longer than {self.timeout_s:g} s") from None
+        finally:
+            with self._guard:
+                self._running.discard(process.pid)
+        result = CommandResult(stdout, stderr, process.returncode)
+        took_s = round(time.monotonic() - started, 3)
+        log.debug("pulumi ran", command=" ".join(args[:2]), code=result.code, took_s=took_s)
+        if result.code == 0:
+            return result
+        if self._is_stopping:
+            raise StackStopped(f"pulumi {args[0]} was ended: this process is stopping")
+        raise create_command_error(result)
+
+    def stop(self) -> None:
+        """Asks every running command to wind down, and lets no new one start."""
+        with self._guard:
+            self._is_stopping = True
+            for pid in self._running:
+                os.kill(pid, signal.SIGINT)
+
+
+def end_leftovers(folder: Path) -> int:
+    """Ends what a killed process left running in the work folders under `folder`; says how many."""
+    ended = 0
+    for record in folder.glob(f"*/{RECORD}"):
+        with contextlib.suppress(ValueError):  # Half a record: killed before the command did anything.
+            content = json.loads(record.read_text(encoding="utf-8"))
+            for member in _session_members(content["session"], content["started"]):
+                member.kill()
+                ended += 1
+        shutil.rmtree(record.parent, ignore_errors=True)
+    return ended
+
+
+def _write_record(folder: Path, session: int) -> None:
+    record = {"session": session, "started": time.time()}
+    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
+
+
+def _session_members(session: int, started: float) -> Iterator[psutil.Process]:
+    # A session's id is a pid, and pids come round again: what is older than the record is not it.
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == session and process.create_time() >= started - 1:
+                yield process
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue
+
+
+def _end_session(process: "subprocess.Popen[str]") -> None:
+    """First politely, so that the CLI saves its state and gives the lock back; then for certain."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=_GRACE_S)
+    except subprocess.TimeoutExpired:
+        for member in _session_members(process.pid, 0):
+            member.kill()
+        process.communicate()

@@ -1,0 +1,45 @@
+"""The project as the CLI wants to find it: a folder per operation, with its two settings files.
+
+Writing them ourselves saves the commands that would otherwise write them one value at a time.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tenancy.names import PROJECT
+
+# The same settings as the `Pulumi.yaml` an operator runs with; a test holds the two together.
+PROJECT_SETTINGS: Final[dict[str, Any]] = {
+    "name": PROJECT,
+    "runtime": "python",
+    "config": {
+        "kubernetes:enableConfigMapMutable": {"value": True},
+        "kubernetes:enableSecretMutable": {"value": True},
+    },
+}
+
+
+@contextmanager
+def work_folder(run_dir: Path, stack: str, salt: str | None) -> Iterator[Path]:
+    """A folder for one operation on one stack, gone when it ends."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{stack}.", dir=run_dir))
+    try:
+        (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
+        if salt is not None:
+            (folder / f"Pulumi.{stack}.yaml").write_text(f"encryptionsalt: {salt}\n", encoding="utf-8")
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def salt_in(folder: Path, stack: str) -> str:
+    """The salt the CLI has written for a stack made in `folder`."""
+    settings = yaml.safe_load((folder / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
+    salt: str = settings["encryptionsalt"]
+    return salt

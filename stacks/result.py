@@ -1,0 +1,69 @@
+"""What an operation did, read from the engine's event stream instead of further commands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pulumi.automation import DiagnosticEvent, EngineEvent, OpType, StepEventMetadata
+
+_UNCHANGED: Final = ("same", "read", "refresh")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One resource the operation touched."""
+
+    operation: str
+    kind: str
+    name: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StackResult:
+    """The typed outcome of up, destroy, preview or refresh."""
+
+    stack: str
+    operation: str
+    counts: Mapping[str, int]
+    changes: tuple[Change, ...]
+    duration_s: float
+    version: int | None = None
+    has_pending_operations: bool = False
+
+    @property
+    def has_changes(self) -> bool:
+        return any(count for operation, count in self.counts.items() if operation not in _UNCHANGED)
+
+
+@dataclass
+class EventLog:
+    """Collects events while an operation runs. The event stream's thread calls `add`."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    has_pending_operations: bool = False
+
+    def add(self, event: EngineEvent) -> None:
+        if event.resource_pre_event is not None:
+            self._add_step(event.resource_pre_event.metadata)
+        elif event.summary_event is not None:
+            changes = event.summary_event.resource_changes
+            self.counts = {OpType(operation).value: count for operation, count in changes.items()}
+        elif event.diagnostic_event is not None:
+            self._add_diagnostic(event.diagnostic_event)
+
+    def _add_step(self, step: StepEventMetadata) -> None:
+        if step.op in (OpType.SAME, OpType.READ, OpType.REFRESH):
+            return
+        kind, name = step.urn.split("::")[-2].rsplit(":", 1)[-1], step.urn.split("::")[-1]
+        fields = tuple(sorted(step.detailed_diff or ()))
+        self.changes.append(Change(step.op.value, kind, name, fields))
+
+    def _add_diagnostic(self, diagnostic: DiagnosticEvent) -> None:
+        if "pending operations" in diagnostic.message:
+            self.has_pending_operations = True
+        if diagnostic.severity == "error" and not diagnostic.message.startswith("update failed"):
+            where = f"{diagnostic.urn.split('::')[-1]}: " if diagnostic.urn else ""
+            self.errors.append(where + diagnostic.message.strip())

@@ -1,0 +1,218 @@
+"""A tenant's stack: up, destroy, preview and refresh, one CLI process each.
+
+The watcher and the benchmarks call `Stacks`. It knows nothing of Tenants' manifests or
+status: desired state goes in, a result or a StackError comes out.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from pulumi.automation import CommandError, CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
+
+from stacks.backend import backend_url, create_in_file_backend, is_passphrase_backend, update_count
+from stacks.command import PulumiProcess, end_leftovers
+from stacks.errors import StackBusy, StackError, StackNotFound, stack_error
+from stacks.lock import is_abandoned
+from stacks.project import salt_in, work_folder
+from stacks.result import EventLog, StackResult
+from tenancy.component import TenantResources
+from tenancy.desired import DesiredState
+from tenancy.names import stack_name
+
+log = structlog.get_logger(__name__)
+
+Program = Callable[[], None]
+
+# What makes the CLI quick, and quiet: see the README's section on speed.
+_ENVIRONMENT: Final = {
+    "PULUMI_SKIP_UPDATE_CHECK": "true",
+    "PULUMI_SKIP_CHECKPOINTS": "true",
+    "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
+    "PULUMI_DIY_BACKEND_NO_LEGACY_WARNING": "true",
+    "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+    "PULUMI_LOG_ROTATION_MAX_TOTAL_MB": "1",
+    "PULUMI_K8S_CLIENT_QPS": "200",
+    "PULUMI_K8S_CLIENT_BURST": "400",
+    "GOGC": "400",
+}
+_QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "suppress_progress": True}
+
+
+@dataclass(frozen=True)
+class StackSettings:
+    """Where stacks live, and where operations keep their files while they run."""
+
+    backend_url: str
+    run_dir: Path
+
+
+class _OneProcessStack(Stack):
+    """The Automation API's stack, less the further commands it runs around each operation."""
+
+    def __init__(self, name: str, workspace: LocalWorkspace) -> None:
+        # Not the parent's: that would select the stack, with a process of its own.
+        self.name = name
+        self.workspace = workspace
+
+    def _run_pulumi_cmd_sync(self, args: list[str], *callbacks: Any) -> CommandResult:
+        # The API would remove a destroyed stack with a second process.
+        extra = ["--remove"] if args[0] == "destroy" else []
+        return super()._run_pulumi_cmd_sync([*args, *extra], *callbacks)
+
+    def outputs(self) -> OutputMap:
+        return {}
+
+    def info(self, show_secrets: bool = False) -> UpdateSummary:  # noqa: ARG002 - the API's signature
+        return UpdateSummary("", datetime.now(UTC), "", {}, {}, "")
+
+
+class Stacks:
+    """All tenants' stacks on one backend."""
+
+    def __init__(self, settings: StackSettings, command: PulumiProcess) -> None:
+        self._run_dir = settings.run_dir
+        self._backend_url = backend_url(settings.backend_url)
+        self._environment = {**_ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
+        self._command = command
+        self._salt: str | None = None
+
+    def prepare(self) -> None:
+        """Called once, before the first operation: clears what a killed process left behind."""
+        self._run_dir.mkdir(parents=True, exist_ok=True)
+        if ended := end_leftovers(self._run_dir):
+            log.warning("ended processes of an earlier run", count=ended)
+        if is_passphrase_backend(self._backend_url):
+            self._salt = self._new_salt()
+
+    def up(self, desired: DesiredState, message: str, *, refresh: bool = False) -> StackResult:
+        """Makes the cluster as desired. With `refresh`, what was changed behind our back is seen first."""
+        name = stack_name(desired.tenant)
+        create_in_file_backend(self._backend_url, name)
+
+        def operate(stack: Stack, events: EventLog) -> None:
+            stack.up(message=message, refresh=refresh, on_event=events.add, **_QUIET)
+
+        program = _program(desired)
+        try:
+            result = self._operate(name, "up", program, operate)
+        except StackNotFound:
+            self._create(name)
+            result = self._operate(name, "up", program, operate)
+        if result.has_pending_operations:
+            # The `up` has adopted what they made; the record of them would stay for ever.
+            self.refresh(desired.tenant, "clears operations that a killed process left pending")
+        return result
+
+    def preview(self, desired: DesiredState, *, refresh: bool = False) -> StackResult:
+        """What `up` would do. Changes nothing."""
+
+        def operate(stack: Stack, events: EventLog) -> None:
+            stack.preview(refresh=refresh, on_event=events.add, **_QUIET)
+
+        return self._operate(stack_name(desired.tenant), "preview", _program(desired), operate)
+
+    def refresh(self, tenant: str, message: str) -> StackResult:
+        """Makes the state as the cluster is, and forgets creates that were never finished."""
+
+        def operate(stack: Stack, events: EventLog) -> None:
+            stack.refresh(message=message, clear_pending_creates=True, on_event=events.add, **_QUIET)
+
+        return self._operate(stack_name(tenant), "refresh", _no_program, operate)
+
+    def destroy(self, tenant: str, message: str) -> StackResult | None:
+        """Deletes every object and then the stack itself; None where there is no stack."""
+
+        def operate(stack: Stack, events: EventLog) -> None:
+            stack.destroy(message=message, on_event=events.add, **_QUIET)
+
+        try:
+            return self._operate(stack_name(tenant), "destroy", _no_program, operate)
+        except StackNotFound:
+            return None
+
+    def _operate(
+        self,
+        name: str,
+        operation: str,
+        program: Program,
+        operate: Callable[[Stack, EventLog], None],
+    ) -> StackResult:
+        """Runs one operation; a lock whose holder is dead is cleared, and the operation tried once more."""
+        try:
+            return self._attempt(name, operation, program, operate)
+        except StackBusy as busy:
+            if not busy.locks or not all(is_abandoned(lock) for lock in busy.locks):
+                advice = f"if that process is gone, run: pulumi cancel --stack {name}"
+                raise StackBusy(f"{busy}; {advice}", busy.locks) from None
+            log.warning("clearing a dead process's lock", stack=name, locks=len(busy.locks))
+            self._cancel(name)
+            return self._attempt(name, operation, program, operate)
+
+    def _attempt(
+        self,
+        name: str,
+        operation: str,
+        program: Program,
+        operate: Callable[[Stack, EventLog], None],
+    ) -> StackResult:
+        events = EventLog()
+        started = time.monotonic()
+        with work_folder(self._run_dir, name, self._salt) as folder:
+            stack = _OneProcessStack(name, self._workspace(folder, program))
+            try:
+                operate(stack, events)
+            except CommandError as error:
+                raise stack_error(str(error), tuple(events.errors)) from None
+            has_history = operation in ("up", "refresh")
+            return StackResult(
+                stack=name,
+                operation=operation,
+                counts=events.counts,
+                changes=tuple(events.changes),
+                duration_s=round(time.monotonic() - started, 3),
+                version=update_count(self._backend_url, stack) if has_history else None,
+                has_pending_operations=events.has_pending_operations,
+            )
+
+    def _create(self, name: str) -> None:
+        with work_folder(self._run_dir, name, self._salt) as folder:
+            self._workspace(folder, _no_program).create_stack(name)
+
+    def _cancel(self, name: str) -> None:
+        with work_folder(self._run_dir, name, self._salt) as folder:
+            self._command.run(["cancel", "--yes", "--stack", name], str(folder), self._environment)
+
+    def _new_salt(self) -> str:
+        """One salt for all stacks: deriving the key takes the CLI 0.2 s for each new one."""
+        name = "salt"
+        with work_folder(self._run_dir, name, None) as folder:
+            scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}
+            self._command.run(["stack", "init", name, "--no-select"], str(folder), scratch)
+            return salt_in(folder, name)
+
+    def _workspace(self, folder: Path, program: Program) -> LocalWorkspace:
+        return LocalWorkspace(
+            work_dir=str(folder),
+            program=program,
+            env_vars=self._environment,
+            pulumi_command=self._command,
+        )
+
+
+def _program(desired: DesiredState) -> Program:
+    def program() -> None:
+        TenantResources(desired.tenant, desired)
+
+    return program
+
+
+def _no_program() -> None:
+    """For operations that need no program: with none at all, the CLI starts a language host."""
+
+
+__all__ = ["StackError", "StackResult", "StackSettings", "Stacks"]

@@ -1,0 +1,91 @@
+"""The pure comparison of what should be with what is.
+
+A field we set must read back as we set it. In `spec` nothing else may stand beside it; in
+metadata, other people's labels may. Lists are ours as a whole, but what the API server adds
+to their items is not drift.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tenancy.desired import DesiredState
+from tenancy.manifest import Manifest, ObjectKey
+
+
+def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
+    """What is wrong with each object that is not as desired."""
+    return {
+        key: fault
+        for key, manifest in desired.by_key.items()
+        if (fault := object_drift(manifest, live.get(key))) is not None
+    }
+
+
+def unwanted(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+    """Live objects that are not among the desired ones."""
+    return {key: manifest for key, manifest in live.items() if key not in desired.by_key}
+
+
+def drift_text(found: Mapping[ObjectKey, str]) -> str:
+    """Drift in one line, for people. Empty where there is none."""
+    told = [f"{key} {fault}" for key, fault in list(found.items())[:5]]
+    more = len(found) - len(told)
+    return "; ".join(told) + (f"; and {more} more" if more else "")
+
+
+def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
+    """The first difference, as a short phrase; None where there is none."""
+    if live is None:
+        return "deleted"
+    path = _difference(desired, live, "")
+    return f"{path} changed" if path else None
+
+
+def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
+    """A merge patch that puts an edited object back; empty where there is nothing it can put back.
+
+    Pulumi compares only what a program sets, and an empty list or map counts as not set: a rule slipped
+    into an empty list, or a selector emptied, would stay for good.
+    """
+    patch: Manifest = {
+        field: inner
+        for field in ("spec", "rules", "subjects")
+        if field in desired and (inner := _repair(desired[field], live.get(field))) is not None
+    }
+    wanted, found = desired["metadata"]["labels"], live["metadata"].get("labels") or {}
+    if labels := {name: value for name, value in wanted.items() if found.get(name) != value}:
+        patch["metadata"] = {"labels": labels}
+    return patch
+
+
+def _repair(desired: Any, live: Any) -> Any | None:
+    if not isinstance(desired, Mapping) or not isinstance(live, Mapping):
+        return None if _difference(desired, live, "spec") is None else desired
+    patch: Manifest = {key: None for key in live if key not in desired}
+    for key, value in desired.items():
+        if (inner := _repair(value, live.get(key))) is not None:
+            patch[key] = inner
+    return patch or None
+
+
+def _difference(desired: Any, live: Any, path: str) -> str | None:
+    """The path of the first difference. The API server drops what is empty: absent and empty are the same."""
+    if isinstance(desired, Mapping):
+        live = live or {}
+        is_whole = path.split(".")[0] == "spec" and "[" not in path
+        for key in [*desired, *(live if is_whole else ())]:
+            where = f"{path}.{key}" if path else key
+            if key not in desired:
+                return where
+            if (found := _difference(desired[key], live.get(key), where)) is not None:
+                return found
+        return None
+    if isinstance(desired, list):
+        others = live or []
+        if len(desired) != len(others):
+            return path
+        for index, value in enumerate(desired):
+            if (found := _difference(value, others[index], f"{path}[{index}]")) is not None:
+                return found
+        return None
+    return None if desired == live else path

@@ -1,0 +1,47 @@
+"""The Namespace of a tenant, with the labels that everything else selects by."""
+
+from tenancy.manifest import Manifest
+from tenancy.names import (
+    DISPLAY_NAME_ANNOTATION,
+    ISTIO_LABEL,
+    PLAN_LABEL,
+    PURPOSE_LABEL,
+    USER_ID_LABEL,
+    USERNAME_LABEL,
+    label_value,
+    object_labels,
+)
+from tenancy.plans import Plan
+from tenancy.tenant import NamespaceSpec, Tenant
+
+
+def namespace(tenant: Tenant, plan: Plan, name: str, given: NamespaceSpec | None) -> Manifest:
+    spec = tenant.spec
+    labels = {
+        **object_labels(tenant.name),
+        PLAN_LABEL: spec.plan,
+        ISTIO_LABEL: "enabled" if plan.istio_injection else "disabled",
+    }
+    if spec.username is not None:
+        labels[USERNAME_LABEL] = label_value(spec.username)
+    if spec.user_id is not None:
+        labels[USER_ID_LABEL] = label_value(spec.user_id)
+    if given is not None:
+        labels[PURPOSE_LABEL] = given.purpose.value
+    for mode in ("enforce", "audit", "warn"):
+        labels[f"pod-security.kubernetes.io/{mode}"] = plan.pod_security.value
+        # Named, so that nobody can loosen the level by pinning an old version of it.
+        labels[f"pod-security.kubernetes.io/{mode}-version"] = "latest"
+    annotations = {
+        key: value
+        for key, value in (
+            (USERNAME_LABEL, spec.username),
+            (USER_ID_LABEL, spec.user_id),
+            (DISPLAY_NAME_ANNOTATION, spec.display_name),
+        )
+        if value is not None
+    }
+    metadata = {"name": name, "labels": labels}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}

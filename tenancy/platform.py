@@ -1,0 +1,67 @@
+"""What the platform itself needs in a cluster: the CRDs, and the watcher's identity and rights.
+
+Pure manifests; whoever installs the platform applies them. The watcher holds no right that
+it does not use, and none over the content of the namespaces it makes.
+"""
+
+from typing import Any, Final
+
+from tenancy.crd import crds
+from tenancy.manifest import Manifest
+from tenancy.names import GROUPS
+from tenancy.rbac import API_GROUP, API_VERSION, role_name
+from tenancy.tenant import AccessRole
+
+SYSTEM_NAMESPACE: Final = "tenancy-system"
+WATCHER: Final = "tenancy-watcher"
+
+_MANAGE: Final = ["get", "list", "watch", "create", "patch", "delete"]
+_ROLE_NAMES: Final = [role_name(role) for role in AccessRole]
+
+
+def platform_manifests() -> list[Manifest]:
+    """In the order in which they are applied."""
+    return [
+        *crds(),
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}},
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "ClusterRole",
+            "metadata": {"name": WATCHER},
+            "rules": _watcher_rules(),
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": WATCHER},
+            "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": WATCHER},
+            "subjects": [{"kind": "ServiceAccount", "name": WATCHER, "namespace": SYSTEM_NAMESPACE}],
+        },
+    ]
+
+
+def _watcher_rules() -> list[dict[str, Any]]:
+    return [
+        {
+            "apiGroups": list(GROUPS),
+            "resources": ["tenants"],
+            "verbs": ["get", "list", "watch", "patch"],
+        },
+        {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
+        {"apiGroups": [""], "resources": ["namespaces", "resourcequotas", "limitranges"], "verbs": _MANAGE},
+        {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": _MANAGE},
+        {"apiGroups": [API_GROUP], "resources": ["roles", "rolebindings"], "verbs": _MANAGE},
+        {
+            # Hands out rights it does not hold itself, but only through the tenants' three roles.
+            "apiGroups": [API_GROUP],
+            "resources": ["roles"],
+            "verbs": ["escalate", "bind"],
+            "resourceNames": _ROLE_NAMES,
+        },
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+    ]

@@ -1,0 +1,172 @@
+"""What a platform team writes: the Tenant's spec, and how it is read from a manifest.
+
+The CRDs are generated from these models, so each rule here is the API server's rule too.
+What needs the plan as well (unknown plan, too many namespaces) is checked in `desired`.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+
+from tenancy.errors import InvalidSpec, validation_message
+from tenancy.model import Model
+from tenancy.names import DNS_LABEL_PATTERN, NAMESPACE_MAX_LENGTH, namespace_name
+from tenancy.quantity import Quantity
+
+DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
+Subject = Annotated[str, StringConstraints(min_length=1, max_length=253)]
+Text = Annotated[str, StringConstraints(max_length=253)]
+ServiceAccountName = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", max_length=253
+    ),
+]
+
+
+def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise ValueError(f"{value!r} is given twice")
+    return values
+
+
+# A list in which nothing stands twice, to pydantic and to the API server.
+_AS_SET = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"})
+Subjects = Annotated[tuple[Subject, ...], _AS_SET, AfterValidator(_unique)]
+ServiceAccountNames = Annotated[tuple[ServiceAccountName, ...], _AS_SET, AfterValidator(_unique)]
+DnsLabels = Annotated[tuple[DnsLabel, ...], _AS_SET, AfterValidator(_unique)]
+
+
+class Purpose(StrEnum):
+    DEVELOPMENT = "development"
+    STAGING = "staging"
+    PRODUCTION = "production"
+
+
+class AccessRole(StrEnum):
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    VIEWER = "viewer"
+
+
+class SubjectKind(StrEnum):
+    USER = "User"
+    GROUP = "Group"
+    SERVICE_ACCOUNT = "ServiceAccount"
+
+
+class NamespaceSpec(Model):
+    """One namespace of the tenant."""
+
+    name: DnsLabel = Field(description="Its name behind the prefix `tenant-<tenant>-`.")
+    purpose: Purpose = Field(default=Purpose.DEVELOPMENT, description="What it is for; becomes a label.")
+
+
+class RbacConfig(Model):
+    """Names bound to the admin role in all of the tenant's namespaces."""
+
+    users: Subjects = Field(default=(), description="Users.")
+    groups: Subjects = Field(default=(), description="Groups.")
+    service_accounts: ServiceAccountNames = Field(
+        default=(),
+        description="Service accounts: `name` (in each of the tenant's namespaces) or `namespace/name`.",
+    )
+
+
+class Access(Model):
+    """One subject, one role, in some or all of the tenant's namespaces."""
+
+    kind: SubjectKind = Field(description="What the subject is.")
+    name: Subject = Field(description="The subject's name.")
+    namespace: DnsLabel | None = Field(
+        default=None,
+        description="Where a ServiceAccount lives; left out: in each of the tenant's namespaces.",
+    )
+    role: AccessRole = Field(default=AccessRole.VIEWER, description="What it may do.")
+    namespaces: DnsLabels = Field(
+        default=(), description="Names from `spec.namespaces`; none given: all of them."
+    )
+
+    @model_validator(mode="after")
+    def _only_service_accounts_live_in_a_namespace(self) -> "Access":
+        if self.namespace and self.kind is not SubjectKind.SERVICE_ACCOUNT:
+            raise ValueError(f"namespace is only for a ServiceAccount, not for a {self.kind}")
+        return self
+
+
+class ResourceQuotas(Model):
+    """Figures that stand instead of the plan's."""
+
+    cpu: Quantity | None = Field(default=None, description="CPU, requests and limits.")
+    memory: Quantity | None = Field(default=None, description="Memory, requests and limits.")
+    storage: Quantity | None = Field(default=None, description="Storage that claims may ask for.")
+
+
+class TenantSpec(Model):
+    """What a tenant is to be."""
+
+    plan: DnsLabel = Field(default="basic", description="The plan's name.")
+    user_id: Text | None = Field(default=None, description="The platform's account behind the tenant.")
+    username: Text | None = Field(default=None, description="That account's user name.")
+    display_name: Text | None = Field(default=None, description="A name for people.")
+    admin_users: Subjects = Field(default=(), description="Users bound to the admin role.")
+    rbac_config: RbacConfig = Field(default=RbacConfig(), description="More names for the admin role.")
+    access: tuple[Access, ...] = Field(
+        default=(), max_length=256, description="Subjects with a role of their own."
+    )
+    name: DnsLabel | None = Field(
+        default=None,
+        description="Names the default namespace `tenant-<tenant>-<name>`, where `namespaces` is empty.",
+    )
+    namespaces: tuple[NamespaceSpec, ...] = Field(
+        default=(),
+        max_length=100,
+        description="The tenant's namespaces; none given: one, `tenant-<tenant>`.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    )
+    resource_quotas: ResourceQuotas = Field(
+        default=ResourceQuotas(), description="Quota figures that override the plan's."
+    )
+
+    @model_validator(mode="after")
+    def _namespaces_fit_together(self) -> "TenantSpec":
+        _unique(tuple(namespace.name for namespace in self.namespaces))
+        return self
+
+
+class Tenant(Model):
+    """A tenant as the later steps see it: a name and a sound spec."""
+
+    name: str
+    spec: TenantSpec
+
+    def namespaces(self) -> dict[str, NamespaceSpec | None]:
+        """The tenant's namespaces by their full names. The default one has no spec of its own."""
+        if not self.spec.namespaces:
+            return {namespace_name(self.name, self.spec.name): None}
+        return {namespace_name(self.name, given.name): given for given in self.spec.namespaces}
+
+
+def tenant_from_manifest(manifest: dict[str, Any]) -> Tenant:
+    """The tenant a manifest describes; InvalidSpec names the field that is wrong."""
+    name = manifest["metadata"]["name"]
+    try:
+        tenant = Tenant(name=name, spec=TenantSpec.model_validate(manifest.get("spec") or {}))
+    except ValidationError as error:
+        raise InvalidSpec(*validation_message(error, "spec")) from None
+    given = {namespace.name for namespace in tenant.spec.namespaces}
+    for index, access in enumerate(tenant.spec.access):
+        for position, wanted in enumerate(access.namespaces):
+            if wanted not in given:
+                raise InvalidSpec(
+                    f"spec.access[{index}].namespaces[{position}]", f"{wanted!r} is not in spec.namespaces"
+                )
+    for index, full_name in enumerate(tenant.namespaces()):
+        if len(full_name) > NAMESPACE_MAX_LENGTH:
+            field = f"spec.namespaces[{index}].name" if given else "metadata.name"
+            raise InvalidSpec(
+                field, f"namespace {full_name!r} is longer than {NAMESPACE_MAX_LENGTH} characters"
+            )
+    return tenant

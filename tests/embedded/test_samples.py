@@ -1,0 +1,66 @@
+"""When the samples count as done: drawn from statuses, so no cluster is needed."""
+
+from typing import Any
+
+from embedded.session.foreground import outcome_text
+from embedded.session.samples import verdict
+from embedded.session.table import change_lines, rows_of
+
+
+def tenant(phase: str, *, generation: int = 1, observed: int = 1, version: str = "10") -> dict[str, Any]:
+    ready = {"type": "Ready", "status": "False", "reason": "UnknownPlan", "message": "there is no plan gold"}
+    return {
+        "apiVersion": "platform.ai/v1",
+        "kind": "Tenant",
+        "metadata": {
+            "name": "acme",
+            "generation": generation,
+            "resourceVersion": version,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        },
+        "spec": {"plan": "gold"},
+        "status": {"phase": phase, "observedGeneration": observed, "conditions": [ready]},
+    }
+
+
+def test_active_sample_is_done() -> None:
+    result = verdict([tenant("Pending")], [tenant("Active")])
+    assert (result.waiting, result.failed) == ((), ())
+    assert outcome_text(result, 1, 180) == "all 1 sample tenants are Active"
+
+
+def test_active_sample_with_a_newer_spec_is_waited_for() -> None:
+    assert verdict([tenant("Active")], [tenant("Active", generation=2)]).waiting
+
+
+def test_sample_without_a_status_is_waited_for() -> None:
+    new = tenant("Pending")
+    del new["status"]
+    assert verdict([new], [new]).waiting == ("acme: the watcher has not looked at it yet",)
+
+
+def test_failed_sample_is_named_with_its_reason() -> None:
+    result = verdict([tenant("Pending")], [tenant("Failed", version="11")])
+    assert outcome_text(result, 1, 180) == "failed: acme: UnknownPlan: there is no plan gold"
+
+
+def test_failure_left_by_an_earlier_session_is_not_a_verdict() -> None:
+    result = verdict([tenant("Failed")], [tenant("Failed")])
+    assert not result.failed
+    assert result.waiting
+    assert outcome_text(result, 1, 180).startswith("not Active after 180 s: acme: UnknownPlan")
+
+
+def test_sample_that_was_deleted_meanwhile_has_failed() -> None:
+    assert verdict([tenant("Active")], []).failed == ("acme: it was deleted",)
+
+
+def test_lines_are_written_for_changes_of_phase_only() -> None:
+    pending, failed = rows_of([tenant("Pending")]), rows_of([tenant("Failed")])
+    before = {row.key: row for row in pending}
+    assert change_lines({}, pending) == ["tenant acme (platform.ai): Pending"]
+    assert change_lines(before, pending) == []
+    assert change_lines(before, failed) == [
+        "tenant acme (platform.ai): Failed (UnknownPlan: there is no plan gold)"
+    ]
+    assert change_lines(before, []) == ["tenant acme (platform.ai): gone"]

@@ -1,0 +1,122 @@
+"""A detached session: `./dev run --detach`, `env`, `pid` and `stop`."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.embedded.dev import Dev
+
+Alive = Callable[[Iterable[int]], list[int]]
+Eventually = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture(scope="module")
+def detached(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
+    assert tools
+    dev = Dev(tmp_path_factory.mktemp("detached"))
+    dev.succeeds("run", "--detach")
+    yield dev
+    dev.succeeds("stop")
+
+
+def test_env_reaches_the_cluster_and_the_stacks(detached: Dev) -> None:
+    variables = detached.variables()
+    assert variables["KUBECONFIG"] == str(detached.folder.control_plane / "admin.kubeconfig")
+    environment = {**os.environ, **variables}
+    for command in (["kubectl", "get", "tenants.platform.ai"], ["pulumi", "stack", "ls", "--all"]):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_watcher_runs_with_its_own_rights_only(detached: Dev) -> None:
+    environment = {
+        **os.environ,
+        **detached.variables(),
+        "KUBECONFIG": str(detached.folder.watcher_kubeconfig),
+    }
+
+    def kubectl(*arguments: str) -> str:
+        command = ["kubectl", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+
+    assert "system:serviceaccount:tenancy-system:tenancy-watcher" in kubectl("auth", "whoami")
+    assert kubectl("auth", "can-i", "get", "secrets", "--all-namespaces").strip() == "no"
+
+
+@pytest.mark.parametrize(
+    "name", ["supervisor", "etcd", "kube-apiserver", "kube-controller-manager", "watcher"]
+)
+def test_pid_names_a_living_process(detached: Dev, alive: Alive, name: str) -> None:
+    assert alive([int(detached.succeeds("pid", name))])
+
+
+def test_unknown_process_is_refused_with_the_known_ones(detached: Dev) -> None:
+    done = detached("pid", "kubelet")
+    assert done.returncode == 1
+    assert "kubelet" in done.stderr
+    assert "watcher" in done.stderr
+
+
+@pytest.mark.parametrize("how", [["--once"], ["--detach"]])
+def test_second_run_is_refused_and_says_how_to_stop_the_first(detached: Dev, how: list[str]) -> None:
+    done = detached("run", *how)
+    assert done.returncode == 1
+    assert "./dev stop" in done.stderr
+
+
+def test_killed_watcher_is_started_again(detached: Dev, alive: Alive, eventually: Eventually) -> None:
+    first = int(detached.succeeds("pid", "watcher"))
+    os.kill(first, signal.SIGKILL)
+
+    def second() -> bool:
+        done = detached("pid", "watcher")
+        return done.returncode == 0 and int(done.stdout) != first
+
+    eventually(second)
+    assert not alive([first])
+    eventually(lambda: detached.folder.watcher_log.read_text().count('"started"') >= 2)
+
+
+def test_stop_leaves_no_process_and_keeps_the_state(dev: Dev, alive: Alive) -> None:
+    dev.succeeds("run", "--detach")
+    pids = dev.pids()
+    dev.succeeds("stop")
+    assert alive(pids) == []
+    assert not dev.folder.record.exists()
+    assert (dev.folder.control_plane / "etcd").is_dir()
+
+
+def test_killed_supervisor_leaves_no_process_and_no_obstacle(
+    dev: Dev, alive: Alive, eventually: Eventually
+) -> None:
+    dev.succeeds("run", "--detach")
+    pids = dev.pids()
+    os.kill(int(dev.succeeds("pid", "supervisor")), signal.SIGKILL)
+    eventually(lambda: not alive(pids))
+    assert dev.folder.record.exists()
+    assert "no session runs" in dev("env").stderr
+    dev.succeeds("run", "--detach")
+
+
+def test_nothing_to_stop_is_no_failure(dev: Dev) -> None:
+    assert "no session runs" in dev.succeeds("stop")
+
+
+def test_env_and_pid_without_a_session_say_how_to_start_one(dev: Dev) -> None:
+    for arguments in (["env"], ["pid", "watcher"]):
+        done = dev(*arguments)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "./dev run --detach" in done.stderr
+
+
+def test_session_that_cannot_start_shows_the_end_of_its_log(dev: Dev) -> None:
+    dev.folder.control_plane.mkdir(parents=True)
+    (dev.folder.control_plane / "etcd").write_text("not a folder")
+    done = dev("run", "--detach")
+    assert done.returncode == 1
+    assert "etcd ended with exit code 1" in done.stderr
+    assert not dev.folder.record.exists()

@@ -1,0 +1,196 @@
+"""The product as tests use it: an administrator's view of a cluster, and a watcher with its own rights."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.session.install import install_platform, write_watcher_kubeconfig
+from tenancy.manifest import Manifest
+from tenancy.names import GROUP, TENANT_LABEL, VERSION
+from tests.waiting import eventually
+from watcher.cluster import EVENT, MANAGED_BY_KIND, MANAGED_KINDS, NAMESPACE, Cluster, kind_of
+
+ROOT = Path(__file__).parent.parent
+
+
+def tenant_manifest(name: str, group: str = GROUP, **spec: Any) -> Manifest:
+    return {
+        "apiVersion": f"{group}/{VERSION}",
+        "kind": "Tenant",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+@dataclass
+class Platform:
+    """A cluster with the platform installed, the state of its stacks, and a watcher to start and kill."""
+
+    admin: Cluster
+    folder: Path
+    environment: dict[str, str]
+    process: "subprocess.Popen[bytes] | None" = None
+    logs: list[Path] = field(default_factory=list)
+
+    @classmethod
+    def install(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
+        admin = Cluster.connect(kubeconfig)
+        install_platform(admin)
+        own = folder / "watcher.kubeconfig"
+        write_watcher_kubeconfig(admin, kubeconfig, own)
+        (folder / "state").mkdir()
+        environment = {
+            **os.environ,
+            "PATH": path,
+            "KUBECONFIG": str(own),
+            "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
+            "PULUMI_CONFIG_PASSPHRASE": "test",
+            "PULUMI_HOME": str(folder / "pulumi"),
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+        }
+        return cls(admin, folder, environment)
+
+    # The watcher
+
+    def start(self, **environment: str) -> None:
+        port = free_port()
+        self.logs.append(self.folder / f"watcher-{len(self.logs)}.log")
+        with self.logs[-1].open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "watcher", "--log-level", "debug"),
+                    *("--http", f"{HOST}:{port}", "--run-dir", str(self.folder / "run")),
+                ],
+                cwd=ROOT,
+                env={**self.environment, **environment},
+                stderr=log,
+            )
+        eventually(lambda: is_ok(port, "/readyz"), f"the watcher is ready; see {self.logs[-1]}")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGTERM)
+            assert self.process.wait(timeout=60) == 0, self.logs[-1].read_text()
+            self.process = None
+
+    def kill(self) -> None:
+        """As a node that loses power: the watcher and all it has started, at once."""
+        assert self.process is not None
+        family = [
+            psutil.Process(self.process.pid),
+            *psutil.Process(self.process.pid).children(recursive=True),
+        ]
+        for member in family:
+            member.kill()
+        self.process.wait()
+        self.process = None
+
+    def log(self) -> Iterator[dict[str, Any]]:
+        """What the watcher has logged since its last start."""
+        for line in self.logs[-1].read_text().splitlines():
+            if line.startswith("{"):
+                yield json.loads(line)
+
+    def runs(self, operation: str = "") -> int:
+        """How many operations on stacks the watcher has run since its last start; making its salt is none."""
+        commands = [line["command"] for line in self.log() if line["message"] == "pulumi ran"]
+        return sum(1 for command in commands if command != "stack init" and command.startswith(operation))
+
+    def pulumi(self, *args: str) -> "subprocess.CompletedProcess[str]":
+        """As an operator would, in the project's folder."""
+        return subprocess.run(
+            ["pulumi", *args, "--non-interactive", "--color", "never"],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def history(self, tenant: str) -> list[dict[str, Any]]:
+        """The stack's updates, newest first."""
+        told = self.pulumi("stack", "history", "--json", "--stack", f"tenant-{tenant}")
+        assert told.returncode == 0, told.stderr
+        updates: list[dict[str, Any]] = json.loads(told.stdout)
+        return updates
+
+    # Tenants
+
+    def apply(self, manifest: Manifest) -> Manifest:
+        return self.admin.apply(manifest)
+
+    def create(self, manifest: Manifest) -> Manifest:
+        return self.admin.create(kind_of(manifest), manifest)
+
+    def tenant(self, manifest: Manifest) -> Manifest | None:
+        return self.admin.get(kind_of(manifest), manifest["metadata"]["name"])
+
+    def delete(self, manifest: Manifest) -> None:
+        self.admin.delete(kind_of(manifest), manifest["metadata"]["name"])
+
+    def await_active(self, manifest: Manifest) -> Manifest:
+        """The tenant, once it is Active at its newest generation."""
+
+        def active() -> Manifest | None:
+            tenant = self.tenant(manifest)
+            status = (tenant or {}).get("status", {})
+            is_current = tenant and status.get("observedGeneration") == tenant["metadata"]["generation"]
+            return tenant if is_current and status.get("phase") == "Active" else None
+
+        name = manifest["metadata"]["name"]
+        return eventually(active, f"tenant {name} is Active; is {self.tenant(manifest)}")
+
+    def await_condition(self, manifest: Manifest, reason: str, kind: str = "Ready") -> Manifest:
+        """The tenant's condition, once it has this reason."""
+
+        def found() -> Manifest | None:
+            met = condition(self.tenant(manifest) or {}, kind)
+            return met if met.get("reason") == reason else None
+
+        return eventually(found, f"{kind} has reason {reason}; tenant is {self.tenant(manifest)}")
+
+    def await_gone(self, manifest: Manifest) -> None:
+        eventually(lambda: self.tenant(manifest) is None, f"{manifest['metadata']['name']} is gone")
+
+    def objects(self, tenant: str) -> dict[tuple[str, str, str], Manifest]:
+        """Everything that carries the tenant's label, by kind, namespace and name."""
+        return {
+            (kind.kind, found["metadata"].get("namespace", ""), found["metadata"]["name"]): found
+            for kind in MANAGED_KINDS
+            for found in self.admin.list(kind, f"{TENANT_LABEL}={tenant}")[0]
+        }
+
+    def events(self, tenant: str) -> list[tuple[str, str]]:
+        """Reason and message of each Event about the tenant."""
+        return [
+            (event["reason"], event["message"])
+            for event in self.admin.list(EVENT)[0]
+            if event["involvedObject"]["name"] == tenant
+        ]
+
+    def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        return self.admin.get(MANAGED_BY_KIND[kind], name, namespace)
+
+    def patch(self, kind: str, namespace: str, name: str, change: Manifest) -> None:
+        self.admin.patch(MANAGED_BY_KIND[kind], name, change, namespace=namespace)
+
+    def remove(self, kind: str, namespace: str, name: str) -> None:
+        self.admin.delete(MANAGED_BY_KIND[kind], name, namespace)
+
+    def namespace(self, name: str) -> Manifest | None:
+        return self.admin.get(NAMESPACE, name)
+
+
+def condition(tenant: Manifest, kind: str) -> Manifest:
+    conditions = tenant.get("status", {}).get("conditions", [])
+    return next((found for found in conditions if found["type"] == kind), {})

@@ -1,0 +1,48 @@
+"""Stacks on a real cluster, with a count of the processes they start."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pulumi.automation import CommandResult
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from stacks.command import PulumiProcess
+from stacks.stack import Stacks, StackSettings
+
+OpenStacks = Callable[[], tuple[Stacks, "CountingProcess"]]
+
+
+class CountingProcess(PulumiProcess):
+    """The real command, noting what is run through it."""
+
+    def __init__(self, timeout_s: float) -> None:
+        super().__init__(timeout_s)
+        self.commands: list[str] = []
+
+    def run(self, args: list[str], cwd: str, additional_env: Mapping[str, str], *rest: Any) -> CommandResult:
+        self.commands.append(args[0])
+        return super().run(args, cwd, additional_env, *rest)
+
+
+@pytest.fixture
+def open_stacks(
+    tools: dict[str, Path], control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> OpenStacks:
+    """Opens the stacks of a new backend."""
+    monkeypatch.setenv("PATH", path_with(tools))
+    monkeypatch.setenv("KUBECONFIG", str(control_plane.kubeconfig))
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi"))
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "test")
+    (tmp_path / "state").mkdir()
+
+    def opened() -> tuple[Stacks, CountingProcess]:
+        command = CountingProcess(timeout_s=120)
+        stacks = Stacks(StackSettings(f"file://{tmp_path / 'state'}", tmp_path / "run"), command)
+        stacks.prepare()
+        command.commands.clear()
+        return stacks, command
+
+    return opened

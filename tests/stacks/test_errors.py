@@ -1,0 +1,69 @@
+"""The CLI's words become typed reasons."""
+
+import os
+import socket
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from stacks.errors import (
+    AccessDenied,
+    BackendUnreachable,
+    ClusterUnreachable,
+    Lock,
+    StackBusy,
+    StackError,
+    StackNotFound,
+    stack_error,
+)
+from stacks.lock import is_abandoned
+
+WORDS: dict[str, type[StackError]] = {
+    "error: no stack named 'tenant-x' found": StackNotFound,
+    "error: configured Kubernetes cluster is unreachable: dial tcp": ClusterUnreachable,
+    'roles is forbidden: User "x" cannot create resource': AccessDenied,
+    "error: unable to open bucket s3://nowhere": BackendUnreachable,
+    "error: something else": StackError,
+}
+
+
+@pytest.mark.parametrize("output", WORDS)
+def test_output_is_turned_into_its_reason(output: str) -> None:
+    assert type(stack_error(output)) is WORDS[output]
+
+
+def test_lock_is_read_from_the_conflict() -> None:
+    error = stack_error(
+        "error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or "
+        "delete the lock file with `pulumi cancel`.\n  file:///s/.pulumi/locks/a.json: created by "
+        "jane@host.example (pid 42) at 2026-01-02T03:04:05Z"
+    )
+    assert isinstance(error, StackBusy)
+    assert error.locks == (Lock("jane", "host.example", 42, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),)
+
+
+def test_diagnostics_are_preferred_to_the_whole_output_and_kept_short() -> None:
+    error = stack_error("stderr: noise " * 500, ("tenant-x: quota\nis bad",))
+    assert str(error) == "tenant-x: quota is bad"
+    assert len(str(stack_error("noise " * 500))) == 1000
+
+
+def test_lock_of_this_very_process_is_not_abandoned() -> None:
+    assert not is_abandoned(Lock("me", socket.gethostname(), os.getpid(), datetime.now(UTC)))
+
+
+def test_lock_of_a_dead_process_is_abandoned() -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert is_abandoned(Lock("me", socket.gethostname(), child, datetime.now(UTC)))
+
+
+def test_lock_older_than_the_process_with_its_pid_is_abandoned() -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=3650)
+    assert is_abandoned(Lock("me", socket.gethostname(), os.getpid(), long_ago))
+
+
+def test_lock_of_another_host_is_never_judged() -> None:
+    assert not is_abandoned(Lock("me", "elsewhere", 2**22 + 1, datetime.now(UTC)))

@@ -1,0 +1,158 @@
+"""Operations on a tenant's stack: what they do, what they return, what they cost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from stacks.command import RECORD, end_leftovers
+from stacks.errors import ClusterUnreachable, StackStopped, StackTimeout
+from tenancy.desired import DesiredState, desired_state
+from tenancy.plans import read_plans
+from tenancy.tenant import tenant_from_manifest
+from tests.stacks.conftest import OpenStacks
+from tests.waiting import eventually
+
+
+def desired(name: str, **spec: Any) -> DesiredState:
+    return desired_state(tenant_from_manifest({"metadata": {"name": name}, "spec": spec}), read_plans())
+
+
+def test_each_operation_is_one_process(open_stacks: OpenStacks) -> None:
+    stacks, command = open_stacks()
+    basic, pro = desired("ops"), desired("ops", plan="pro")
+    # The very first stack of a backend is made by the CLI, which then writes the backend's own metadata.
+    stacks.up(desired("first"), "spec generation 1")
+    assert command.commands == ["up", "stack", "up"]
+    command.commands.clear()
+
+    made = stacks.up(basic, "spec generation 1")
+    assert made.counts == {"create": len(basic.manifests) + 2}  # the stack and the component
+    assert (made.stack, made.operation, made.version) == ("tenant-ops", "up", 1)
+    assert made.has_changes
+
+    planned = stacks.preview(pro)
+    changes = {(change.operation, change.kind, change.name): change.fields for change in planned.changes}
+    assert "spec.hard.cpu" in changes["update", "ResourceQuota", "tenant-ops/tenant-quota"]
+    assert changes["update", "Namespace", "tenant-ops"] == ('metadata.labels["kleff.io/tenant-plan"]',)
+
+    assert not stacks.up(basic, "again").has_changes
+    assert not stacks.refresh("ops", "look").has_changes
+    gone = stacks.destroy("ops", "bye")
+    assert gone is not None
+    assert gone.counts["delete"] == len(basic.manifests) + 2
+    assert command.commands == ["up", "preview", "up", "refresh", "destroy"]
+    stacks.destroy("first", "bye")
+
+
+def test_version_is_the_number_of_updates_the_cli_knows_of(open_stacks: OpenStacks, tmp_path: Path) -> None:
+    stacks, _ = open_stacks()
+    for round_ in (1, 2, 3):
+        result = stacks.up(desired("counted"), f"round {round_}")
+    (tmp_path / "Pulumi.yaml").write_text("name: tenancy\nruntime: python\n")
+    told = subprocess.run(
+        ["pulumi", "stack", "history", "--json", "--stack", "tenant-counted", "--non-interactive"],
+        env={**os.environ, "PULUMI_BACKEND_URL": f"file://{tmp_path / 'state'}"},
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert [update["message"] for update in json.loads(told)] == ["round 3", "round 2", "round 1"]
+    assert result.version == 3
+    stacks.destroy("counted", "bye")
+
+
+def test_preview_changes_nothing(open_stacks: OpenStacks, tmp_path: Path) -> None:
+    stacks, _ = open_stacks()
+    stacks.up(desired("looked"), "spec generation 1")
+    state = tmp_path / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-looked.json"
+    before = state.read_bytes()
+    assert stacks.preview(desired("looked", plan="pro")).counts["update"] > 0
+    assert state.read_bytes() == before
+    stacks.destroy("looked", "bye")
+
+
+def test_stack_that_is_not_there_is_destroyed_already(open_stacks: OpenStacks) -> None:
+    stacks, _ = open_stacks()
+    assert stacks.destroy("nobody", "bye") is None
+
+
+def test_operation_over_its_time_is_ended_with_all_it_started(
+    open_stacks: OpenStacks, tmp_path: Path
+) -> None:
+    stacks, command = open_stacks()
+    stacks.up(desired("slow"), "spec generation 1")
+    command.timeout_s = 0.4
+    with pytest.raises(StackTimeout, match=r"pulumi up took longer than 0\.4 s"):
+        stacks.up(desired("slow", namespaces=[{"name": f"n{n}"} for n in range(5)]), "spec generation 2")
+    assert not list((tmp_path / "run").iterdir())
+    assert not [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if "tenant-slow" in (process.info["cmdline"] or ())
+    ]
+    command.timeout_s = 120
+    stacks.up(desired("slow"), "spec generation 3")
+    stacks.destroy("slow", "bye")
+
+
+def test_cluster_out_of_reach_is_told_as_such(
+    open_stacks: OpenStacks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stacks, _ = open_stacks()
+    nowhere = tmp_path / "nowhere.kubeconfig"
+    text = Path(os.environ["KUBECONFIG"]).read_text()
+    url = next(line.split("server: ")[1] for line in text.splitlines() if "server: " in line)
+    nowhere.write_text(text.replace(url, "https://127.0.0.1:1"))
+    monkeypatch.setenv("KUBECONFIG", str(nowhere))
+    with pytest.raises(ClusterUnreachable, match="unreachable"):
+        stacks.up(desired("far"), "spec generation 1")
+
+
+def test_stopping_ends_what_runs_and_starts_nothing_more(open_stacks: OpenStacks) -> None:
+    stacks, command = open_stacks()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            stacks.up(
+                desired("stopped", namespaces=[{"name": f"n{n}"} for n in range(5)]), "spec generation 1"
+            )
+        except StackStopped as stopped:
+            failures.append(stopped)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    eventually(lambda: command.commands, "the command runs")
+    command.stop()
+    worker.join(60)
+    assert len(failures) == 1
+    with pytest.raises(StackStopped):
+        stacks.up(desired("stopped"), "spec generation 1")
+
+
+def test_what_a_killed_process_left_running_is_ended(tmp_path: Path) -> None:
+    folder = tmp_path / "tenant-x.abc"
+    folder.mkdir()
+    orphan = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    record = {"session": orphan.pid, "started": psutil.Process(orphan.pid).create_time()}
+    (folder / RECORD).write_text(json.dumps(record))
+    assert end_leftovers(tmp_path) == 1
+    assert orphan.wait(timeout=30) == -signal.SIGKILL
+    assert not folder.exists()
+
+
+def test_younger_process_with_a_recorded_pid_is_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "tenant-x.abc"
+    folder.mkdir()
+    own = os.getsid(0)
+    oldest = min(process.create_time() for process in psutil.process_iter() if os.getsid(process.pid) == own)
+    (folder / RECORD).write_text(json.dumps({"session": own, "started": oldest + 10**9}))
+    assert end_leftovers(tmp_path) == 0

@@ -1,0 +1,16 @@
+"""The CRDs that are shipped are those of the models."""
+
+from tenancy.crd import CRD_FILE, crds, crds_text
+
+
+def test_generated_file_is_current() -> None:
+    assert CRD_FILE.read_text(encoding="utf-8") == crds_text(), "run ./dev generate"
+
+
+def test_both_groups_serve_the_same_schema() -> None:
+    main, kleff = crds()
+    assert main["spec"]["versions"] == kleff["spec"]["versions"]
+    assert [crd["metadata"]["name"] for crd in (main, kleff)] == [
+        "tenants.platform.ai",
+        "tenants.kleff.kleff.io",
+    ]

@@ -1,0 +1,110 @@
+"""The pure step from spec and plan to objects."""
+
+from typing import Any
+
+import pytest
+
+from tenancy.desired import DesiredState, desired_state
+from tenancy.errors import InvalidSpec
+from tenancy.manifest import ObjectKey
+from tenancy.plans import read_plans
+from tenancy.rbac import ROLE_RULES
+from tenancy.tenant import AccessRole, tenant_from_manifest
+
+
+def desired(name: str = "acme", **spec: Any) -> DesiredState:
+    return desired_state(tenant_from_manifest({"metadata": {"name": name}, "spec": spec}), read_plans())
+
+
+def test_equal_specs_have_equal_digests_and_others_do_not() -> None:
+    assert desired(plan="pro").digest == desired(plan="pro").digest
+    assert desired(plan="pro").digest != desired(plan="basic").digest
+    assert desired(adminUsers=["a", "b"]).digest == desired(adminUsers=["b", "a"]).digest
+
+
+def test_default_namespace_is_named_by_the_tenant_or_its_name_field() -> None:
+    assert desired().namespaces == ("tenant-acme",)
+    assert desired(name="acme").namespaces == ("tenant-acme",)
+    made = desired_state(
+        tenant_from_manifest({"metadata": {"name": "acme"}, "spec": {"name": "main"}}), read_plans()
+    )
+    assert made.namespaces == ("tenant-acme-main",)
+
+
+def test_every_namespace_comes_before_its_content() -> None:
+    seen = set()
+    for key in desired(namespaces=[{"name": "a"}, {"name": "b"}]).by_key:
+        if key.kind == "Namespace":
+            seen.add(key.name)
+        else:
+            assert key.namespace in seen
+
+
+def test_every_pod_is_selected_both_ways_by_each_policy() -> None:
+    policies = [manifest["spec"] for key, manifest in desired().by_key.items() if key.kind == "NetworkPolicy"]
+    assert len(policies) == 7
+    for policy in policies:
+        assert (policy["podSelector"], policy["policyTypes"]) == ({}, ["Ingress", "Egress"])
+        assert {"ingress", "egress"} <= policy.keys()
+
+
+def test_no_policy_lets_an_unnamed_neighbour_in_or_out() -> None:
+    for key, manifest in desired().by_key.items():
+        if key.kind == "NetworkPolicy":
+            for rule in (*manifest["spec"]["ingress"], *manifest["spec"]["egress"]):
+                peers = rule.get("from", []) + rule.get("to", [])
+                assert peers, f"{key} has a rule for everybody"
+                assert all(peer["namespaceSelector"]["matchLabels"] for peer in peers)
+
+
+def test_admin_may_what_operator_may_and_operator_may_not_delete_collections() -> None:
+    def rights(role: AccessRole) -> set[tuple[str, str, str]]:
+        return {
+            (group, resource, verb)
+            for rule in ROLE_RULES[role]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+
+    admin, operator, viewer = (rights(role) for role in AccessRole)
+    assert operator < admin
+    assert viewer < admin
+    assert not [right for right in operator if right[2] == "deletecollection"]
+    assert ("", "pods/exec", "create") in operator
+    assert {verb for _, _, verb in viewer} == {"get", "list", "watch"}
+    assert not [right for right in viewer if right[1] == "secrets"]
+    assert not [right for right in admin if "*" in right]
+
+
+def test_tenants_own_figures_stand_instead_of_the_plans() -> None:
+    made = desired(resourceQuotas={"cpu": 3, "memory": "2048Mi", "storage": "1Ti"}).by_key
+    compute = made[ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota")]["spec"]["hard"]
+    assert (compute["cpu"], compute["limits.cpu"], compute["memory"], compute["limits.memory"]) == (
+        *("3", "3"),
+        *("2Gi", "2Gi"),
+    )
+    assert compute["requests.ephemeral-storage"] == "2Gi"
+    storage = made[ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota-storage")]["spec"]["hard"]
+    assert storage == {"requests.storage": "1Ti"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"plan": 7}, "spec.plan"),
+        ({"surprise": True}, "spec.surprise"),
+        ({"namespaces": [{"name": "A"}]}, "spec.namespaces[0].name"),
+        ({"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec"),
+        ({"namespaces": [{"name": "n" * 60}]}, "spec.namespaces[0].name"),
+        ({"name": "n" * 60}, "metadata.name"),
+        ({"resourceQuotas": {"cpu": "x"}}, "spec.resourceQuotas.cpu"),
+        ({"resourceQuotas": {"cpu": "-1"}}, "spec.resourceQuotas.cpu"),
+        ({"access": [{"kind": "User", "name": "x", "namespace": "y"}]}, "spec.access[0]"),
+        ({"adminUsers": ["x", "x"]}, "spec.adminUsers"),
+    ],
+)
+def test_bad_spec_is_refused_by_its_field(spec: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidSpec) as refusal:
+        tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec})
+    assert refusal.value.field == field

@@ -1,0 +1,154 @@
+"""What counts as drift, and what is other people's business."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tenancy.desired import desired_state
+from tenancy.drift import drift, drift_text, object_drift, repair_patch, unwanted
+from tenancy.manifest import Manifest, ObjectKey, object_key
+from tenancy.plans import read_plans
+from tenancy.tenant import tenant_from_manifest
+
+DESIRED = desired_state(
+    tenant_from_manifest({"metadata": {"name": "acme"}, "spec": {"adminUsers": ["alice"]}}), read_plans()
+)
+NAMESPACE = ObjectKey("Namespace", "", "tenant-acme")
+DENY = ObjectKey("NetworkPolicy", "tenant-acme", "default-deny-all")
+QUOTA = ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota")
+ADMINS = ObjectKey("RoleBinding", "tenant-acme", "tenant-admin")
+VIEWERS = ObjectKey("RoleBinding", "tenant-acme", "tenant-viewer")
+LIMITS = ObjectKey("LimitRange", "tenant-acme", "tenant-limits")
+INTRA = ObjectKey("NetworkPolicy", "tenant-acme", "allow-intra-tenant")
+ALICE = {"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}
+
+
+def as_served(manifest: Manifest) -> Manifest:
+    """The object as the API server gives it back: empty fields dropped, its own ones added."""
+    live: Manifest = json.loads(json.dumps(manifest))
+    live["metadata"] |= {"uid": "1", "resourceVersion": "2", "managedFields": []}
+    if "spec" in live:
+        live["spec"] = {key: value for key, value in live["spec"].items() if value != []}
+    if live.get("subjects") == []:
+        del live["subjects"]
+    return live
+
+
+LIVE = {key: as_served(manifest) for key, manifest in DESIRED.by_key.items()}
+
+
+def changed(key: ObjectKey, change: Callable[[Manifest], Any]) -> Manifest:
+    live = copy.deepcopy(LIVE[key])
+    change(live)
+    return live
+
+
+def test_objects_as_served_are_no_drift() -> None:
+    assert drift(DESIRED, LIVE) == {}
+
+
+HARMLESS: dict[str, tuple[ObjectKey, Callable[[Manifest], Any]]] = {
+    "a foreign label": (NAMESPACE, lambda live: live["metadata"]["labels"].update(team="x")),
+    "a foreign annotation": (
+        NAMESPACE,
+        lambda live: live["metadata"].setdefault("annotations", {}).update(a="b"),
+    ),
+    "the namespace's own finalizer": (
+        NAMESPACE,
+        lambda live: live.update(spec={"finalizers": ["kubernetes"]}),
+    ),
+    "a quota's count": (QUOTA, lambda live: live.update(status={"used": {"cpu": "1"}})),
+    "a default the server adds to a list's item": (
+        LIMITS,
+        lambda live: live["spec"]["limits"][0].update(min={"cpu": "0"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HARMLESS)
+def test_other_peoples_fields_are_no_drift(case: str) -> None:
+    key, change = HARMLESS[case]
+    assert object_drift(DESIRED.by_key[key], changed(key, change)) is None
+
+
+HARMFUL: dict[str, tuple[ObjectKey, Callable[[Manifest], Any], str, Manifest]] = {
+    "a label taken away": (
+        NAMESPACE,
+        lambda live: live["metadata"]["labels"].pop("kleff.io/tenant-plan"),
+        "metadata.labels.kleff.io/tenant-plan changed",
+        {"metadata": {"labels": {"kleff.io/tenant-plan": "basic"}}},
+    ),
+    "a rule in an empty list": (
+        DENY,
+        lambda live: live["spec"].update(ingress=[{}]),
+        "spec.ingress changed",
+        {"spec": {"ingress": []}},
+    ),
+    "a narrowed selector": (
+        DENY,
+        lambda live: live["spec"].update(podSelector={"matchLabels": {"a": "b"}}),
+        "spec.podSelector.matchLabels changed",
+        {"spec": {"podSelector": {"matchLabels": None}}},
+    ),
+    "a raised quota": (
+        QUOTA,
+        lambda live: live["spec"]["hard"].update(cpu="9"),
+        "spec.hard.cpu changed",
+        {"spec": {"hard": {"cpu": "500m"}}},
+    ),
+    "a scope on a quota": (
+        QUOTA,
+        lambda live: live["spec"].update(scopeSelector={"matchExpressions": []}),
+        "spec.scopeSelector changed",
+        {"spec": {"scopeSelector": None}},
+    ),
+    "one more admin": (
+        ADMINS,
+        lambda live: live["subjects"].append({"kind": "User"}),
+        "subjects changed",
+        {"subjects": [ALICE]},
+    ),
+    "another admin": (
+        ADMINS,
+        lambda live: live["subjects"][0].update(name="eve"),
+        "subjects[0].name changed",
+        {"subjects": [ALICE]},
+    ),
+    "a selector emptied inside a list": (
+        INTRA,
+        lambda live: live["spec"]["ingress"][0]["from"][0].update(namespaceSelector={}),
+        "spec.ingress[0].from[0].namespaceSelector.matchLabels.tenant.platform.ai/name changed",
+        {"spec": {"ingress": DESIRED.by_key[INTRA]["spec"]["ingress"]}},
+    ),
+    "a first viewer": (
+        VIEWERS,
+        lambda live: live.update(subjects=[{"kind": "User"}]),
+        "subjects changed",
+        {"subjects": []},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HARMFUL)
+def test_change_of_ours_is_drift_and_is_put_back(case: str) -> None:
+    key, change, fault, patch = HARMFUL[case]
+    live = changed(key, change)
+    assert object_drift(DESIRED.by_key[key], live) == fault
+    assert repair_patch(DESIRED.by_key[key], live) == patch
+
+
+def test_missing_and_unwanted_objects_are_told_apart() -> None:
+    planted = {**LIVE[DENY], "metadata": {**LIVE[DENY]["metadata"], "name": "planted"}}
+    live = {**LIVE, object_key(planted): planted}
+    del live[QUOTA]
+    assert drift(DESIRED, live) == {QUOTA: "deleted"}
+    assert unwanted(DESIRED, live) == {object_key(planted): planted}
+
+
+def test_long_drift_is_told_briefly() -> None:
+    text = drift_text(drift(DESIRED, {}))
+    assert text.startswith("Namespace tenant-acme deleted; ")
+    assert text.endswith("and 13 more")

@@ -1,0 +1,135 @@
+"""Builds, with the real Go and a module so small that it takes a moment."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from embedded.environment import ROOT
+from embedded.errors import SetupFailed
+from embedded.toolchain.release import Releases
+from embedded.toolchain.resolver import cached_path, provide
+from embedded.toolchain.tools import ModuleFile, Tool
+from tests.toolchain.conftest import AddProgram
+
+PROVIDE = """
+import sys
+from pathlib import Path
+from embedded.cli import unwind_on_sigterm
+from embedded.toolchain.release import Releases
+from embedded.toolchain.resolver import provide
+from embedded.toolchain.tools import Tool
+
+unwind_on_sigterm()
+with Releases() as releases:
+    print(provide(Tool("hello", "1.0.0", Path(sys.argv[1]), "."), releases))
+"""
+
+
+def hello_tool(folder: Path) -> Tool:
+    return Tool("hello", "1.0.0", folder, ".")
+
+
+def provided(tool: Tool) -> Path:
+    with Releases() as releases:
+        return provide(tool, releases)
+
+
+def start_providing(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PROVIDE, str(folder)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A child that has ended stays in the table until its parent, maybe init, has looked at it.
+    state = subprocess.run(["/bin/ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
+    return bool(state.strip()) and not state.startswith("Z")
+
+
+@pytest.mark.usefixtures("programs")
+def test_built_tool_runs_and_nothing_else_is_left(hello: Path) -> None:
+    binary = provided(hello_tool(hello))
+    assert subprocess.run([binary], capture_output=True, text=True, check=True).stderr == "hello\n"
+    assert [path.name for path in binary.parent.iterdir()] == ["hello"]
+    assert {path.name for path in hello.iterdir()} == {"go.mod", "main.go"}
+
+
+@pytest.mark.usefixtures("programs")
+def test_embeds_are_compiled_in_and_companions_lie_beside(hello: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "sub").mkdir(parents=True)
+    (other / "go.mod").write_text("module example.test/other\n\ngo 1.26\n")
+    (other / "sub" / "other.go").write_text("package sub\n")
+    (other / "sub" / "greeting.txt").write_text("good day")
+    (hello / "go.mod").write_text(
+        "module example.test/hello\n\ngo 1.26\n\nrequire example.test/other v1.0.0\n\n"
+        f"replace example.test/other => {other}\n"
+    )
+    (hello / "main.go").write_text(
+        'package main\n\nimport (\n\t_ "embed"\n\t_ "example.test/other/sub"\n)\n\n'
+        "//go:embed greeting.txt\nvar greeting string\n\nfunc main() { println(greeting) }\n"
+    )
+    file = ModuleFile(hello, "example.test/other", "sub/greeting.txt")
+    binary = provided(Tool("hello", "1.0.0", hello, ".", embeds=(file,), companions=(file,)))
+    assert subprocess.run([binary], capture_output=True, text=True, check=True).stderr == "good day\n"
+    assert {path.name for path in binary.parent.iterdir()} == {"hello", "greeting.txt"}
+
+
+@pytest.mark.usefixtures("programs")
+def test_failed_build_shows_the_compiler_and_leaves_no_binary(hello: Path, cache: Path) -> None:
+    (hello / "main.go").write_text("package main\n\nfunc main() { missing() }\n")
+    with pytest.raises(SetupFailed, match="undefined: missing"):
+        provided(hello_tool(hello))
+    assert [path for path in (cache / "tools").iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.usefixtures("programs")
+def test_build_starts_afresh_over_what_a_killed_one_left(hello: Path) -> None:
+    folder = cached_path(hello_tool(hello)).parent
+    (folder.parent / f"{folder.name}.partial" / "source").mkdir(parents=True)
+    (folder.parent / f"{folder.name}.partial" / "hello").write_text("half a binary")
+    binary = provided(hello_tool(hello))
+    subprocess.run([binary], capture_output=True, check=True)
+    assert not folder.with_name(f"{folder.name}.partial").exists()
+
+
+def test_two_at_once_build_once(hello: Path, add_program: AddProgram, go: Path, tmp_path: Path) -> None:
+    add_program("go", f'echo "$1" >> {tmp_path}/calls\nexec {go} "$@"')
+    both = [start_providing(hello), start_providing(hello)]
+    outputs = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    assert {stdout.strip() for stdout, _ in outputs} == {str(cached_path(hello_tool(hello)))}
+    assert (tmp_path / "calls").read_text().split().count("build") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_build_ends_its_processes_and_leaves_nothing(
+    hello: Path, add_program: AddProgram, go: Path, tmp_path: Path, cache: Path, number: signal.Signals
+) -> None:
+    compiler = tmp_path / "compiler"
+    add_program(
+        "go",
+        f'[ "$1" = build ] || exec {go} "$@"\n'
+        f"sleep 600 &\necho $! > {compiler}.new\n/bin/mv {compiler}.new {compiler}\nwait",
+    )
+    process = start_providing(hello)
+    wait_until(compiler.exists)
+    process.send_signal(number)
+    process.communicate()
+    assert process.returncode != 0
+    wait_until(lambda: not is_alive(int(compiler.read_text())))
+    assert [path for path in (cache / "tools").iterdir() if path.is_dir()] == []

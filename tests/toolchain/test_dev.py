@@ -1,0 +1,83 @@
+"""The `./dev` command itself: help at once, an environment made whole, checks that all run."""
+
+import argparse
+import pkgutil
+import subprocess
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from embedded import environment, quality
+from embedded.cli import parsed, parser
+from embedded.environment import ROOT, ensure_environment
+from embedded.progress import Progress
+
+COMMANDS = ["run", "env", "pid x", "stop", "test", "check", "generate", "bench", "clean"]
+
+
+@pytest.mark.parametrize(
+    "arguments", ["", "run", "env", "pid", "stop", "test", "check", "generate", "bench", "clean"]
+)
+def test_help_is_answered_without_any_set_up(base_python: str, cache: Path, arguments: str) -> None:
+    # Isolated and without site-packages: what is not in the standard library is not there.
+    command = [base_python, "-I", "-S", str(ROOT / "dev"), *arguments.split(), "--help"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert answer.stdout.startswith(f"usage: ./dev {arguments}".strip())
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_each_command_has_a_function(arguments: str) -> None:
+    assert callable(pkgutil.resolve_name(parsed(arguments.split()).command))
+
+
+def test_help_names_each_command() -> None:
+    text = parser().format_help()
+    assert [line for command in COMMANDS if (line := f"    {command.split()[0]} ") not in text] == []
+
+
+def test_everything_after_test_goes_to_pytest_as_it_is() -> None:
+    arguments = ["-k", "one or two", "tests/toolchain", "-x", "--help"]
+    assert parsed(["test", *arguments]).pytest_arguments == arguments
+
+
+def test_unfinished_environment_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "LOCK_FILE", tmp_path / "requirements.lock")
+    environment.LOCK_FILE.write_text("# nothing to install\n")
+    folder = environment.environment_folder()
+    folder.mkdir(parents=True)
+    (folder / "left-behind").touch()
+    assert ensure_environment() == folder
+    assert not (folder / "left-behind").exists()
+    subprocess.run([folder / "bin" / "python", "-c", ""], check=True)
+
+    (folder / "kept").touch()
+    assert ensure_environment() == folder
+    assert (folder / "kept").exists(), "a finished environment is not made again"
+
+
+def test_all_checks_run_and_one_failure_fails(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        quality, "CHECKS", {"first": ["python", "-c", "exit(1)"], "second": ["python", "-c", "print('ran')"]}
+    )
+    assert quality.check(argparse.Namespace()) == 1
+    output = capfd.readouterr().out
+    assert "ran" in output
+    assert [line.split()[:2] for line in output.splitlines()[-2:]] == [
+        ["first", "FAILED"],
+        ["second", "passed"],
+    ]
+
+
+def test_progress_says_what_happens_and_how_it_ended() -> None:
+    stream = StringIO()
+    with Progress("Building", stream, interval_s=0.01) as progress:
+        progress.detail = "7 packages"
+        while "7 packages" not in stream.getvalue():
+            pass
+    assert stream.getvalue().splitlines()[0] == "Building …"
+    assert stream.getvalue().splitlines()[-1].startswith("Building: 7 packages, ")
+    assert stream.getvalue().endswith("s: done\n")

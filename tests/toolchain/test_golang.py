@@ -1,0 +1,39 @@
+"""Which Go is taken. The Gos here are scripts that say a version."""
+
+import pytest
+
+from embedded.toolchain import golang
+from embedded.toolchain.golang import ensure_go, go_environment, go_version
+from embedded.toolchain.tools import MODULES
+from tests.toolchain.conftest import AddProgram
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("module m\n\ngo 1.26\n", (1, 26)), ("go1.26.8\n", (1, 26)), ("go 1.9.1", (1, 9)), ("", (0, 0))],
+)
+def test_version_is_read_where_go_writes_it(text: str, version: tuple[int, int]) -> None:
+    assert go_version(text) == version
+
+
+def test_new_go_on_path_is_used(add_program: AddProgram) -> None:
+    go = add_program("go", "echo go1.99.0")
+    assert ensure_go(MODULES / "etcd") == go
+
+
+@pytest.mark.parametrize("script", ["echo go1.9.2", "exit 1"])
+def test_go_that_is_too_old_or_broken_is_passed_over(
+    add_program: AddProgram, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    go = add_program("go", script)
+    monkeypatch.setattr(golang, "_ensure_installed_go", lambda: "the pinned one")
+    assert ensure_go(MODULES / "etcd") != go
+
+
+def test_settings_of_the_caller_do_not_change_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"GOOS": "plan9", "GOFLAGS": "-mod=vendor", "GOPROXY": "https://example.test"}.items():
+        monkeypatch.setenv(name, value)
+    environment = go_environment()
+    assert "GOOS" not in environment
+    assert environment["GOFLAGS"] == "-buildvcs=false"
+    assert environment["GOPROXY"] == "https://example.test"

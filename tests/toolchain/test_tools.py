@@ -1,0 +1,47 @@
+"""The table of tools: its versions fit the Python side, and its cache keys change when they must."""
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from embedded.environment import LOCK_FILE
+from embedded.toolchain.tools import TOOLS, cache_key, version_in
+
+ETCD = TOOLS["etcd"]
+
+
+@pytest.mark.parametrize(
+    ("package", "tool"), [("pulumi", "pulumi"), ("pulumi-kubernetes", "pulumi-resource-kubernetes")]
+)
+def test_python_packages_and_binaries_have_the_same_version(package: str, tool: str) -> None:
+    pinned = re.search(rf"^{package}==(\S+)", LOCK_FILE.read_text(), re.M)
+    assert pinned
+    assert pinned[1] == TOOLS[tool].version
+
+
+def test_another_checkout_has_the_same_cache_keys(tmp_path: Path) -> None:
+    shutil.copytree(ETCD.folder, tmp_path / "elsewhere")
+    assert cache_key(replace(ETCD, folder=tmp_path / "elsewhere")) == cache_key(ETCD)
+
+
+@pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go"])
+def test_cache_key_changes_with_every_file_of_the_module(tmp_path: Path, name: str) -> None:
+    shutil.copytree(ETCD.folder, tmp_path / "elsewhere")
+    with (tmp_path / "elsewhere" / name).open("a") as file:
+        file.write("// changed\n")
+    assert cache_key(replace(ETCD, folder=tmp_path / "elsewhere")) != cache_key(ETCD)
+
+
+def test_cache_key_changes_with_the_recipe() -> None:
+    keys = {cache_key(tool) for tool in (ETCD, replace(ETCD, ldflags="-s"), replace(ETCD, gcflags="-N"))}
+    assert len(keys) == 3
+
+
+def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module m\n\nrequire example.test/a v1.2.3\n")
+    assert version_in(tmp_path, "example.test/a") == "1.2.3"
+    with pytest.raises(LookupError, match=r"example\.test/b"):
+        version_in(tmp_path, "example.test/b")

@@ -1,0 +1,151 @@
+"""A Tenant becomes namespaces, roles, quotas, limits and network policies, and says so."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from embedded.controlplane.plane import ControlPlane
+from tests.platform import Platform, condition
+from tests.watcher.conftest import NewTenant
+
+ROLES = ("tenant-admin", "tenant-operator", "tenant-viewer")
+QUOTAS = ("tenant-quota", "tenant-quota-objects", "tenant-quota-storage")
+POLICIES = (
+    "default-deny-all",
+    "allow-intra-tenant",
+    "tenant-isolation",
+    "allow-dns",
+    "allow-platform-shared",
+    "allow-ingress-controller",
+    "allow-monitoring",
+)
+
+
+def expected_objects(*namespaces: str) -> set[tuple[str, str, str]]:
+    expected = {("Namespace", "", name) for name in namespaces}
+    for name in namespaces:
+        expected |= {(kind, name, role) for kind in ("Role", "RoleBinding") for role in ROLES}
+        expected |= {("ResourceQuota", name, quota) for quota in QUOTAS}
+        expected |= {("NetworkPolicy", name, policy) for policy in POLICIES}
+        expected.add(("LimitRange", name, "tenant-limits"))
+    return expected
+
+
+def test_simplest_tenant_becomes_active_with_every_object(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("simple", "kleff.kleff.io", plan="basic", userId="u-1", username="joe@corp.example")
+    tenant = platform.await_active(manifest)
+
+    objects = platform.objects("simple")
+    assert objects.keys() == expected_objects("tenant-simple")
+    assert all(
+        found["metadata"]["labels"]["tenant.platform.ai/managed"] == "true" for found in objects.values()
+    )
+    namespace = objects["Namespace", "", "tenant-simple"]["metadata"]
+    assert (
+        namespace["labels"].items()
+        >= {
+            "tenant.platform.ai/name": "simple",
+            "tenant.platform.ai/managed": "true",
+            "kleff.io/tenant-plan": "basic",
+            "kleff.io/tenant-user-id": "u-1",
+            "istio-injection": "enabled",
+            "pod-security.kubernetes.io/enforce": "restricted",
+            "pod-security.kubernetes.io/audit": "restricted",
+            "pod-security.kubernetes.io/warn": "restricted",
+        }.items()
+    )
+    # An address is no legal label value: readable and unique there, whole in the annotation.
+    assert namespace["labels"]["kleff.io/tenant-username"].startswith("joe-corp-example.")
+    assert namespace["annotations"]["kleff.io/tenant-username"] == "joe@corp.example"
+    quota = objects["ResourceQuota", "tenant-simple", "tenant-quota"]["spec"]["hard"]
+    assert quota.items() >= {"cpu": "500m", "memory": "1Gi", "pods": "20"}.items()
+
+    status = tenant["status"]
+    assert tenant["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
+    assert "ownerReferences" not in namespace
+    assert (status["phase"], status["observedGeneration"]) == ("Active", 1)
+    assert (status["stack"], status["namespaceCount"]) == ("tenant-simple", 1)
+    assert status["lastUpdate"]["version"] == 1
+    assert status["lastUpdate"]["resourceChanges"]["create"] == len(objects) + 2  # stack and component
+    assert status["namespaceStatus"]["tenant-simple"]["ready"] is True
+    assert [condition(tenant, kind)["status"] for kind in ("NamespaceReady", "TenantReady", "Ready")] == [
+        "True"
+    ] * 3
+    assert condition(tenant, "Drifted")["status"] == "False"
+    assert ("Applied", "spec generation 1") in [
+        (reason, message.split(":")[0]) for reason, message in platform.events("simple")
+    ]
+
+
+def test_three_namespaces_of_different_purpose_each_get_everything(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    purposes = {"dev": "development", "stage": "staging", "prod": "production"}
+    manifest = new_tenant(
+        "team",
+        plan="pro",
+        adminUsers=["alice"],
+        rbacConfig={"groups": ["admins"], "serviceAccounts": ["deployer", "ci/runner"]},
+        access=[
+            {"kind": "Group", "name": "oncall", "role": "operator", "namespaces": ["prod"]},
+            {"kind": "User", "name": "auditor", "role": "viewer"},
+        ],
+        namespaces=[{"name": name, "purpose": purpose} for name, purpose in purposes.items()],
+        resourceQuotas={"cpu": 6, "storage": "1024Gi"},
+    )
+    platform.await_active(manifest)
+
+    objects = platform.objects("team")
+    assert objects.keys() == expected_objects(*(f"tenant-team-{name}" for name in purposes))
+    for name, purpose in purposes.items():
+        labels = objects["Namespace", "", f"tenant-team-{name}"]["metadata"]["labels"]
+        assert labels["tenant.platform.ai/purpose"] == purpose
+        hard = objects["ResourceQuota", f"tenant-team-{name}", "tenant-quota"]["spec"]["hard"]
+        assert (hard["cpu"], hard["limits.cpu"], hard["memory"]) == ("6", "6", "8Gi")
+        storage = objects["ResourceQuota", f"tenant-team-{name}", "tenant-quota-storage"]["spec"]["hard"]
+        assert storage == {"requests.storage": "1Ti"}
+        admins = objects["RoleBinding", f"tenant-team-{name}", "tenant-admin"]["subjects"]
+        assert [(who["kind"], who.get("namespace"), who["name"]) for who in admins] == [
+            ("Group", None, "admins"),
+            ("ServiceAccount", "ci", "runner"),
+            ("ServiceAccount", f"tenant-team-{name}", "deployer"),
+            ("User", None, "alice"),
+        ]
+        operators = objects["RoleBinding", f"tenant-team-{name}", "tenant-operator"].get("subjects", [])
+        assert [who["name"] for who in operators] == (["oncall"] if name == "prod" else [])
+
+
+def test_younger_tenant_of_the_same_name_in_the_other_group_is_refused(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    older = new_tenant("twin", plan="basic")
+    platform.await_active(older)
+    younger = new_tenant("twin", "kleff.kleff.io", plan="pro")
+
+    refused = platform.await_condition(younger, "NameTaken")
+    assert refused["status"] == "False"
+    assert "platform.ai/v1" in refused["message"]
+    labels = platform.objects("twin")["Namespace", "", "tenant-twin"]["metadata"]["labels"]
+    assert labels["kleff.io/tenant-plan"] == "basic"
+
+    platform.delete(older)
+    platform.await_gone(older)
+    platform.await_active(younger)
+
+
+@pytest.mark.parametrize("group", ["platform.ai", "kleff.kleff.io"])
+def test_kubectl_prints_plan_phase_and_namespaces(
+    group: str, platform: Platform, new_tenant: NewTenant, tools: dict[str, Path], control_plane: ControlPlane
+) -> None:
+    name = f"printed-{group.split('.')[0]}"
+    manifest = new_tenant(name, group, plan="pro")
+    platform.await_active(manifest)
+    told = subprocess.run(
+        [tools["kubectl"], "--kubeconfig", control_plane.kubeconfig, "get", f"tenants.{group}", name],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert told[0].split() == ["NAME", "PLAN", "PHASE", "NAMESPACES", "AGE"]
+    assert told[1].split()[:4] == [name, "pro", "Active", "1"]

@@ -1,0 +1,115 @@
+"""A tenant goes when all that was made for it is gone, and not before."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.platform import Platform, condition, tenant_manifest
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+from watcher.cluster import ClusterError
+
+
+def stack_file(platform: Platform, tenant: str) -> Path:
+    return platform.folder / "state" / ".pulumi" / "stacks" / "tenancy" / f"tenant-{tenant}.json"
+
+
+def test_deleted_tenant_takes_namespaces_and_stack_with_it(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("ends", namespaces=[{"name": "a"}, {"name": "b"}])
+    platform.await_active(manifest)
+    assert stack_file(platform, "ends").exists()
+    platform.delete(manifest)
+
+    def gone() -> bool:
+        tenant = platform.tenant(manifest)
+        if tenant is not None:
+            assert tenant["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
+            return False
+        # The finalizer was the last to go.
+        assert platform.objects("ends") == {}
+        assert not stack_file(platform, "ends").exists()
+        return True
+
+    eventually(gone, "the tenant is gone")
+    assert platform.pulumi("stack", "history", "--stack", "tenant-ends").returncode != 0
+
+
+def test_tenant_with_an_invalid_spec_can_be_deleted(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("spoiled", plan="basic")
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"plan": "nosuchplan"}})
+    platform.await_condition(manifest, "UnknownPlan")
+    assert platform.namespace("tenant-spoiled") is not None
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    assert platform.namespace("tenant-spoiled") is None
+
+
+def test_tenant_that_was_never_built_can_be_deleted(platform: Platform) -> None:
+    manifest = tenant_manifest("neverbuilt", plan="nosuchplan")
+    platform.apply(manifest)
+    platform.await_condition(manifest, "UnknownPlan")
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+
+
+def test_failed_destroy_keeps_finalizer_and_says_why(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("stuck", plan="basic")
+    platform.await_active(manifest)
+    state = stack_file(platform, "stuck")
+    good = state.read_bytes()
+    state.write_bytes(good[: len(good) // 2])
+
+    platform.delete(manifest)
+    told = platform.await_condition(manifest, "DestroyFailed")
+    assert "destroy failed" in told["message"]
+    tenant = platform.tenant(manifest)
+    assert tenant is not None
+    assert tenant["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
+    assert tenant["status"]["phase"] == "Terminating"
+    assert platform.namespace("tenant-stuck") is not None
+
+    state.write_bytes(good)
+    platform.await_gone(manifest)
+    assert platform.namespace("tenant-stuck") is None
+
+
+def test_namespace_that_does_not_end_holds_the_tenant_and_is_named(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant("held", plan="basic")
+    platform.await_active(manifest)
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []}
+    metadata = {"name": "holder", "namespace": "tenant-held", "finalizers": ["example.com/hold"]}
+    platform.apply({**role, "metadata": metadata})
+    platform.delete(manifest)
+
+    def waits() -> bool:
+        message = condition(platform.tenant(manifest) or {}, "Ready").get("message", "")
+        return "waiting for the end of tenant-held" in message
+
+    eventually(waits, "the status names the namespace")
+    platform.patch("Role", "tenant-held", "holder", {"metadata": {"finalizers": None}})
+    platform.await_gone(manifest)
+
+
+def test_lost_state_does_not_orphan_namespaces(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("lost", plan="basic")
+    platform.await_active(manifest)
+    stack_file(platform, "lost").unlink()
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    assert platform.namespace("tenant-lost") is None
+
+
+def test_watcher_may_not_do_what_it_has_no_need_of(platform: Platform) -> None:
+    from watcher.cluster import Cluster, Kind
+
+    watcher = Cluster.connect(Path(platform.environment["KUBECONFIG"]))
+    for kind in (Kind("v1", "Secret", "secrets"), Kind("v1", "Pod", "pods")):
+        with pytest.raises(ClusterError, match="forbidden"):
+            watcher.list(kind)
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
+    rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]
+    with pytest.raises(ClusterError, match="attempting to grant RBAC permissions"):
+        watcher.apply({**role, "metadata": {"name": "own", "namespace": "default"}, "rules": rules})

@@ -1,0 +1,169 @@
+"""What is changed behind the watcher's back comes back, without polling, and the status tells of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tenancy.manifest import Manifest
+from tests.platform import Platform, condition, tenant_manifest
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+
+NAMESPACE = "tenant-drifts"
+FROM_EVERYWHERE: list[Manifest] = [{"from": [{"namespaceSelector": {}}]}]
+EVE = {"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}
+
+# What is touched, what is done to it, where that shows, and how the status tells it.
+EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
+    "a binding's subjects": (
+        *("RoleBinding", "tenant-admin", {"subjects": [EVE]}),
+        lambda found: found.get("subjects"),
+        "subjects[0].name",
+    ),
+    "a subject in a binding that has none": (
+        *("RoleBinding", "tenant-viewer", {"subjects": [EVE]}),
+        lambda found: found.get("subjects"),
+        "subjects",
+    ),
+    "a role's rules": (*("Role", "tenant-viewer", {"rules": []}), lambda found: found["rules"], "rules"),
+    "a quota": (
+        *("ResourceQuota", "tenant-quota", {"spec": {"hard": {"cpu": "64"}}}),
+        lambda found: found["spec"]["hard"],
+        "spec.hard.cpu",
+    ),
+    "the limits": (
+        *("LimitRange", "tenant-limits", {"spec": {"limits": []}}),
+        lambda found: found["spec"]["limits"],
+        "spec.limits",
+    ),
+    "a rule in default-deny": (
+        *("NetworkPolicy", "default-deny-all", {"spec": {"ingress": [{}]}}),
+        lambda found: found["spec"].get("ingress"),
+        "spec.ingress",
+    ),
+    "default-deny's selector": (
+        *("NetworkPolicy", "default-deny-all", {"spec": {"podSelector": {"matchLabels": {"a": "b"}}}}),
+        lambda found: found["spec"]["podSelector"],
+        "spec.podSelector.matchLabels",
+    ),
+    "a policy's rules": (
+        *(
+            "NetworkPolicy",
+            "allow-intra-tenant",
+            {"spec": {"ingress": [{"from": [{"namespaceSelector": {}}]}]}},
+        ),
+        lambda found: found["spec"]["ingress"],
+        "spec.ingress[0].from[0].namespaceSelector.matchLabels.tenant.platform.ai/name",
+    ),
+    "the managed label": (
+        *("Role", "tenant-operator", {"metadata": {"labels": {"tenant.platform.ai/managed": None}}}),
+        lambda found: found["metadata"]["labels"],
+        "metadata.labels.tenant.platform.ai/managed",
+    ),
+    "the tenant's label": (
+        *("Role", "tenant-operator", {"metadata": {"labels": {"tenant.platform.ai/name": "other"}}}),
+        lambda found: found["metadata"]["labels"],
+        "metadata.labels.tenant.platform.ai/name",
+    ),
+}
+
+
+@pytest.fixture
+def drifting(platform: Platform) -> Manifest:
+    """One tenant for all tests here: each leaves it as it should be."""
+    manifest = tenant_manifest("drifts", adminUsers=["alice"])
+    platform.apply(manifest)
+    platform.await_active(manifest)
+    return manifest
+
+
+def await_repair(platform: Platform, tenant: Manifest, told: str) -> None:
+    """The status says that this drift was found, and that it is repaired."""
+
+    def said() -> bool:
+        drifted = condition(platform.tenant(tenant) or {}, "Drifted")
+        return drifted["status"] == "False" and drifted["reason"] == "Repaired" and told in drifted["message"]
+
+    eventually(said, f"status tells that it repaired: {told}; is {platform.tenant(tenant)}")
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edited_object_is_reverted(edit: str, platform: Platform, drifting: Manifest) -> None:
+    kind, name, change, field, fault = EDITS[edit]
+    before = platform.get(kind, NAMESPACE, name)
+    assert before is not None
+    platform.patch(kind, NAMESPACE, name, change)
+
+    def reverted() -> bool:
+        found = platform.get(kind, NAMESPACE, name)
+        return found is not None and field(found) == field(before)
+
+    eventually(reverted, f"{kind} {name} is as it was")
+    await_repair(platform, drifting, f"{kind} {NAMESPACE}/{name} {fault} changed")
+
+
+def test_deleted_role_comes_back(platform: Platform, drifting: Manifest) -> None:
+    old = platform.get("Role", NAMESPACE, "tenant-admin")
+    platform.remove("Role", NAMESPACE, "tenant-admin")
+    new = eventually(lambda: platform.get("Role", NAMESPACE, "tenant-admin"), "the Role is back")
+    assert old is not None
+    assert new["metadata"]["uid"] != old["metadata"]["uid"]
+    assert new["rules"] == old["rules"]
+    await_repair(platform, drifting, f"Role {NAMESPACE}/tenant-admin deleted")
+    assert "DriftRepaired" in [reason for reason, _ in platform.events("drifts")]
+    assert platform.history("drifts")[0]["message"].startswith("drift: Role")
+
+
+def test_changed_namespace_label_is_restored(platform: Platform, drifting: Manifest) -> None:
+    label = "pod-security.kubernetes.io/enforce"
+    platform.patch("Namespace", "", NAMESPACE, {"metadata": {"labels": {label: "privileged"}}})
+    eventually(
+        lambda: (platform.namespace(NAMESPACE) or {})["metadata"]["labels"][label] == "restricted",
+        "the label is back",
+    )
+    await_repair(platform, drifting, f"Namespace {NAMESPACE} metadata.labels.{label} changed")
+
+
+def test_deleted_namespace_is_made_again_with_all_its_objects(platform: Platform, drifting: Manifest) -> None:
+    before = platform.objects("drifts")
+    platform.remove("Namespace", "", NAMESPACE)
+
+    def made_again() -> bool:
+        after = platform.objects("drifts")
+        old_uid = before["Namespace", "", NAMESPACE]["metadata"]["uid"]
+        namespace = after.get(("Namespace", "", NAMESPACE))
+        return (
+            after.keys() == before.keys()
+            and namespace is not None
+            and namespace["metadata"]["uid"] != old_uid
+        )
+
+    eventually(made_again, "the namespace and its objects are back")
+    platform.await_active(drifting)
+
+
+def test_object_that_only_claims_to_be_ours_is_removed(platform: Platform, drifting: Manifest) -> None:
+    labels = {"tenant.platform.ai/name": "drifts", "tenant.platform.ai/managed": "true"}
+    kind = "rbac.authorization.k8s.io/v1"
+    metadata = {"name": "planted", "namespace": NAMESPACE, "labels": labels}
+    platform.apply({"apiVersion": kind, "kind": "Role", "metadata": metadata, "rules": []})
+    eventually(lambda: platform.get("Role", NAMESPACE, "planted") is None, "the planted Role is gone")
+    assert condition(platform.await_active(drifting), "Ready")["status"] == "True"
+
+
+def test_namespace_that_only_claims_to_be_a_tenants_is_left_alone(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant("claimed")
+    platform.await_active(manifest)
+    labels = {"tenant.platform.ai/name": "claimed", "tenant.platform.ai/managed": "true"}
+    platform.apply(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bystander", "labels": labels}}
+    )
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    bystander = platform.namespace("bystander")
+    assert bystander is not None
+    assert "deletionTimestamp" not in bystander["metadata"]
+    platform.remove("Namespace", "", "bystander")

@@ -1,0 +1,129 @@
+"""Bad input is refused as early as it can be, by a message that names the field, and changes nothing."""
+
+from typing import Any
+
+import pytest
+
+from tests.platform import Platform, tenant_manifest
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+from watcher.cluster import ClusterError
+
+# What the API server itself refuses: the spec, and what its message must name.
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "bad quantity": ("bad", {"resourceQuotas": {"cpu": "lots"}}, "spec.resourceQuotas.cpu"),
+    "negative quantity": ("bad", {"resourceQuotas": {"memory": "-1Gi"}}, "spec.resourceQuotas.memory"),
+    "bad purpose": ("bad", {"namespaces": [{"name": "a", "purpose": "fun"}]}, "spec.namespaces[0].purpose"),
+    "two equal namespaces": ("bad", {"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec.namespaces[1]"),
+    "namespace too long once prefixed": ("bad", {"namespaces": [{"name": "n" * 60}]}, "spec.namespaces"),
+    "default namespace too long once prefixed": ("bad", {"name": "n" * 60}, "spec.name"),
+    "tenant name too long": ("t" * 57, {}, "metadata.name"),
+    "tenant name with a dot": ("a.b", {}, "metadata.name"),
+    "namespace of a user": (
+        "bad",
+        {"access": [{"kind": "User", "name": "x", "namespace": "y"}]},
+        "spec.access[0]",
+    ),
+    "bad role": ("bad", {"access": [{"kind": "User", "name": "x", "role": "god"}]}, "spec.access[0].role"),
+    "user named twice": ("bad", {"adminUsers": ["x", "x"]}, "spec.adminUsers[1]"),
+    "bad service account": (
+        "bad",
+        {"rbacConfig": {"serviceAccounts": ["A/b/c"]}},
+        "spec.rbacConfig.serviceAccounts[0]",
+    ),
+    "plan that is no name": ("bad", {"plan": "No Plan!"}, "spec.plan"),
+}
+
+
+@pytest.mark.parametrize("group", ["platform.ai", "kleff.kleff.io"])
+@pytest.mark.parametrize("case", REFUSED)
+def test_api_server_refuses(case: str, group: str, platform: Platform) -> None:
+    name, spec, field = REFUSED[case]
+    with pytest.raises(ClusterError) as refusal:
+        platform.create({**tenant_manifest(name, group), "spec": spec})
+    assert refusal.value.status == 422
+    assert field in str(refusal.value)
+
+
+# What only the plans, or other tenants, can tell.
+FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "unknown plan": (
+        {"plan": "gold"},
+        "UnknownPlan",
+        "spec.plan: there is no plan 'gold'; known: basic, enterprise, pro",
+    ),
+    "too many namespaces": (
+        {"plan": "basic", "namespaces": [{"name": f"n{number}"} for number in range(6)]},
+        "InvalidSpec",
+        "spec.namespaces: 6 given, but plan 'basic' allows 5",
+    ),
+    "access to a namespace it has not": (
+        {"namespaces": [{"name": "a"}], "access": [{"kind": "User", "name": "x", "namespaces": ["b"]}]},
+        "InvalidSpec",
+        "spec.access[0].namespaces[0]: 'b' is not in spec.namespaces",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAILED)
+def test_status_names_the_field(case: str, platform: Platform, new_tenant: NewTenant) -> None:
+    spec, reason, message = FAILED[case]
+    name = case.replace(" ", "-")
+    manifest = new_tenant(name, **spec)
+    told = platform.await_condition(manifest, reason)
+    assert told["message"] == message
+    tenant = platform.tenant(manifest)
+    assert tenant is not None
+    assert tenant["status"]["phase"] == "Failed"
+    assert "finalizers" not in tenant["metadata"]
+    assert platform.objects(name) == {}
+
+
+def test_spec_that_turns_bad_leaves_what_is_built(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("turns", adminUsers=["alice"])
+    platform.await_active(manifest)
+    before = platform.objects("turns")
+    platform.apply({**manifest, "spec": {"plan": "gold"}})
+    platform.await_condition(manifest, "UnknownPlan")
+    after = platform.objects("turns")
+    assert {key: found["metadata"]["uid"] for key, found in after.items()} == {
+        key: found["metadata"]["uid"] for key, found in before.items()
+    }
+    platform.apply(manifest)
+    platform.await_active(manifest)
+
+
+def test_namespace_of_another_tenant_is_never_shared(platform: Platform, new_tenant: NewTenant) -> None:
+    first = new_tenant("a", namespaces=[{"name": "b-c"}])
+    platform.await_active(first)
+    second = new_tenant("a-b", namespaces=[{"name": "c"}])
+    told = platform.await_condition(second, "NamespaceTaken")
+    assert told["message"] == "spec.namespaces[0].name: namespace 'tenant-a-b-c' belongs to tenant 'a'"
+    labels = (platform.namespace("tenant-a-b-c") or {})["metadata"]["labels"]
+    assert labels["tenant.platform.ai/name"] == "a"
+
+    platform.delete(second)
+    platform.await_gone(second)
+    assert platform.namespace("tenant-a-b-c") is not None
+
+
+def test_two_tenants_at_once_do_not_both_get_a_namespace(platform: Platform, new_tenant: NewTenant) -> None:
+    rivals = [new_tenant("r", namespaces=[{"name": "x-y"}]), new_tenant("r-x", namespaces=[{"name": "y"}])]
+
+    def phases() -> list[str] | None:
+        found = [(platform.tenant(rival) or {}).get("status", {}).get("phase") for rival in rivals]
+        return sorted(found) if set(found) <= {"Active", "Failed"} else None
+
+    assert eventually(phases, "both are settled") == ["Active", "Failed"]
+
+
+def test_namespace_that_is_nobodys_is_not_taken_over(platform: Platform, new_tenant: NewTenant) -> None:
+    metadata = {"name": "tenant-squat", "labels": {"team": "legacy"}}
+    platform.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    manifest = new_tenant("squat")
+    told = platform.await_condition(manifest, "NamespaceTaken")
+    assert told["message"] == "metadata.name: namespace 'tenant-squat' exists already and is no tenant's"
+    assert list(platform.objects("squat")) == []
+
+    platform.remove("Namespace", "", "tenant-squat")
+    platform.await_active(manifest)

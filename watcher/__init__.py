@@ -1,0 +1,1 @@
+"""When a tenant is applied: watches, queues, reconciles, writes status."""

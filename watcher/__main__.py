@@ -1,0 +1,101 @@
+"""`python -m watcher`: the watcher as a process, in a pod or on a laptop."""
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import structlog
+
+from stacks.command import PulumiProcess
+from stacks.stack import Stacks, StackSettings
+from tenancy.errors import PlansError
+from tenancy.plans import SHIPPED_PLANS, read_plans
+from watcher.app import Watcher
+from watcher.cluster import Cluster
+from watcher.http import serve_http
+from watcher.log import configure_log
+
+log = structlog.get_logger(__name__)
+
+
+def main() -> int:
+    settings = _parser().parse_args()
+    configure_log(settings.log_level)
+    if not settings.backend:
+        return _refuse("no state backend: set PULUMI_BACKEND_URL or --backend, e.g. file:///var/lib/tenancy")
+    try:
+        plans = read_plans(settings.plans)
+    except (PlansError, OSError) as error:
+        return _refuse(f"cannot use the plans file: {error}")
+    command = PulumiProcess(settings.timeout)
+    stacks = Stacks(StackSettings(settings.backend, settings.run_dir), command)
+    stacks.prepare()
+    watcher = Watcher(Cluster.connect(settings.kubeconfig), stacks, command, plans, settings.workers)
+    host, _, port = settings.http.rpartition(":")
+    server = serve_http(host, int(port), {"/healthz": watcher.not_healthy, "/readyz": watcher.not_ready})
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    watcher.start()
+    log.info("started", http=f"{host}:{server.server_port}", backend=settings.backend.split("@")[-1])
+    stopping.wait()
+    watcher.stop()
+    server.shutdown()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m watcher",
+        description="Watches Tenants and keeps the stack of each, and so the cluster, as its spec says.",
+        epilog="PULUMI_CONFIG_PASSPHRASE (or _FILE) holds the passphrase that state is encrypted with.",
+    )
+    environment = os.environ
+    parser.add_argument(
+        "--backend",
+        metavar="URL",
+        default=environment.get("PULUMI_BACKEND_URL"),
+        help="Pulumi's state backend",
+    )
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        type=Path,
+        help="default: $KUBECONFIG, ~/.kube/config, else the pod's own",
+    )
+    parser.add_argument("--plans", metavar="FILE", type=Path, default=SHIPPED_PLANS, help="the plans file")
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=4, help="tenants worked on at once (default: 4)"
+    )
+    parser.add_argument(
+        "--http", metavar="HOST:PORT", default="127.0.0.1:8080", help="where /healthz and /readyz are served"
+    )
+    parser.add_argument(
+        "--run-dir",
+        metavar="DIR",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "tenancy-watcher",
+        help="folder for running operations; keep it across restarts",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="S",
+        type=float,
+        default=300,
+        help="limit of one operation in seconds (default: 300)",
+    )
+    parser.add_argument("--log-level", choices=["debug", "info", "warning"], default="info")
+    return parser
+
+
+def _refuse(problem: str) -> int:
+    print(f"watcher: {problem}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

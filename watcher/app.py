@@ -1,0 +1,114 @@
+"""The watcher as a whole: its parts, its threads, its start and its end."""
+
+import threading
+import time
+from typing import Final
+
+import structlog
+
+from stacks.command import PulumiProcess
+from stacks.stack import Stacks
+from tenancy.manifest import Manifest
+from tenancy.names import MANAGED_SELECTOR
+from tenancy.plans import Plans
+from watcher.cluster import MANAGED_KINDS, Cluster, ClusterError
+from watcher.informer import Informer
+from watcher.managed import ManagedObjects
+from watcher.queue import TenantQueue
+from watcher.reconcile import Reconciler
+from watcher.retry import TryAgain
+from watcher.tenants import Tenants, needs_work
+
+log = structlog.get_logger(__name__)
+
+_STOP_S: Final = 20.0
+
+
+class Watcher:
+    """Wires informers to the queue and the queue to workers."""
+
+    def __init__(
+        self, cluster: Cluster, stacks: Stacks, command: PulumiProcess, plans: Plans, workers: int
+    ) -> None:
+        self._queue = TenantQueue()
+        self._command = command
+        self._managed = ManagedObjects()
+        self._tenants = Tenants(cluster, self._tenant_changed)
+        self._informers = [
+            Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
+        ]
+        self._reconciler = Reconciler(cluster, stacks, self._tenants, self._managed, plans)
+        self._workers = [
+            threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
+            for number in range(workers)
+        ]
+
+    def start(self) -> None:
+        """Returns at once; `not_ready` tells how far it is."""
+        for informer in (*self._informers, *self._tenants.informers):
+            informer.start()
+        threading.Thread(target=self._start_workers, name="start", daemon=True).start()
+
+    def stop(self) -> None:
+        """Takes no more work, and gives what is under way a moment to end in good order."""
+        log.info("stopping")
+        self._queue.close()
+        for informer in (*self._informers, *self._tenants.informers):
+            informer.stop()
+        self._command.stop()
+        deadline = time.monotonic() + _STOP_S
+        for worker in self._workers:
+            if worker.ident is not None:
+                worker.join(max(0.0, deadline - time.monotonic()))
+
+    def not_ready(self) -> list[str]:
+        return [
+            f"not listed yet: {informer.kind.plural} of {informer.kind.api_version}"
+            for informer in (*self._informers, *self._tenants.informers)
+            if not informer.is_synced.is_set()
+        ]
+
+    def not_healthy(self) -> list[str]:
+        threads = [*self._informers, *self._tenants.informers, *self._workers]
+        return [f"thread died: {thread.name}" for thread in threads if thread.ident and not thread.is_alive()]
+
+    def _start_workers(self) -> None:
+        # A worker that saw half of the cluster would take the other half for drift.
+        for informer in (*self._informers, *self._tenants.informers):
+            informer.is_synced.wait()
+        log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
+        for worker in self._workers:
+            worker.start()
+
+    def _tenant_changed(self, before: Manifest | None, after: Manifest | None) -> None:
+        if before is None and after is not None:
+            self._reconciler.restore(after)
+        known = after or before
+        if known is None:
+            return
+        if after is None:
+            self._tenants.forget(known)
+        if after is None or needs_work(before, after):
+            self._queue.add_now(known["metadata"]["name"])
+
+    def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
+        self._managed.put(before, after)
+        for tenant in self._reconciler.concerns(before, after):
+            self._queue.add(tenant)
+
+    def _work(self) -> None:
+        while (tenant := self._queue.take()) is not None:
+            try:
+                again_after_s = self._reconciler.reconcile(tenant)
+            except TryAgain:
+                self._queue.failed(tenant)
+            except ClusterError as error:
+                retry_after_s = self._queue.failed(tenant)
+                log.warning("cluster refused", tenant=tenant, problem=str(error), retry_after_s=retry_after_s)
+            except Exception:
+                retry_after_s = self._queue.failed(tenant)
+                log.exception("turn broke", tenant=tenant, retry_after_s=retry_after_s)
+            else:
+                self._queue.done(tenant)
+                if again_after_s is not None:
+                    self._queue.add(tenant, again_after_s)

@@ -1,0 +1,82 @@
+"""Which tenant holds which namespace. Two tenants never share one, not even for a moment.
+
+A claim is taken before the first object is made. It comes from three places: what this
+process has handed out, what a live namespace's label says, what another Tenant's status says.
+"""
+
+import threading
+
+from tenancy.errors import TenancyError
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.names import MANAGED_LABEL, namespace_name
+from watcher.cluster import NAMESPACE, Cluster
+from watcher.managed import tenant_of
+
+
+class NamespaceTaken(TenancyError):
+    """A namespace this tenant would make is somebody else's."""
+
+    reason = "NamespaceTaken"
+
+
+class NamespaceClaims:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._holders: dict[str, str] = {}
+        self._guard = threading.Lock()
+
+    def remember(self, tenant: str, namespaces: list[str]) -> None:
+        """A claim from an earlier run, as the tenant's status tells it. The first one stands."""
+        with self._guard:
+            for name in namespaces:
+                self._holders.setdefault(name, tenant)
+
+    def take(self, tenant: str, namespaces: tuple[str, ...]) -> None:
+        """Claims all the namespaces for the tenant, or none of them."""
+        for index, name in enumerate(namespaces):
+            if self._holder(name) != tenant:
+                self._check_live(tenant, index, name)
+        with self._guard:
+            for index, name in enumerate(namespaces):
+                holder = self._holders.get(name, tenant)
+                if holder != tenant:
+                    raise _taken(tenant, index, name, f"belongs to tenant {holder!r}")
+            self._holders.update(dict.fromkeys(namespaces, tenant))
+
+    def release(self, tenant: str, keep: tuple[str, ...] = ()) -> None:
+        """Gives back the tenant's claims, all but those to keep."""
+        with self._guard:
+            self._holders = {
+                name: holder for name, holder in self._holders.items() if holder != tenant or name in keep
+            }
+
+    def may_remove(self, tenant: str, key: ObjectKey) -> bool:
+        """Whether an object that names this tenant is really its own: a label alone can be forged."""
+        home = key.name if key.kind == "Namespace" else key.namespace
+        has_its_name = home == namespace_name(tenant) or home.startswith(namespace_name(tenant, "") + "-")
+        return has_its_name and self._holder(home) in (None, tenant)
+
+    def _holder(self, name: str) -> str | None:
+        with self._guard:
+            return self._holders.get(name)
+
+    def _check_live(self, tenant: str, index: int, name: str) -> None:
+        live = self._cluster.get(NAMESPACE, name)
+        if live is None:
+            return
+        holder = tenant_of(live)
+        if holder and holder != tenant:
+            raise _taken(tenant, index, name, f"belongs to tenant {holder!r}")
+        if not _is_managed(live):
+            raise _taken(tenant, index, name, "exists already and is no tenant's")
+
+
+def _is_managed(namespace: Manifest) -> bool:
+    labels = namespace["metadata"].get("labels") or {}
+    return bool(labels.get(MANAGED_LABEL) == "true")
+
+
+def _taken(tenant: str, index: int, name: str, fact: str) -> NamespaceTaken:
+    default = name == namespace_name(tenant)
+    field = "metadata.name" if default else f"spec.namespaces[{index}].name"
+    return NamespaceTaken(f"{field}: namespace {name!r} {fact}")

@@ -1,0 +1,244 @@
+"""The only module that talks to the Kubernetes API. Objects go in and out as plain data.
+
+Called by everything in the watcher, and by `__main__.py` to read one Tenant. It retries
+nothing: who calls it knows whether to try again.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import urllib3
+from kubernetes import client, config
+
+from tenancy.manifest import Manifest
+from tenancy.names import FIELD_MANAGER, GROUPS, VERSION
+
+_WATCH_S: Final = 300
+# Bookmarks come about once a minute: a longer silence means that the connection is dead.
+_SILENCE_S: Final = 90
+_REQUEST_S: Final = 30
+_PAGE: Final = 500
+
+# Named, because `list` is a verb of the cluster's below.
+Manifests = list[Manifest]
+Body = Manifest | Manifests
+
+
+class Kind(NamedTuple):
+    """A kind of object, and where the API serves it."""
+
+    api_version: str
+    kind: str
+    plural: str
+    is_namespaced: bool = True
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
+        home = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
+        tail = "".join(f"/{part}" for part in (name, subresource) if part)
+        return f"{root}{home}/{self.plural}{tail}"
+
+
+_RBAC: Final = "rbac.authorization.k8s.io/v1"
+NAMESPACE: Final = Kind("v1", "Namespace", "namespaces", is_namespaced=False)
+EVENT: Final = Kind("v1", "Event", "events")
+TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
+CRD: Final = Kind(
+    "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", is_namespaced=False
+)
+# What a tenant is made of, and so what is watched for drift.
+MANAGED_KINDS: Final = (
+    NAMESPACE,
+    Kind(_RBAC, "Role", "roles"),
+    Kind(_RBAC, "RoleBinding", "rolebindings"),
+    Kind("v1", "ResourceQuota", "resourcequotas"),
+    Kind("v1", "LimitRange", "limitranges"),
+    Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
+)
+_ALL_KINDS: Final = (
+    *MANAGED_KINDS,
+    *TENANTS,
+    CRD,
+    EVENT,
+    Kind("v1", "ServiceAccount", "serviceaccounts"),
+    Kind(_RBAC, "ClusterRole", "clusterroles", is_namespaced=False),
+    Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", is_namespaced=False),
+)
+_BY_NAME: Final = {(kind.api_version, kind.kind): kind for kind in _ALL_KINDS}
+MANAGED_BY_KIND: Final = {kind.kind: kind for kind in MANAGED_KINDS}
+
+
+class ClusterError(Exception):
+    """A request failed. `status` is the HTTP status, 0 where there was no answer."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class WatchExpired(ClusterError):
+    """The watch can't go on from where it was: list again."""
+
+
+def kind_of(manifest: Manifest) -> Kind:
+    found = _BY_NAME.get((manifest["apiVersion"], manifest["kind"]))
+    if found is None:
+        raise ClusterError(f"{manifest['apiVersion']} {manifest['kind']} is not a kind this product handles")
+    return found
+
+
+class Cluster:
+    """One API server, as one identity."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    @classmethod
+    def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Cluster":
+        """By the kubeconfig given, else as kubectl would, else as the pod's own service account."""
+        settings = client.Configuration()
+        try:
+            path = str(kubeconfig) if kubeconfig else None
+            config.load_kube_config(path, context=context, client_configuration=settings)
+        except config.ConfigException:
+            config.load_incluster_config(settings)
+        settings.connection_pool_maxsize = 64
+        settings.retries = False
+        return cls(client.ApiClient(settings))
+
+    def get(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
+        try:
+            return self._request("GET", kind.path(namespace, name))
+        except ClusterError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def list(self, kind: Kind, selector: str = "") -> tuple[Manifests, str]:
+        """All objects of a kind, and the version from which a watch goes on."""
+        items: Manifests = []
+        query = {"limit": str(_PAGE), "labelSelector": selector}
+        while True:
+            page = self._request("GET", kind.path(), query)
+            for item in page["items"]:
+                # Lists leave out what their items are.
+                items.append({"apiVersion": kind.api_version, "kind": kind.kind, **item})
+            metadata = page["metadata"]
+            if not metadata.get("continue"):
+                return items, metadata["resourceVersion"]
+            query["continue"] = metadata["continue"]
+
+    def watch(self, kind: Kind, version: str, selector: str = "") -> Iterator[tuple[str, Manifest]]:
+        """Events since `version`, bookmarks among them, until the server closes the stream."""
+        query = {
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(_WATCH_S),
+            "labelSelector": selector,
+        }
+        response = self._send("GET", kind.path(), query, is_stream=True)
+        try:
+            for event in _lines(response):
+                if event["type"] == "ERROR":
+                    status = event["object"]
+                    raise WatchExpired(status.get("message", "watch failed"), status.get("code", 0))
+                yield event["type"], event["object"]
+        except urllib3.exceptions.HTTPError as error:
+            raise ClusterError(f"watch of {kind.plural} broke: {error}") from None
+        finally:
+            response.close()
+
+    def create(self, kind: Kind, manifest: Manifest) -> Manifest:
+        return self._request("POST", kind.path(manifest["metadata"].get("namespace", "")), body=manifest)
+
+    def apply(self, manifest: Manifest) -> Manifest:
+        """Server-side apply."""
+        metadata = manifest["metadata"]
+        return self._request(
+            "PATCH",
+            kind_of(manifest).path(metadata.get("namespace", ""), metadata["name"]),
+            {"fieldManager": FIELD_MANAGER, "force": "true"},
+            manifest,
+            "application/apply-patch+yaml",
+        )
+
+    def patch(
+        self,
+        kind: Kind,
+        name: str,
+        change: Body,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+    ) -> Manifest:
+        """By merging a map into the object, or by a list of JSON patch steps."""
+        form = "json-patch+json" if isinstance(change, list) else "merge-patch+json"
+        path = kind.path(namespace, name, subresource)
+        return self._request("PATCH", path, {}, change, f"application/{form}")
+
+    def delete(self, kind: Kind, name: str, namespace: str = "", uid: str | None = None) -> None:
+        """Deletes an object, and only the one with this uid where one is given. Gone already is fine."""
+        options = {"preconditions": {"uid": uid}} if uid else {}
+        try:
+            self._request("DELETE", kind.path(namespace, name), body=options)
+        except ClusterError as error:
+            if error.status not in (404, 409):
+                raise
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str] | None = None,
+        body: Body | None = None,
+        content_type: str = "application/json",
+    ) -> Manifest:
+        response = self._send(method, path, query or {}, body, content_type)
+        result: Manifest = json.loads(response.data)
+        return result
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str],
+        body: Body | None = None,
+        content_type: str = "application/json",
+        is_stream: bool = False,
+    ) -> Any:
+        try:
+            return self._api.call_api(
+                path,
+                method,
+                query_params=[(key, value) for key, value in query.items() if value],
+                header_params={"Content-Type": content_type, "Accept": "application/json"},
+                body=body,
+                auth_settings=["BearerToken"],
+                _preload_content=False,
+                _return_http_data_only=True,
+                _request_timeout=(5, _SILENCE_S if is_stream else _REQUEST_S),
+            )
+        except client.ApiException as error:
+            kind = WatchExpired if error.status == 410 else ClusterError
+            raise kind(_problem(error), error.status or 0) from None
+        except urllib3.exceptions.HTTPError as error:
+            raise ClusterError(f"no answer from the API server: {error}") from None
+
+
+def _lines(response: Any) -> Iterator[Any]:
+    """Whole lines of a stream of JSON, however the network cuts it up."""
+    rest = b""
+    for chunk in response.stream(amt=None, decode_content=True):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+
+
+def _problem(error: client.ApiException) -> str:
+    try:
+        return str(json.loads(error.body)["message"])
+    except (TypeError, ValueError, KeyError):
+        return f"{error.status} {error.reason}"

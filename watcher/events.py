@@ -1,0 +1,46 @@
+"""Kubernetes Events about a tenant, for `kubectl describe` and `kubectl get events`."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
+
+from tenancy.manifest import Manifest
+from watcher.cluster import EVENT, Cluster, ClusterError
+
+log = structlog.get_logger(__name__)
+
+NORMAL: Final = "Normal"
+WARNING: Final = "Warning"
+# Where Kubernetes keeps the events of objects that have no namespace.
+_HOME: Final = "default"
+_MESSAGE_MAX_LENGTH: Final = 1000
+
+
+def record_event(cluster: Cluster, tenant: Manifest, severity: str, reason: str, message: str) -> None:
+    """Events are a courtesy: one that can't be written is logged, and the work goes on."""
+    now = datetime.now(UTC)
+    metadata = tenant["metadata"]
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name']}.{int(now.timestamp() * 1e6):x}", "namespace": _HOME},
+        "involvedObject": {
+            "apiVersion": tenant["apiVersion"],
+            "kind": tenant["kind"],
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+            "resourceVersion": metadata["resourceVersion"],
+        },
+        "type": severity,
+        "reason": reason,
+        "message": message[:_MESSAGE_MAX_LENGTH],
+        "source": {"component": "tenancy-watcher"},
+        "firstTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lastTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "count": 1,
+    }
+    try:
+        cluster.create(EVENT, event)
+    except ClusterError as error:
+        log.warning("event not written", tenant=metadata["name"], reason=reason, problem=str(error))

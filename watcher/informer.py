@@ -1,0 +1,85 @@
+"""A live copy of all objects of one kind: list once, then watch for ever.
+
+Reconnects from where it was; lists again when the server no longer knows that place.
+Handlers are called on the informer's thread and must only note what to do.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from tenancy.manifest import Manifest, ObjectKey, object_key
+from watcher.cluster import Cluster, ClusterError, Kind, WatchExpired
+
+log = structlog.get_logger(__name__)
+
+_RETRY_S: Final = (0.2, 1.0, 5.0, 15.0)
+
+# Called with the object before and after: None before it was, None after it is gone.
+OnChange = Callable[[Manifest | None, Manifest | None], None]
+
+
+class Informer(threading.Thread):
+    """Keeps a copy of what the cluster has, and tells of each change once."""
+
+    def __init__(self, cluster: Cluster, kind: Kind, on_change: OnChange, selector: str = "") -> None:
+        super().__init__(name=f"watch {kind.kind} {kind.api_version}", daemon=True)
+        self.kind = kind
+        self.is_synced = threading.Event()
+        self._cluster = cluster
+        self._selector = selector
+        self._on_change = on_change
+        self._objects: dict[ObjectKey, Manifest] = {}
+        self._stopping = threading.Event()
+        self._version: str | None = None
+
+    def get(self, key: ObjectKey) -> Manifest | None:
+        return self._objects.get(key)
+
+    def run(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            try:
+                if self._version is None:
+                    self._list()
+                self._watch()
+                failures = 0
+            except WatchExpired:
+                log.info("watch expired", kind=self.kind.kind)
+                self._version = None
+            except ClusterError as error:
+                log.warning("watch broke", kind=self.kind.kind, problem=str(error))
+                self._stopping.wait(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
+                failures += 1
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def _list(self) -> None:
+        items, version = self._cluster.list(self.kind, self._selector)
+        found = {object_key(item): item for item in items}
+        for key in self._objects.keys() - found.keys():
+            self._put(key, None)
+        for key, item in found.items():
+            known = self._objects.get(key)
+            if known is None or known["metadata"]["resourceVersion"] != item["metadata"]["resourceVersion"]:
+                self._put(key, item)
+        self._version = version
+        self.is_synced.set()
+
+    def _watch(self) -> None:
+        assert self._version is not None
+        for event, item in self._cluster.watch(self.kind, self._version, self._selector):
+            if event != "BOOKMARK":
+                self._put(object_key(item), None if event == "DELETED" else item)
+            self._version = item["metadata"]["resourceVersion"]
+            if self._stopping.is_set():
+                return
+
+    def _put(self, key: ObjectKey, item: Manifest | None) -> None:
+        before = self._objects.pop(key, None) if item is None else self._objects.get(key)
+        if item is not None:
+            self._objects[key] = item
+        self._on_change(before, item)

@@ -1,0 +1,103 @@
+"""The work queue: a tenant is in it once, and is worked on by one worker at a time.
+
+What comes in while a tenant is being worked on is remembered and done right after. A tenant
+that failed waits; only a new spec ends its wait early.
+"""
+
+import heapq
+import threading
+import time
+from typing import Final
+
+_FIRST_RETRY_S: Final = 1.0
+_LAST_RETRY_S: Final = 300.0
+
+
+class TenantQueue:
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: list[tuple[float, str]] = []
+        self._waiting: dict[str, float] = {}
+        self._working: set[str] = set()
+        self._again: dict[str, float] = {}
+        self._failures: dict[str, int] = {}
+        self._not_before: dict[str, float] = {}
+        self._renewed: set[str] = set()
+        self._is_closed = False
+
+    def add(self, tenant: str, after_s: float = 0.0) -> None:
+        """Has the tenant worked on, not before its wait after a failure is over."""
+        with self._changed:
+            due = max(time.monotonic() + after_s, self._not_before.get(tenant, 0.0))
+            self._schedule(tenant, due)
+
+    def add_now(self, tenant: str) -> None:
+        """The same for a new spec: earlier failures no longer count."""
+        with self._changed:
+            self._forgive(tenant)
+            if tenant in self._working:
+                self._renewed.add(tenant)
+            self._schedule(tenant, time.monotonic())
+
+    def take(self) -> str | None:
+        """The next tenant, when there is one; None when the queue is closed."""
+        with self._changed:
+            while not self._is_closed:
+                now = time.monotonic()
+                if self._due and self._due[0][0] <= now:
+                    due, tenant = heapq.heappop(self._due)
+                    if self._waiting.get(tenant) != due:
+                        continue  # An entry that an earlier one has replaced.
+                    del self._waiting[tenant]
+                    self._working.add(tenant)
+                    return tenant
+                self._changed.wait(self._due[0][0] - now if self._due else None)
+            return None
+
+    def done(self, tenant: str) -> None:
+        """The work went well."""
+        with self._changed:
+            self._forgive(tenant)
+            self._release(tenant)
+
+    def failed(self, tenant: str) -> float:
+        """The work failed: it is done again after a wait that doubles up to a cap. Returns the wait."""
+        with self._changed:
+            failures = self._failures.get(tenant, 0)
+            # A spec that came while the old one failed is not to wait for it.
+            wait_s = 0.0 if tenant in self._renewed else min(_FIRST_RETRY_S * 2**failures, _LAST_RETRY_S)
+            if wait_s:
+                self._failures[tenant] = failures + 1
+                self._not_before[tenant] = time.monotonic() + wait_s
+            self._again[tenant] = time.monotonic() + wait_s
+            self._release(tenant)
+            return wait_s
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def depth(self) -> int:
+        with self._changed:
+            return len(self._waiting)
+
+    def _forgive(self, tenant: str) -> None:
+        self._failures.pop(tenant, None)
+        self._not_before.pop(tenant, None)
+
+    def _release(self, tenant: str) -> None:
+        self._working.discard(tenant)
+        self._renewed.discard(tenant)
+        due = self._again.pop(tenant, None)
+        if due is not None:
+            self._schedule(tenant, due)
+
+    def _schedule(self, tenant: str, due: float) -> None:
+        if tenant in self._working:
+            self._again[tenant] = min(due, self._again.get(tenant, due))
+            return
+        if due < self._waiting.get(tenant, float("inf")):
+            self._waiting[tenant] = due
+            heapq.heappush(self._due, (due, tenant))
+            self._changed.notify()

@@ -1,0 +1,5 @@
+"""How a turn says that it failed."""
+
+
+class TryAgain(Exception):
+    """The work failed, status says why, and trying again later may help."""

@@ -1,0 +1,147 @@
+"""The status a tenant gets, made from what happened. Pure; `reconcile` writes it.
+
+Conditions keep their transition time while their status stays, as Kubernetes wants it.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from stacks.result import StackResult
+from tenancy.desired import DesiredState
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.names import stack_name
+from tenancy.status import (
+    Condition,
+    ConditionType,
+    LastUpdate,
+    NamespaceStatus,
+    Phase,
+    ResourceUsage,
+    TenantStatus,
+)
+
+_USAGE_KEYS: Final = {
+    "cpu": ("cpu", "requests.cpu"),
+    "memory": ("memory", "requests.memory"),
+    "storage": ("requests.storage",),
+}
+
+# What a condition says: its status, a reason, a sentence.
+Verdict = tuple[bool, str, str]
+
+
+def pending_status(tenant: Manifest, reason: str, message: str) -> Manifest:
+    verdict = (False, reason, message)
+    return _status(tenant, Phase.PENDING, {ConditionType.READY: verdict, ConditionType.TENANT_READY: verdict})
+
+
+def active_status(
+    tenant: Manifest,
+    desired: DesiredState,
+    live: Mapping[ObjectKey, Manifest],
+    result: StackResult | None = None,
+    cause: str = "",
+    repaired: str = "",
+) -> Manifest:
+    """After an `up` that went well, or where nothing was to be done (no result)."""
+    conditions: dict[ConditionType, Verdict] = {
+        ConditionType.READY: (True, "Applied", f"{len(desired.manifests)} objects are as desired"),
+        ConditionType.TENANT_READY: (True, "Applied", "the stack is up to date"),
+        ConditionType.NAMESPACE_READY: (True, "Applied", ", ".join(desired.namespaces)),
+    }
+    if repaired:
+        conditions[ConditionType.DRIFTED] = (False, "Repaired", f"{repaired}; repaired at {_now()}")
+    elif _condition(tenant, ConditionType.DRIFTED).get("status") != "False":
+        conditions[ConditionType.DRIFTED] = (False, "NoDrift", "")
+    namespaces = {
+        name: NamespaceStatus(ready=True, resource_usage=_usage(name, live)) for name in desired.namespaces
+    }
+    changes: dict[str, Any] = {
+        "namespace_count": len(namespaces),
+        "namespace_status": namespaces,
+        "stack": stack_name(desired.tenant),
+        "applied_digest": desired.digest,
+    }
+    if result is not None:
+        changes["last_update"] = LastUpdate(
+            version=result.version or 0,
+            result="succeeded",
+            message=cause,
+            duration_seconds=result.duration_s,
+            resource_changes=dict(result.counts),
+        )
+    return _status(tenant, Phase.ACTIVE, conditions, **changes)
+
+
+def failed_status(
+    tenant: Manifest, reason: str, message: str, found_drift: str = "", is_half_done: bool = False
+) -> Manifest:
+    """After an error. Half done, the applied state is forgotten: the next turn must apply it again."""
+    verdict = (False, reason, message)
+    conditions: dict[ConditionType, Verdict] = {
+        ConditionType.READY: verdict,
+        ConditionType.TENANT_READY: verdict,
+    }
+    if reason == "NamespaceTaken":
+        conditions[ConditionType.NAMESPACE_READY] = verdict
+    if found_drift:
+        conditions[ConditionType.DRIFTED] = (True, "DriftFound", found_drift)
+    changes = {"applied_digest": None} if is_half_done else {}
+    return _status(tenant, Phase.FAILED, conditions, **changes)
+
+
+def terminating_status(tenant: Manifest, reason: str, message: str) -> Manifest:
+    verdict = (False, reason, message)
+    conditions = dict.fromkeys(
+        (ConditionType.READY, ConditionType.TENANT_READY, ConditionType.NAMESPACE_READY), verdict
+    )
+    return _status(tenant, Phase.TERMINATING, conditions)
+
+
+def _status(
+    tenant: Manifest, phase: Phase, verdicts: Mapping[ConditionType, Verdict], **changes: Any
+) -> Manifest:
+    """The new status: what the old one says, but for what is known now."""
+    generation = tenant["metadata"]["generation"]
+    conditions = {condition["type"]: condition for condition in _conditions(tenant)}
+    for kind, (is_true, reason, message) in verdicts.items():
+        value = str(is_true)
+        before = conditions.get(kind, {})
+        since = before["lastTransitionTime"] if before.get("status") == value else _now()
+        conditions[kind] = Condition(
+            type=kind,
+            status=value,
+            reason=reason,
+            message=message,
+            last_transition_time=since,
+            observed_generation=generation,
+        ).model_dump(by_alias=True)
+    known = TenantStatus(phase=phase, observed_generation=generation, **changes)
+    written = known.model_dump(by_alias=True, mode="json", include={"phase", "observed_generation", *changes})
+    status = {**(tenant.get("status") or {}), **written, "conditions": list(conditions.values())}
+    return {field: value for field, value in status.items() if value is not None}
+
+
+def _conditions(tenant: Manifest) -> list[Manifest]:
+    found: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
+    return found
+
+
+def _condition(tenant: Manifest, kind: ConditionType) -> Manifest:
+    return next((condition for condition in _conditions(tenant) if condition["type"] == kind), {})
+
+
+def _usage(namespace: str, live: Mapping[ObjectKey, Manifest]) -> ResourceUsage:
+    used: dict[str, str] = {}
+    for key, manifest in live.items():
+        if key.kind == "ResourceQuota" and key.namespace == namespace:
+            used |= (manifest.get("status") or {}).get("used") or {}
+    figures = {
+        field: next((used[key] for key in keys if key in used), None) for field, keys in _USAGE_KEYS.items()
+    }
+    return ResourceUsage(**figures)
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

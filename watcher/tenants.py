@@ -1,0 +1,100 @@
+"""The Tenant objects of both API groups, under one name each.
+
+A tenant's identity is its name. Where both groups have it, the older object is the tenant;
+the younger one is told so and otherwise left alone.
+"""
+
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.names import FINALIZER
+from watcher.cluster import TENANTS, Cluster, kind_of
+from watcher.informer import Informer, OnChange
+
+
+def is_deleting(tenant: Manifest) -> bool:
+    return "deletionTimestamp" in tenant["metadata"]
+
+
+def has_finalizer(tenant: Manifest) -> bool:
+    return FINALIZER in tenant["metadata"].get("finalizers", [])
+
+
+def needs_work(before: Manifest | None, after: Manifest) -> bool:
+    """Whether a change of a Tenant is more than a status or a label: a new spec, or a deletion."""
+    if before is None:
+        return True
+    return any(
+        before["metadata"].get(field) != after["metadata"].get(field)
+        for field in ("uid", "generation", "deletionTimestamp")
+    )
+
+
+def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
+    """The tenant of this name, straight from the API server."""
+    found = [tenant for kind in TENANTS if (tenant := cluster.get(kind, name))]
+    return min(found, key=_precedence, default=None)
+
+
+class Tenants:
+    """What the watcher knows of the Tenant objects, its own latest writes included."""
+
+    def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
+        self.informers = tuple(Informer(cluster, kind, on_change) for kind in TENANTS)
+        self._cluster = cluster
+        self._written: dict[str, Manifest] = {}
+
+    def named(self, name: str) -> list[Manifest]:
+        """All objects of this name, the tenant itself first."""
+        key = ObjectKey("Tenant", "", name)
+        found = [self._newest(tenant) for informer in self.informers if (tenant := informer.get(key))]
+        return sorted(found, key=_precedence)
+
+    def add_finalizer(self, tenant: Manifest) -> Manifest:
+        return self._set_finalizers(tenant, [*tenant["metadata"].get("finalizers", []), FINALIZER])
+
+    def remove_finalizer(self, tenant: Manifest) -> None:
+        others = [name for name in tenant["metadata"].get("finalizers", []) if name != FINALIZER]
+        self._set_finalizers(tenant, others)
+        self._written.pop(tenant["metadata"]["uid"], None)
+
+    def write_status(self, tenant: Manifest, status: Manifest) -> None:
+        """Replaces the whole status, and writes nothing where nothing changes."""
+        if tenant.get("status") == status:
+            return
+        # Only this very object: a namesake made meanwhile is another tenant.
+        change = [
+            {"op": "test", "path": "/metadata/uid", "value": tenant["metadata"]["uid"]},
+            {"op": "add", "path": "/status", "value": status},
+        ]
+        name = tenant["metadata"]["name"]
+        self._remember(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
+
+    def forget(self, tenant: Manifest) -> None:
+        self._written.pop(tenant["metadata"]["uid"], None)
+
+    def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:
+        # The version makes sure that nobody's finalizer is lost.
+        version = tenant["metadata"]["resourceVersion"]
+        change = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
+        return self._remember(self._cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change))
+
+    def _remember(self, tenant: Manifest) -> Manifest:
+        self._written[tenant["metadata"]["uid"]] = tenant
+        return tenant
+
+    def _newest(self, seen: Manifest) -> Manifest:
+        """The object as we wrote it last, until the watch has caught up with that."""
+        written = self._written.get(seen["metadata"]["uid"])
+        if written is not None and _version(written) > _version(seen):
+            return written
+        return seen
+
+
+def _version(manifest: Manifest) -> int:
+    return int(manifest["metadata"]["resourceVersion"])
+
+
+def _precedence(tenant: Manifest) -> tuple[str, bool, int]:
+    # Creation times have whole seconds: within one, who was built already goes first, then the main group.
+    groups = [kind.api_version for kind in TENANTS]
+    created = tenant["metadata"]["creationTimestamp"]
+    return created, not has_finalizer(tenant), groups.index(tenant["apiVersion"])

@@ -1,0 +1,78 @@
+"""The end of a tenant: destroy its stack, see that nothing is left, and only then let it go."""
+
+from typing import Final
+
+import structlog
+
+from stacks.errors import StackError
+from stacks.stack import Stacks
+from tenancy.manifest import Manifest, object_key
+from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL
+from watcher.claims import NamespaceClaims
+from watcher.cluster import NAMESPACE, Cluster
+from watcher.events import WARNING, record_event
+from watcher.managed import is_ending
+from watcher.retry import TryAgain
+from watcher.status import terminating_status
+from watcher.tenants import Tenants, has_finalizer
+
+log = structlog.get_logger(__name__)
+
+# A namespace's end wakes the tenant; this is for one that does not come to its end.
+_LOOK_AGAIN_S: Final = 15.0
+
+
+class Terminator:
+    def __init__(self, cluster: Cluster, stacks: Stacks, tenants: Tenants, claims: NamespaceClaims) -> None:
+        self._cluster = cluster
+        self._stacks = stacks
+        self._tenants = tenants
+        self._claims = claims
+        self._destroyed: set[str] = set()
+
+    def terminate(self, tenant: Manifest) -> float | None:
+        """One turn of a tenant that is being deleted. The spec is not read: a bad one must not hold it."""
+        name, uid = tenant["metadata"]["name"], tenant["metadata"]["uid"]
+        if not has_finalizer(tenant):
+            return None  # Nothing was ever made for it.
+        try:
+            if uid not in self._destroyed:
+                self._tenants.write_status(
+                    tenant, terminating_status(tenant, "Deleting", "destroying the stack")
+                )
+                self._stacks.destroy(name, "tenant deleted")
+                self._destroyed.add(uid)
+        except StackError as error:
+            message = f"destroy failed ({error.reason}): {error}"
+            log.warning("destroy failed", tenant=name, reason=error.reason, problem=str(error))
+            record_event(self._cluster, tenant, WARNING, "DestroyFailed", message)
+            self._tenants.write_status(tenant, terminating_status(tenant, "DestroyFailed", message))
+            raise TryAgain from None
+        if left := self._leftovers(name):
+            waiting = f"waiting for the end of {'; '.join(left)}"
+            self._tenants.write_status(tenant, terminating_status(tenant, "Deleting", waiting))
+            return _LOOK_AGAIN_S
+        self._tenants.remove_finalizer(tenant)
+        self._claims.release(name)
+        self._destroyed.discard(uid)
+        log.info("tenant gone", tenant=name)
+        return None
+
+    def _leftovers(self, name: str) -> list[str]:
+        """The tenant's namespaces that are still there. One that state did not know of is deleted now."""
+        namespaces, _ = self._cluster.list(NAMESPACE, f"{MANAGED_SELECTOR},{TENANT_LABEL}={name}")
+        own = [found for found in namespaces if self._claims.may_remove(name, object_key(found))]
+        for namespace in own:
+            if not is_ending(namespace):
+                self._cluster.delete(
+                    NAMESPACE, namespace["metadata"]["name"], uid=namespace["metadata"]["uid"]
+                )
+        return [_progress(namespace) for namespace in own]
+
+
+def _progress(namespace: Manifest) -> str:
+    """The namespace's name and, where its own controller says so, what holds it."""
+    conditions = (namespace.get("status") or {}).get("conditions") or []
+    holding = [condition["message"] for condition in conditions if condition["status"] == "True"]
+    name: str = namespace["metadata"]["name"]
+    return f"{name} ({' '.join(holding)})" if holding else name
