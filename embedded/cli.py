@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from embedded import environment
 from embedded.cache import cache_folder
@@ -89,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--cluster", nargs="?", const="", metavar="CONTEXT", help="use a cluster of your own kubeconfig"
     )
+    run.add_argument("--picture", type=Path, metavar="FILE", help="with --once: save the table as an SVG")
     run.add_argument("--timeout", type=float, default=180, metavar="S", help="limit for --once in seconds")
     add("env", f"{session}:env", 'print what reaches the running session: eval "$(./dev env)"')
     pid = add("pid", f"{session}:pid", "print the process id of a part of the running session")

@@ -4,9 +4,10 @@ StackError           the operation failed; trying again later may help
 ├── StackBusy        another process holds the stack's lock
 ├── StackNotFound    the backend has no such stack
 ├── StackTimeout     the operation took too long and was ended
-├── StackStopped     the operation was ended because this process is stopping
 ├── ClusterUnreachable, BackendUnreachable
 └── AccessDenied     the cluster refuses what the program asks for
+
+StackStopped         the operation was ended because this process is stopping
 """
 
 import re
@@ -31,8 +32,8 @@ class StackTimeout(StackError):
     reason = "Timeout"
 
 
-class StackStopped(StackError):
-    reason = "Stopped"
+class StackStopped(Exception):
+    """The operation did not end, or did not start, because this process is stopping. Nobody's fault."""
 
 
 class ClusterUnreachable(StackError):
@@ -77,6 +78,7 @@ _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
     (re.compile(r"unable to open bucket|could not list bucket|failed to open database"), BackendUnreachable),
     (re.compile(r"is forbidden:|cannot (get|create|patch|delete|list) resource"), AccessDenied),
 )
+_PASSWORD = re.compile(r"://[^/@\s]+@")
 _BUSY = re.compile(r"the stack is currently locked by|Another update is currently in progress")
 
 
@@ -98,6 +100,8 @@ def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
 
 
 def _brief(text: str) -> str:
+    """One short line without passwords: it goes into logs, status and events."""
+    text = _PASSWORD.sub("://***@", text)
     lines = [line.strip() for line in text.splitlines()]
     joined = " ".join(line for line in lines if line)
     return joined if len(joined) <= _MESSAGE_MAX_LENGTH else joined[: _MESSAGE_MAX_LENGTH - 1] + "…"

@@ -45,8 +45,8 @@ class TenantResources(pulumi.ComponentResource):
 
 
 def _object(key: ObjectKey, manifest: Manifest, options: pulumi.ResourceOptions) -> pulumi.Resource:
-    """A Kubernetes object as it stands. The SDK's class per kind would send the same, but
-    translate every field there and back: half of the program's time, and seconds to import."""
+    """A Kubernetes object as it stands. The SDK's class per kind would send the same, but translate every
+    field there and back, and take seconds to import."""
     name = f"{key.namespace}/{key.name}" if key.namespace else key.name
     token = f"kubernetes:{_group(manifest['apiVersion'])}:{key.kind}"
     metadata = manifest["metadata"]

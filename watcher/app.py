@@ -7,6 +7,7 @@ from typing import Final
 import structlog
 
 from stacks.command import PulumiProcess
+from stacks.errors import StackStopped
 from stacks.stack import Stacks
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
@@ -17,11 +18,13 @@ from watcher.managed import ManagedObjects
 from watcher.queue import TenantQueue
 from watcher.reconcile import Reconciler
 from watcher.retry import TryAgain
-from watcher.tenants import Tenants, needs_work
+from watcher.tenants import Tenants, has_lost_finalizer, needs_work
 
 log = structlog.get_logger(__name__)
 
-_STOP_S: Final = 20.0
+# Together less than the 30 s that Kubernetes gives a pod to end.
+_FINISH_S: Final = 15.0
+_WIND_DOWN_S: Final = 10.0
 
 
 class Watcher:
@@ -50,16 +53,14 @@ class Watcher:
         threading.Thread(target=self._start_workers, name="start", daemon=True).start()
 
     def stop(self) -> None:
-        """Takes no more work, and gives what is under way a moment to end in good order."""
+        """Takes no more work, lets what is under way end, and asks what takes too long to wind down."""
         log.info("stopping")
         self._queue.close()
         for informer in (*self._informers, *self._tenants.informers):
             informer.stop()
+        self._join_workers(_FINISH_S)
         self._command.stop()
-        deadline = time.monotonic() + _STOP_S
-        for worker in self._workers:
-            if worker.ident is not None:
-                worker.join(max(0.0, deadline - time.monotonic()))
+        self._join_workers(_WIND_DOWN_S)
 
     def not_ready(self) -> list[str]:
         return [
@@ -80,6 +81,12 @@ class Watcher:
         for worker in self._workers:
             worker.start()
 
+    def _join_workers(self, limit_s: float) -> None:
+        deadline = time.monotonic() + limit_s
+        for worker in self._workers:
+            if worker.ident is not None:
+                worker.join(max(0.0, deadline - time.monotonic()))
+
     def _tenant_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         if before is None and after is not None:
             self._reconciler.restore(after)
@@ -90,6 +97,8 @@ class Watcher:
             self._tenants.forget(known)
         if after is None or needs_work(before, after):
             self._queue.add_now(known["metadata"]["name"])
+        elif has_lost_finalizer(before, after):
+            self._queue.add(known["metadata"]["name"])
 
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         self._managed.put(before, after)
@@ -102,6 +111,8 @@ class Watcher:
                 again_after_s = self._reconciler.reconcile(tenant)
             except TryAgain:
                 self._queue.failed(tenant)
+            except StackStopped:
+                return  # The next process takes it up.
             except ClusterError as error:
                 retry_after_s = self._queue.failed(tenant)
                 log.warning("cluster refused", tenant=tenant, problem=str(error), retry_after_s=retry_after_s)

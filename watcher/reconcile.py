@@ -23,6 +23,7 @@ from watcher.claims import NamespaceClaims
 from watcher.cluster import MANAGED_BY_KIND, Cluster
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
+from watcher.repairs import DriftContested, RepairLog
 from watcher.retry import TryAgain
 from watcher.status import active_status, failed_status, pending_status
 from watcher.tenants import Tenants, has_finalizer, is_deleting
@@ -44,6 +45,12 @@ class Work:
 
     cause: str
     drift: Mapping[ObjectKey, str] = field(default_factory=dict)
+    is_retry: bool = False
+
+    @property
+    def needs_refresh(self) -> bool:
+        """Whether the cluster may be other than the stack's state says."""
+        return bool(self.drift) or self.is_retry
 
 
 class Reconciler:
@@ -57,6 +64,7 @@ class Reconciler:
         self._plans = plans
         self._claims = NamespaceClaims(cluster)
         self._terminator = Terminator(cluster, stacks, tenants, self._claims)
+        self._repairs = RepairLog()
         self._desired: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
@@ -76,13 +84,13 @@ class Reconciler:
             desired = desired_state(tenant_from_manifest(tenant), self._plans)
             self._claims.take(name, desired.namespaces)
             self._desired[name] = desired
-            self._sweep(desired)
+            tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
+                self._sweep(desired)
                 status = active_status(tenant, desired, self._managed.of(name))
             else:
-                tenant = self._begin(tenant)
-                result = self._stacks.up(desired, work.cause, refresh=bool(work.drift))
+                result = self._stacks.up(desired, work.cause, refresh=work.needs_refresh)
                 self._tell(tenant, work, result)
                 status = active_status(
                     tenant, desired, self._managed.of(name), result, work.cause, drift_text(work.drift)
@@ -124,12 +132,16 @@ class Reconciler:
         ]:
             raise NamespaceEnding(f"waiting for the end of {', '.join(ending)}")
         status, generation = tenant.get("status") or {}, tenant["metadata"]["generation"]
-        if status.get("appliedDigest") != desired.digest or not has_finalizer(tenant):
-            is_same_spec = status.get("observedGeneration") == generation and "appliedDigest" in status
-            return Work(
-                f"plan {tenant['spec']['plan']} changed" if is_same_spec else f"spec generation {generation}"
-            )
+        if status.get("appliedDigest") != desired.digest:
+            is_new_spec = status.get("observedGeneration") != generation
+            if is_new_spec or "appliedDigest" not in status:
+                return Work(
+                    f"spec generation {generation}", is_retry=not is_new_spec and "lastUpdate" in status
+                )
+            return Work(f"plan {tenant['spec']['plan']} changed")
         found = self._confirmed(desired, drift(desired, live))
+        if contested := self._repairs.contested(found):
+            raise DriftContested(contested)
         return Work(f"drift: {drift_text(found)}", found) if found else None
 
     def _confirmed(self, desired: DesiredState, suspected: Mapping[ObjectKey, str]) -> dict[ObjectKey, str]:
@@ -160,14 +172,13 @@ class Reconciler:
             log.info("removed what is not wanted", tenant=desired.tenant, object=str(key))
         self._claims.release(desired.tenant, keep=desired.namespaces)
 
-    def _begin(self, tenant: Manifest) -> Manifest:
+    def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""
         if not has_finalizer(tenant):
             tenant = self._tenants.add_finalizer(tenant)
         if "status" not in tenant:
-            self._tenants.write_status(
-                tenant, pending_status(tenant, "Applying", "the stack is being applied")
-            )
+            applying = pending_status(tenant, "Applying", "the stack is being applied")
+            self._tenants.write_status(tenant, applying)
         return tenant
 
     def _tell(self, tenant: Manifest, work: Work, result: StackResult) -> None:

@@ -19,13 +19,15 @@ def has_finalizer(tenant: Manifest) -> bool:
 
 
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
-    """Whether a change of a Tenant is more than a status or a label: a new spec, or a deletion."""
-    if before is None:
-        return True
-    return any(
+    """Whether a Tenant asks for something new: by a spec, or by its deletion."""
+    return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
         for field in ("uid", "generation", "deletionTimestamp")
     )
+
+
+def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
+    return before is not None and has_finalizer(before) and not has_finalizer(after)
 
 
 def read_tenant(cluster: Cluster, name: str) -> Manifest | None:

@@ -38,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from embedded.session.foreground import run_in_foreground
 
-    return run_in_foreground(folder, args.cluster, is_once=args.once, timeout_s=args.timeout)
+    return run_in_foreground(
+        folder, args.cluster, is_once=args.once, timeout_s=args.timeout, picture=args.picture
+    )
 
 
 def env(_: argparse.Namespace) -> int:

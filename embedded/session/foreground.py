@@ -6,6 +6,7 @@ anything else a line per change.
 
 import time
 from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
 from typing import NoReturn
 
 from rich.console import Console
@@ -14,7 +15,7 @@ from rich.live import Live
 from embedded.session.samples import Verdict, all_tenants, apply_samples, sample_manifests, verdict
 from embedded.session.state import StateFolder
 from embedded.session.supervisor import Supervisor
-from embedded.session.table import TenantRow, change_lines, rows_of, tenant_table
+from embedded.session.table import TenantRow, change_lines, rows_of, tenant_picture, tenant_table
 from embedded.session.variables import reach_text
 from embedded.toolchain.resolver import ensure_tools
 from tenancy.manifest import Manifest
@@ -23,14 +24,19 @@ from watcher.cluster import ClusterError
 TURN_S = 0.5
 
 
-def run_in_foreground(folder: StateFolder, context: str | None, *, is_once: bool, timeout_s: float) -> int:
+def run_in_foreground(
+    folder: StateFolder, context: str | None, *, is_once: bool, timeout_s: float, picture: Path | None = None
+) -> int:
     """The exit code. Without `is_once` it runs until Ctrl-C."""
     console = Console(highlight=False)
     with Supervisor(folder, ensure_tools(), context=context) as supervisor:
         console.print(reach_text(supervisor.record), markup=False, soft_wrap=True)
         applied = apply_samples(supervisor.cluster, sample_manifests())
         if is_once:
-            return await_samples(supervisor, applied, console, timeout_s=timeout_s)
+            code = await_samples(supervisor, applied, console, timeout_s=timeout_s)
+            if picture:
+                picture.write_text(tenant_picture(rows_of(all_tenants(supervisor.cluster))), encoding="utf-8")
+            return code
         console.print("Ctrl-C ends the session and keeps its state.")
         with suppress(KeyboardInterrupt):
             show_tenants(supervisor, console)

@@ -3,10 +3,14 @@
 Called by `./dev run`. Reads manifests as they come from the API server; asks it for nothing.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import StringIO
 
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -76,6 +80,14 @@ def tenant_table(rows: Iterable[TenantRow]) -> Table:
         result = Text(row.why if row.phase == Phase.FAILED else row.last_result)
         table.add_row(row.name, row.group, Text(row.plan), phase, row.namespaces, result, row.age)
     return table
+
+
+def tenant_picture(rows: Iterable[TenantRow]) -> str:
+    """The table as an SVG, for a page. Its font is the reader's own: nothing is fetched from anywhere."""
+    console = Console(file=StringIO(), record=True, width=96, color_system="truecolor")
+    console.print(tenant_table(rows))
+    without_fonts = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    return console.export_svg(title="./dev run", code_format=without_fonts)
 
 
 def change_lines(before: Mapping[tuple[str, str], TenantRow], rows: Iterable[TenantRow]) -> list[str]:

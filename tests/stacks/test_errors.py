@@ -48,6 +48,11 @@ def test_diagnostics_are_preferred_to_the_whole_output_and_kept_short() -> None:
     assert len(str(stack_error("noise " * 500))) == 1000
 
 
+def test_password_in_a_url_is_not_told() -> None:
+    error = stack_error("error: failed to open database postgres://me:hunter2@db.example/state")
+    assert str(error) == "error: failed to open database postgres://***@db.example/state"
+
+
 def test_lock_of_this_very_process_is_not_abandoned() -> None:
     assert not is_abandoned(Lock("me", socket.gethostname(), os.getpid(), datetime.now(UTC)))
 

@@ -1,0 +1,92 @@
+"""What goes wrong is told, retried, and does not turn into a storm."""
+
+import copy
+import subprocess
+import sys
+
+from tenancy.platform import WATCHER
+from tests.platform import Platform
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+from watcher.cluster import Kind, kind_of
+
+CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", is_namespaced=False)
+
+
+def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_tenant: NewTenant) -> None:
+    role = platform.admin.get(CLUSTER_ROLE, WATCHER)
+    assert role is not None
+    rules = role["rules"]
+    less = copy.deepcopy(rules)
+    for rule in less:
+        if "networkpolicies" in rule["resources"]:
+            rule["verbs"] = ["get", "list", "watch"]
+    platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": less})
+    try:
+        manifest = new_tenant("denied", plan="basic")
+        told = platform.await_condition(manifest, "AccessDenied")
+        assert "networkpolicies" in told["message"]
+        tenant = platform.tenant(manifest)
+        assert tenant is not None
+        assert tenant["status"]["phase"] == "Failed"
+        assert "AccessDenied" in [reason for reason, _ in platform.events("denied")]
+    finally:
+        platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": rules})
+    platform.await_active(manifest)
+    assert len(platform.objects("denied")) == 18
+
+
+def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("fought", plan="basic")
+    platform.await_active(manifest)
+
+    def fight() -> bool:
+        platform.patch("ResourceQuota", "tenant-fought", "tenant-quota", {"spec": {"hard": {"cpu": "64"}}})
+        tenant = platform.tenant(manifest)
+        assert tenant is not None
+        conditions = {condition["type"]: condition for condition in tenant["status"]["conditions"]}
+        return bool(conditions["Ready"]["reason"] == "DriftContested")
+
+    eventually(fight, "the status tells of the fight")
+    runs = platform.runs("up")
+    told = platform.await_condition(manifest, "DriftContested")
+    assert "ResourceQuota tenant-fought/tenant-quota was put back" in told["message"]
+    # Left alone, it settles by itself, without one more run: what was edited is put back already.
+    platform.await_active(manifest)
+    assert platform.runs("up") == runs
+
+
+def test_finalizer_taken_away_comes_back(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("released", plan="basic")
+    platform.await_active(manifest)
+    before = platform.runs("up")
+    platform.admin.patch(kind_of(manifest), "released", {"metadata": {"finalizers": None}})
+    eventually(
+        lambda: (platform.tenant(manifest) or {})["metadata"].get("finalizers"), "the finalizer is back"
+    )
+    assert platform.runs("up") == before
+
+
+def test_stopped_watcher_lets_an_update_end(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("finishes", namespaces=[{"name": name} for name in "abc"])
+    eventually(lambda: platform.objects("finishes"), "an up is under way")
+    platform.stop()
+    tenant = platform.tenant(manifest)
+    assert tenant is not None
+    assert tenant["status"]["phase"] == "Active"
+    assert len(platform.objects("finishes")) == 3 * 18
+
+
+def test_broken_plans_file_is_refused_at_the_start(platform: Platform) -> None:
+    plans = platform.folder / "broken.yaml"
+    plans.write_text("plans: {p: {maxNamespaces: none}}")
+    told = subprocess.run(
+        [sys.executable, "-m", "watcher", "--plans", str(plans)],
+        env=platform.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert told.returncode == 2
+    assert "plans.p.maxNamespaces" in told.stderr
