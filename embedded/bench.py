@@ -29,6 +29,7 @@ from tenancy.names import stack_name
 from tenancy.plans import read_plans
 from tenancy.tenant import tenant_from_manifest
 from watcher.cluster import NAMESPACE, Cluster
+from watcher.log import configure_log
 
 _ROUNDS: Final = 5
 _BURST: Final = 20
@@ -40,6 +41,7 @@ Way = Callable[[DesiredState], object]
 
 def bench(args: argparse.Namespace) -> int:
     """Prints the table; writes it to `--json FILE` too."""
+    configure_log("warning")
     tools = toolchain.ensure_tools()
     console = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="tenancy-bench.") as folder, console.status("starting") as status:
@@ -149,15 +151,14 @@ def _result(report: dict[str, tuple[float, float]]) -> dict[str, dict[str, float
 
 
 def _show(report: dict[str, tuple[float, float]], result: dict[str, dict[str, float]]) -> None:
-    told = {
-        "floor": "raw server-side apply",
-        "documented": "Automation API as documented",
-        "ours": "ours",
-    }
-    objects = len(_tenant("x").manifests)
-    table = Table(title=f"{objects} objects a tenant")
-    for column in ("way", f"one tenant (median of {_ROUNDS})", f"{_BURST} tenants, {_WORKERS} at a time"):
-        table.add_column(column, justify="left" if column == "way" else "right")
+    told = {"floor": "raw server-side apply", "documented": "Automation API as documented", "ours": "ours"}
+    table = Table(
+        title=f"{len(_tenant('x').manifests)} objects a tenant",
+        caption=f"one tenant: median of {_ROUNDS}; {_BURST} tenants: {_WORKERS} at a time",
+    )
+    table.add_column("way", no_wrap=True)
+    table.add_column("one tenant", justify="right")
+    table.add_column(f"{_BURST} tenants", justify="right")
     for name, (single_s, rate) in report.items():
         table.add_row(told[name], f"{single_s:.3f} s", f"{rate:.2f} tenants/s")
     console = Console()

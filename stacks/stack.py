@@ -18,7 +18,7 @@ from stacks.backend import backend_url, create_in_file_backend, is_passphrase_ba
 from stacks.command import PulumiProcess, end_leftovers
 from stacks.errors import StackBusy, StackError, StackNotFound, stack_error
 from stacks.lock import is_abandoned
-from stacks.project import salt_in, work_folder
+from stacks.project import quiet_home, salt_in, work_folder
 from stacks.result import EventLog, StackResult
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState
@@ -35,10 +35,11 @@ _ENVIRONMENT: Final = {
     "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
     "PULUMI_DIY_BACKEND_NO_LEGACY_WARNING": "true",
     "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-    "PULUMI_LOG_ROTATION_MAX_TOTAL_MB": "1",
     "PULUMI_K8S_CLIENT_QPS": "200",
     "PULUMI_K8S_CLIENT_BURST": "400",
-    "GOGC": "400",
+    # A command lives for a second: collecting its garbage is only worth while when there is much of it.
+    "GOGC": "off",
+    "GOMEMLIMIT": "384MiB",
 }
 _QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "suppress_progress": True}
 
@@ -86,6 +87,7 @@ class Stacks:
         self._run_dir.mkdir(parents=True, exist_ok=True)
         if ended := end_leftovers(self._run_dir):
             log.warning("ended processes of an earlier run", count=ended)
+        self._environment["PULUMI_HOME"] = str(quiet_home(self._run_dir))
         if is_passphrase_backend(self._backend_url):
             self._salt = self._new_salt()
 

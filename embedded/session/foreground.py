@@ -35,6 +35,7 @@ def run_in_foreground(
         if is_once:
             code = await_samples(supervisor, applied, console, timeout_s=timeout_s)
             if picture:
+                picture.parent.mkdir(parents=True, exist_ok=True)
                 picture.write_text(tenant_picture(rows_of(all_tenants(supervisor.cluster))), encoding="utf-8")
             return code
         console.print("Ctrl-C ends the session and keeps its state.")
