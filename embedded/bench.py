@@ -22,7 +22,7 @@ from rich.table import Table
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain import resolver as toolchain
 from stacks.command import PulumiProcess
-from stacks.stack import Stacks, StackSettings
+from stacks.stack import Stacks
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState, desired_state
 from tenancy.names import stack_name
@@ -97,7 +97,7 @@ def _ways(root: Path, cluster: Cluster) -> dict[str, Way]:
         )
         stack.up()
 
-    stacks = Stacks(StackSettings(folder_url("state"), root / "run"), PulumiProcess(_TIMEOUT_S))
+    stacks = Stacks(folder_url("state"), root / "run", PulumiProcess(_TIMEOUT_S))
     stacks.prepare()
     return {
         "floor": floor,

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 import psutil
 import structlog
-from pulumi.automation import CommandResult, PulumiCommand
+from pulumi.automation import CommandResult, InvalidVersionError, PulumiCommand
 from pulumi.automation.errors import create_command_error
 
-from stacks.errors import StackStopped, StackTimeout
+from stacks.errors import PulumiMissing, StackStopped, StackTimeout
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +36,10 @@ class PulumiProcess(PulumiCommand):
     """Runs the Pulumi CLI as a session of its own, one process per command."""
 
     def __init__(self, timeout_s: float) -> None:
-        super().__init__()
+        try:
+            super().__init__()
+        except (OSError, InvalidVersionError) as error:
+            raise PulumiMissing(f"the pulumi command cannot be used: {error}") from None
         self.timeout_s = timeout_s
         self._running: set[int] = set()
         self._guard = threading.Lock()

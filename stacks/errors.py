@@ -4,7 +4,9 @@ StackError           the operation failed; trying again later may help
 ├── StackBusy        another process holds the stack's lock
 ├── StackNotFound    the backend has no such stack
 ├── StackTimeout     the operation took too long and was ended
+├── PulumiMissing    there is no command to run, or one too old
 ├── ClusterUnreachable, BackendUnreachable
+├── StorageFailed    a disk is full, or can't be written
 └── AccessDenied     the cluster refuses what the program asks for
 
 StackStopped         the operation was ended because this process is stopping
@@ -44,6 +46,14 @@ class BackendUnreachable(StackError):
     reason = "BackendUnreachable"
 
 
+class PulumiMissing(StackError):
+    reason = "PulumiMissing"
+
+
+class StorageFailed(StackError):
+    reason = "StorageFailed"
+
+
 class AccessDenied(StackError):
     reason = "AccessDenied"
 
@@ -75,6 +85,7 @@ _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
         re.compile(r"configured Kubernetes cluster is unreachable|connection refused|no such host"),
         ClusterUnreachable,
     ),
+    (re.compile(r"no space left on device|read-only file system|disk quota exceeded"), StorageFailed),
     (re.compile(r"unable to open bucket|could not list bucket|failed to open database"), BackendUnreachable),
     (re.compile(r"is forbidden:|cannot (get|create|patch|delete|list) resource"), AccessDenied),
 )
@@ -91,7 +102,9 @@ def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
         )
         holders = ", ".join(f"{lock.user}@{lock.host} (pid {lock.pid}) since {lock.since}" for lock in locks)
         return StackBusy(f"the stack is locked by {holders or 'another update'}", locks)
-    message = _brief("; ".join(diagnostics) or output)
+    # The Automation API puts code, stdout and stderr into one text; the CLI's own words come last.
+    words = output.rpartition("stderr:")[2].strip().removeprefix("error: ")
+    message = _brief("; ".join(diagnostics) or words or output)
     text = "\n".join(diagnostics) + output
     for pattern, error in _REASONS:
         if pattern.search(text):

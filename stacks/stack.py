@@ -16,7 +16,7 @@ from pulumi.automation import CommandError, CommandResult, LocalWorkspace, Outpu
 
 from stacks.backend import backend_url, create_in_file_backend, is_passphrase_backend, update_count
 from stacks.command import PulumiProcess, end_leftovers
-from stacks.errors import StackBusy, StackError, StackNotFound, stack_error
+from stacks.errors import StackBusy, StackNotFound, StorageFailed, stack_error
 from stacks.lock import is_abandoned
 from stacks.project import quiet_home, salt_in, work_folder
 from stacks.result import EventLog, StackResult
@@ -45,11 +45,13 @@ _QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "su
 
 
 @dataclass(frozen=True)
-class StackSettings:
-    """Where stacks live, and where operations keep their files while they run."""
+class _Operation:
+    """One thing to do with one stack."""
 
-    backend_url: str
-    run_dir: Path
+    name: str
+    stack: str
+    program: Program
+    run: Callable[[Stack, EventLog], object]
 
 
 class _OneProcessStack(Stack):
@@ -75,11 +77,11 @@ class _OneProcessStack(Stack):
 class Stacks:
     """All tenants' stacks on one backend."""
 
-    def __init__(self, settings: StackSettings, command: PulumiProcess) -> None:
-        self._run_dir = settings.run_dir
-        self._backend_url = backend_url(settings.backend_url)
-        self._environment = {**_ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
+    def __init__(self, url: str, run_dir: Path, command: PulumiProcess) -> None:
+        self._backend_url = backend_url(url)
+        self._run_dir = run_dir
         self._command = command
+        self._environment = {**_ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
         self._salt: str | None = None
 
     def prepare(self) -> None:
@@ -89,22 +91,25 @@ class Stacks:
             log.warning("ended processes of an earlier run", count=ended)
         self._environment["PULUMI_HOME"] = str(quiet_home(self._run_dir))
         if is_passphrase_backend(self._backend_url):
-            self._salt = self._new_salt()
+            try:
+                self._salt = self._new_salt()
+            except CommandError as error:
+                raise stack_error(str(error)) from None
 
     def up(self, desired: DesiredState, message: str, *, refresh: bool = False) -> StackResult:
         """Makes the cluster as desired. With `refresh`, what was changed behind our back is seen first."""
         name = stack_name(desired.tenant)
-        create_in_file_backend(self._backend_url, name)
 
-        def operate(stack: Stack, events: EventLog) -> None:
+        def run(stack: Stack, events: EventLog) -> None:
+            create_in_file_backend(self._backend_url, name)
             stack.up(message=message, refresh=refresh, on_event=events.add, **_QUIET)
 
-        program = _program(desired)
+        operation = _Operation("up", name, _program(desired), run)
         try:
-            result = self._operate(name, "up", program, operate)
+            result = self._operate(operation)
         except StackNotFound:
             self._create(name)
-            result = self._operate(name, "up", program, operate)
+            result = self._operate(operation)
         if result.has_pending_operations:
             # The `up` has adopted what they made; the record of them would stay for ever.
             self.refresh(desired.tenant, "clears operations that a killed process left pending")
@@ -113,73 +118,64 @@ class Stacks:
     def preview(self, desired: DesiredState, *, refresh: bool = False) -> StackResult:
         """What `up` would do. Changes nothing."""
 
-        def operate(stack: Stack, events: EventLog) -> None:
+        def run(stack: Stack, events: EventLog) -> None:
             stack.preview(refresh=refresh, on_event=events.add, **_QUIET)
 
-        return self._operate(stack_name(desired.tenant), "preview", _program(desired), operate)
+        return self._operate(_Operation("preview", stack_name(desired.tenant), _program(desired), run))
 
     def refresh(self, tenant: str, message: str) -> StackResult:
         """Makes the state as the cluster is, and forgets creates that were never finished."""
 
-        def operate(stack: Stack, events: EventLog) -> None:
+        def run(stack: Stack, events: EventLog) -> None:
             stack.refresh(message=message, clear_pending_creates=True, on_event=events.add, **_QUIET)
 
-        return self._operate(stack_name(tenant), "refresh", _no_program, operate)
+        return self._operate(_Operation("refresh", stack_name(tenant), _no_program, run))
 
     def destroy(self, tenant: str, message: str) -> StackResult | None:
         """Deletes every object and then the stack itself; None where there is no stack."""
 
-        def operate(stack: Stack, events: EventLog) -> None:
+        def run(stack: Stack, events: EventLog) -> None:
             stack.destroy(message=message, on_event=events.add, **_QUIET)
 
         try:
-            return self._operate(stack_name(tenant), "destroy", _no_program, operate)
+            return self._operate(_Operation("destroy", stack_name(tenant), _no_program, run))
         except StackNotFound:
             return None
 
-    def _operate(
-        self,
-        name: str,
-        operation: str,
-        program: Program,
-        operate: Callable[[Stack, EventLog], None],
-    ) -> StackResult:
-        """Runs one operation; a lock whose holder is dead is cleared, and the operation tried once more."""
+    def _operate(self, operation: _Operation) -> StackResult:
+        """A lock whose holder is dead is cleared, and the operation tried once more."""
         try:
-            return self._attempt(name, operation, program, operate)
+            return self._attempt(operation)
         except StackBusy as busy:
             if not busy.locks or not all(is_abandoned(lock) for lock in busy.locks):
-                advice = f"if that process is gone, run: pulumi cancel --stack {name}"
+                advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
                 raise StackBusy(f"{busy}; {advice}", busy.locks) from None
-            log.warning("clearing a dead process's lock", stack=name, locks=len(busy.locks))
-            self._cancel(name)
-            return self._attempt(name, operation, program, operate)
+            log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
+            self._cancel(operation.stack)
+            return self._attempt(operation)
 
-    def _attempt(
-        self,
-        name: str,
-        operation: str,
-        program: Program,
-        operate: Callable[[Stack, EventLog], None],
-    ) -> StackResult:
+    def _attempt(self, operation: _Operation) -> StackResult:
         events = EventLog()
         started = time.monotonic()
-        with work_folder(self._run_dir, name, self._salt) as folder:
-            stack = _OneProcessStack(name, self._workspace(folder, program))
-            try:
-                operate(stack, events)
-            except CommandError as error:
-                raise stack_error(str(error), tuple(events.errors)) from None
-            has_history = operation in ("up", "refresh")
-            return StackResult(
-                stack=name,
-                operation=operation,
-                counts=events.counts,
-                changes=tuple(events.changes),
-                duration_s=round(time.monotonic() - started, 3),
-                version=update_count(self._backend_url, stack) if has_history else None,
-                has_pending_operations=events.has_pending_operations,
-            )
+        try:
+            with work_folder(self._run_dir, operation.stack, self._salt) as folder:
+                stack = _OneProcessStack(operation.stack, self._workspace(folder, operation.program))
+                operation.run(stack, events)
+                has_history = operation.name in ("up", "refresh")
+                version = update_count(self._backend_url, stack) if has_history else None
+        except CommandError as error:
+            raise stack_error(str(error), tuple(events.errors)) from None
+        except OSError as error:
+            raise StorageFailed(f"this process cannot keep its files: {error}") from None
+        return StackResult(
+            stack=operation.stack,
+            operation=operation.name,
+            counts=events.counts,
+            changes=tuple(events.changes),
+            duration_s=round(time.monotonic() - started, 3),
+            version=version,
+            has_pending_operations=events.has_pending_operations,
+        )
 
     def _create(self, name: str) -> None:
         with work_folder(self._run_dir, name, self._salt) as folder:
@@ -215,6 +211,3 @@ def _program(desired: DesiredState) -> Program:
 
 def _no_program() -> None:
     """For operations that need no program: with none at all, the CLI starts a language host."""
-
-
-__all__ = ["StackError", "StackResult", "StackSettings", "Stacks"]

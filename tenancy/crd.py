@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 
 from tenancy.manifest import Manifest
-from tenancy.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, namespace_name
+from tenancy.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, crd_name, namespace_name
 from tenancy.status import TenantStatus
 from tenancy.tenant import TenantSpec
 
@@ -94,7 +94,7 @@ def _crd(group: str) -> Manifest:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"tenants.{group}"},
+        "metadata": {"name": crd_name(group)},
         "spec": {
             "group": group,
             "scope": "Cluster",

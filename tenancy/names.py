@@ -52,6 +52,10 @@ def tenant_of_stack(stack: str) -> str:
     return tenant
 
 
+def crd_name(group: str) -> str:
+    return f"tenants.{group}"
+
+
 def object_labels(tenant: str) -> dict[str, str]:
     """The labels by which an object is known to be the tenant's and ours."""
     return {TENANT_LABEL: tenant, MANAGED_LABEL: "true"}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tenancy.crd import crds
 from tenancy.manifest import Manifest
-from tenancy.names import GROUPS
+from tenancy.names import GROUPS, crd_name
 from tenancy.rbac import API_GROUP, API_VERSION, role_name
 from tenancy.tenant import AccessRole
 
@@ -50,7 +50,7 @@ def _watcher_rules() -> list[dict[str, Any]]:
         {
             "apiGroups": list(GROUPS),
             "resources": ["tenants"],
-            "verbs": ["get", "list", "watch", "patch"],
+            "verbs": ["list", "watch", "patch"],
         },
         {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
         {"apiGroups": [""], "resources": ["namespaces", "resourcequotas", "limitranges"], "verbs": _MANAGE},
@@ -63,5 +63,12 @@ def _watcher_rules() -> list[dict[str, Any]]:
             "verbs": ["escalate", "bind"],
             "resourceNames": _ROLE_NAMES,
         },
-        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
+        {
+            # To tell a deleted Tenant from a deleted kind.
+            "apiGroups": ["apiextensions.k8s.io"],
+            "resources": ["customresourcedefinitions"],
+            "verbs": ["get"],
+            "resourceNames": [crd_name(group) for group in GROUPS],
+        },
     ]

@@ -36,6 +36,7 @@ class Platform:
     """A cluster with the platform installed, the state of its stacks, and a watcher to start and kill."""
 
     admin: Cluster
+    admin_kubeconfig: Path
     folder: Path
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
@@ -57,7 +58,7 @@ class Platform:
             "PULUMI_HOME": str(folder / "pulumi"),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }
-        return cls(admin, folder, environment)
+        return cls(admin, kubeconfig, folder, environment)
 
     # The watcher
 
@@ -110,7 +111,7 @@ class Platform:
         return subprocess.run(
             ["pulumi", *args, "--non-interactive", "--color", "never"],
             cwd=ROOT,
-            env=self.environment,
+            env={**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)},
             capture_output=True,
             text=True,
             timeout=120,

@@ -11,11 +11,12 @@ from pathlib import Path
 import structlog
 
 from stacks.command import PulumiProcess
-from stacks.stack import Stacks, StackSettings
+from stacks.errors import StackError
+from stacks.stack import Stacks
 from tenancy.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS, read_plans
 from watcher.app import Watcher
-from watcher.cluster import Cluster
+from watcher.cluster import Cluster, ClusterError
 from watcher.http import serve_http
 from watcher.log import configure_log
 
@@ -31,12 +32,16 @@ def main() -> int:
         plans = read_plans(settings.plans)
     except (PlansError, OSError) as error:
         return _refuse(f"cannot use the plans file: {error}")
-    command = PulumiProcess(settings.timeout)
-    stacks = Stacks(StackSettings(settings.backend, settings.run_dir), command)
-    stacks.prepare()
-    watcher = Watcher(Cluster.connect(settings.kubeconfig), stacks, command, plans, settings.workers)
-    host, _, port = settings.http.rpartition(":")
-    server = serve_http(host, int(port), {"/healthz": watcher.not_healthy, "/readyz": watcher.not_ready})
+    try:
+        command = PulumiProcess(settings.timeout)
+        stacks = Stacks(settings.backend, settings.run_dir, command)
+        stacks.prepare()
+        watcher = Watcher(Cluster.connect(settings.kubeconfig), stacks, command, plans, settings.workers)
+        checks = {"/healthz": watcher.not_healthy, "/readyz": watcher.not_ready}
+        host, port = settings.http
+        server = serve_http(host, port, checks)
+    except (OSError, StackError, ClusterError) as error:
+        return _refuse(str(error))
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
@@ -72,7 +77,11 @@ def _parser() -> argparse.ArgumentParser:
         "--workers", metavar="N", type=int, default=4, help="tenants worked on at once (default: 4)"
     )
     parser.add_argument(
-        "--http", metavar="HOST:PORT", default="127.0.0.1:8080", help="where /healthz and /readyz are served"
+        "--http",
+        metavar="HOST:PORT",
+        type=_address,
+        default="127.0.0.1:8080",
+        help="where /healthz and /readyz are served",
     )
     parser.add_argument(
         "--run-dir",
@@ -90,6 +99,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--log-level", choices=["debug", "info", "warning"], default="info")
     return parser
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host, int(port)
 
 
 def _refuse(problem: str) -> int:

@@ -102,8 +102,11 @@ class Cluster:
         try:
             path = str(kubeconfig) if kubeconfig else None
             config.load_kube_config(path, context=context, client_configuration=settings)
-        except config.ConfigException:
-            config.load_incluster_config(settings)
+        except config.ConfigException as error:
+            try:
+                config.load_incluster_config(settings)
+            except config.ConfigException:
+                raise ClusterError(f"no cluster to talk to: {error}; set KUBECONFIG") from None
         settings.connection_pool_maxsize = 64
         settings.retries = False
         return cls(client.ApiClient(settings))

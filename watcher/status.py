@@ -109,18 +109,27 @@ def _status(
         value = str(is_true)
         before = conditions.get(kind, {})
         since = before["lastTransitionTime"] if before.get("status") == value else _now()
-        conditions[kind] = Condition(
-            type=kind,
-            status=value,
-            reason=reason,
-            message=message,
-            last_transition_time=since,
-            observed_generation=generation,
-        ).model_dump(by_alias=True)
+        conditions[kind] = _condition_of(kind, value, reason, message, since, generation)
+    for kind in ConditionType:
+        if kind not in conditions:
+            conditions[kind] = _condition_of(kind, "Unknown", "Pending", "", _now(), generation)
     known = TenantStatus(phase=phase, observed_generation=generation, **changes)
     written = known.model_dump(by_alias=True, mode="json", include={"phase", "observed_generation", *changes})
     status = {**(tenant.get("status") or {}), **written, "conditions": list(conditions.values())}
     return {field: value for field, value in status.items() if value is not None}
+
+
+def _condition_of(
+    kind: ConditionType, status: str, reason: str, message: str, since: str, generation: int
+) -> Manifest:
+    return Condition(
+        type=kind,
+        status=status,
+        reason=reason,
+        message=message,
+        last_transition_time=since,
+        observed_generation=generation,
+    ).model_dump(by_alias=True)
 
 
 def _conditions(tenant: Manifest) -> list[Manifest]:

@@ -7,9 +7,9 @@ import structlog
 from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.manifest import Manifest, object_key
-from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL
+from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL, crd_name
 from watcher.claims import NamespaceClaims
-from watcher.cluster import NAMESPACE, Cluster
+from watcher.cluster import CRD, NAMESPACE, Cluster
 from watcher.events import WARNING, record_event
 from watcher.managed import is_ending
 from watcher.retry import TryAgain
@@ -35,6 +35,10 @@ class Terminator:
         name, uid = tenant["metadata"]["name"], tenant["metadata"]["uid"]
         if not has_finalizer(tenant):
             return None  # Nothing was ever made for it.
+        if self._crd_is_ending(tenant):
+            log.warning("released without destroying: the CRD is being deleted", tenant=name)
+            self._tenants.remove_finalizer(tenant)
+            return None
         try:
             if uid not in self._destroyed:
                 self._tenants.write_status(
@@ -57,6 +61,12 @@ class Terminator:
         self._destroyed.discard(uid)
         log.info("tenant gone", tenant=name)
         return None
+
+    def _crd_is_ending(self, tenant: Manifest) -> bool:
+        """Whether all Tenants go because their kind goes: an accident or a reinstallation, nobody's wish to
+        lose what runs in their namespaces. With the CRD back, the same Tenants take up where they were."""
+        group = tenant["apiVersion"].partition("/")[0]
+        return is_ending(self._cluster.get(CRD, crd_name(group)))
 
     def _leftovers(self, name: str) -> list[str]:
         """The tenant's namespaces that are still there. One that state did not know of is deleted now."""

@@ -10,7 +10,7 @@ from pulumi.automation import CommandResult
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from stacks.command import PulumiProcess
-from stacks.stack import Stacks, StackSettings
+from stacks.stack import Stacks
 
 OpenStacks = Callable[[], tuple[Stacks, "CountingProcess"]]
 
@@ -40,7 +40,7 @@ def open_stacks(
 
     def opened() -> tuple[Stacks, CountingProcess]:
         command = CountingProcess(timeout_s=120)
-        stacks = Stacks(StackSettings(f"file://{tmp_path / 'state'}", tmp_path / "run"), command)
+        stacks = Stacks(f"file://{tmp_path / 'state'}", tmp_path / "run", command)
         stacks.prepare()
         command.commands.clear()
         return stacks, command

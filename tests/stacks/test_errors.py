@@ -14,6 +14,7 @@ from stacks.errors import (
     StackBusy,
     StackError,
     StackNotFound,
+    StorageFailed,
     stack_error,
 )
 from stacks.lock import is_abandoned
@@ -23,6 +24,7 @@ WORDS: dict[str, type[StackError]] = {
     "error: configured Kubernetes cluster is unreachable: dial tcp": ClusterUnreachable,
     'roles is forbidden: User "x" cannot create resource': AccessDenied,
     "error: unable to open bucket s3://nowhere": BackendUnreachable,
+    "error: could not save: write /state/x.json: no space left on device": StorageFailed,
     "error: something else": StackError,
 }
 
@@ -48,9 +50,16 @@ def test_diagnostics_are_preferred_to_the_whole_output_and_kept_short() -> None:
     assert len(str(stack_error("noise " * 500))) == 1000
 
 
+def test_only_the_commands_own_words_are_told() -> None:
+    assert (
+        str(stack_error("\n code: 255\n stdout: Updating...\n stderr: error: it is\n  broken\n"))
+        == "it is broken"
+    )
+
+
 def test_password_in_a_url_is_not_told() -> None:
     error = stack_error("error: failed to open database postgres://me:hunter2@db.example/state")
-    assert str(error) == "error: failed to open database postgres://***@db.example/state"
+    assert str(error) == "failed to open database postgres://***@db.example/state"
 
 
 def test_lock_of_this_very_process_is_not_abandoned() -> None:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from stacks.command import RECORD, end_leftovers
-from stacks.errors import ClusterUnreachable, StackStopped, StackTimeout
+from stacks.errors import ClusterUnreachable, StackStopped, StackTimeout, StorageFailed
 from tenancy.desired import DesiredState, desired_state
 from tenancy.plans import read_plans
 from tenancy.tenant import tenant_from_manifest
@@ -101,6 +101,15 @@ def test_operation_over_its_time_is_ended_with_all_it_started(
     command.timeout_s = 120
     stacks.up(desired("slow"), "spec generation 3")
     stacks.destroy("slow", "bye")
+
+
+def test_disk_that_takes_nothing_more_is_told_as_such(open_stacks: OpenStacks, tmp_path: Path) -> None:
+    stacks, _ = open_stacks()
+    run_dir = tmp_path / "run"
+    run_dir.rename(tmp_path / "away")
+    run_dir.write_text("in the way")
+    with pytest.raises(StorageFailed, match="Not a directory"):
+        stacks.up(desired("nowhere"), "spec generation 1")
 
 
 def test_cluster_out_of_reach_is_told_as_such(

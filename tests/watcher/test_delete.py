@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from embedded.session.install import install_platform
 from tests.platform import Platform, condition, tenant_manifest
 from tests.waiting import eventually
 from tests.watcher.conftest import NewTenant
-from watcher.cluster import ClusterError
+from watcher.cluster import CRD, Cluster, ClusterError, Kind
 
 
 def stack_file(platform: Platform, tenant: str) -> Path:
@@ -102,9 +103,29 @@ def test_lost_state_does_not_orphan_namespaces(platform: Platform, new_tenant: N
     assert platform.namespace("tenant-lost") is None
 
 
-def test_watcher_may_not_do_what_it_has_no_need_of(platform: Platform) -> None:
-    from watcher.cluster import Cluster, Kind
+def test_deleted_crd_takes_no_namespace_with_it(platform: Platform) -> None:
+    manifest = tenant_manifest("survives", "kleff.kleff.io", plan="basic")
+    platform.apply(manifest)
+    platform.await_active(manifest)
+    before = platform.objects("survives")
 
+    platform.admin.delete(CRD, "tenants.kleff.kleff.io")
+    eventually(lambda: platform.admin.get(CRD, "tenants.kleff.kleff.io") is None, "the CRD is gone")
+    install_platform(platform.admin)
+    assert platform.objects("survives").keys() == before.keys()
+
+    platform.apply(manifest)
+    tenant = platform.await_active(manifest)
+    assert tenant["status"]["lastUpdate"]["resourceChanges"].keys() == {"same"}
+    after = platform.objects("survives")
+    assert {key: found["metadata"]["uid"] for key, found in after.items()} == {
+        key: found["metadata"]["uid"] for key, found in before.items()
+    }
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+
+
+def test_watcher_may_not_do_what_it_has_no_need_of(platform: Platform) -> None:
     watcher = Cluster.connect(Path(platform.environment["KUBECONFIG"]))
     for kind in (Kind("v1", "Secret", "secrets"), Kind("v1", "Pod", "pods")):
         with pytest.raises(ClusterError, match="forbidden"):

@@ -77,6 +77,30 @@ def test_stopped_watcher_lets_an_update_end(platform: Platform, new_tenant: NewT
     assert len(platform.objects("finishes")) == 3 * 18
 
 
+def test_watcher_that_cannot_start_says_why_in_one_line(platform: Platform) -> None:
+    passphrase = platform.folder / "passphrase"
+    passphrase.write_text("test")
+    faults = {
+        "set PULUMI_BACKEND_URL": {"PULUMI_BACKEND_URL": ""},
+        "the pulumi command cannot be used": {"PATH": "/nowhere"},
+        "no cluster to talk to": {"KUBECONFIG": "/nowhere"},
+        "unable to read PULUMI_CONFIG_PASSPHRASE_FILE": {"PULUMI_CONFIG_PASSPHRASE_FILE": "/nowhere"},
+    }
+    given = {name: value for name, value in platform.environment.items() if "PASSPHRASE" not in name}
+    for told, change in faults.items():
+        ended = subprocess.run(
+            [sys.executable, "-m", "watcher", "--run-dir", str(platform.folder / "faulty")],
+            env={**given, "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase), **change},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert ended.returncode == 2, ended.stderr
+        assert told in ended.stderr
+        assert len(ended.stderr.splitlines()) == 1
+
+
 def test_broken_plans_file_is_refused_at_the_start(platform: Platform) -> None:
     plans = platform.folder / "broken.yaml"
     plans.write_text("plans: {p: {maxNamespaces: none}}")
