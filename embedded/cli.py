@@ -53,6 +53,9 @@ def clean(args: argparse.Namespace) -> int:
         stop(args)
         shutil.rmtree(state, ignore_errors=True)
         print(f"removed {state}")
+        # What `pulumi` by hand has noted for its stacks: salts that fit no other passphrase.
+        for settings in environment.ROOT.glob("Pulumi.tenant-*.yaml"):
+            settings.unlink()
     if args.cache and cache_folder().exists():
         shutil.rmtree(cache_folder())
         print(f"removed {cache_folder()}")

@@ -106,10 +106,10 @@ class Platform:
         commands = [line["command"] for line in self.log() if line["message"] == "pulumi ran"]
         return sum(1 for command in commands if command != "stack init" and command.startswith(operation))
 
-    def pulumi(self, *args: str) -> "subprocess.CompletedProcess[str]":
+    def pulumi(self, stack: str, *args: str) -> "subprocess.CompletedProcess[str]":
         """As an operator would, in the project's folder."""
-        return subprocess.run(
-            ["pulumi", *args, "--non-interactive", "--color", "never"],
+        told = subprocess.run(
+            ["pulumi", *args, "--stack", stack, "--non-interactive", "--color", "never"],
             cwd=ROOT,
             env={**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)},
             capture_output=True,
@@ -117,10 +117,13 @@ class Platform:
             timeout=120,
             check=False,
         )
+        # The CLI notes a salt for the stack beside Pulumi.yaml; the next one of this name has another.
+        (ROOT / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
+        return told
 
     def history(self, tenant: str) -> list[dict[str, Any]]:
         """The stack's updates, newest first."""
-        told = self.pulumi("stack", "history", "--json", "--stack", f"tenant-{tenant}")
+        told = self.pulumi(f"tenant-{tenant}", "stack", "history", "--json")
         assert told.returncode == 0, told.stderr
         updates: list[dict[str, Any]] = json.loads(told.stdout)
         return updates

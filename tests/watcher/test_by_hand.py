@@ -7,7 +7,7 @@ from tests.watcher.conftest import NewTenant
 def test_preview_after_the_watchers_up_shows_no_change(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("peek", plan="pro", username="a b", namespaces=[{"name": "x"}, {"name": "y"}])
     platform.await_active(manifest)
-    told = platform.pulumi("preview", "--stack", "tenant-peek", "--expect-no-changes")
+    told = platform.pulumi("tenant-peek", "preview", "--expect-no-changes")
     assert told.returncode == 0, told.stdout + told.stderr
     assert "38 unchanged" in told.stdout
 
@@ -17,7 +17,7 @@ def test_up_by_hand_builds_what_the_watcher_builds(platform: Platform, new_tenan
     platform.await_active(manifest)
     platform.stop()
     platform.apply({**manifest, "spec": {"plan": "pro"}})
-    told = platform.pulumi("up", "--yes", "--skip-preview", "--stack", "tenant-hand", "--message", "by hand")
+    told = platform.pulumi("tenant-hand", "up", "--yes", "--skip-preview", "--message", "by hand")
     assert told.returncode == 0, told.stdout + told.stderr
     assert (
         platform.objects("hand")["ResourceQuota", "tenant-hand", "tenant-quota"]["spec"]["hard"]["cpu"] == "4"
@@ -34,7 +34,7 @@ def test_up_by_hand_refuses_a_bad_spec_by_its_field(platform: Platform, new_tena
     manifest = new_tenant("handbad", plan="basic")
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"plan": "gold"}})
-    told = platform.pulumi("preview", "--stack", "tenant-handbad")
+    told = platform.pulumi("tenant-handbad", "preview")
     assert told.returncode != 0
     assert "spec.plan: there is no plan 'gold'" in told.stdout + told.stderr
 

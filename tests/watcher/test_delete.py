@@ -32,7 +32,7 @@ def test_deleted_tenant_takes_namespaces_and_stack_with_it(platform: Platform, n
         return True
 
     eventually(gone, "the tenant is gone")
-    assert platform.pulumi("stack", "history", "--stack", "tenant-ends").returncode != 0
+    assert platform.pulumi("tenant-ends", "stack", "history").returncode != 0
 
 
 def test_tenant_with_an_invalid_spec_can_be_deleted(platform: Platform, new_tenant: NewTenant) -> None:

@@ -121,5 +121,5 @@ def _version(platform: Platform, manifest: dict[str, object]) -> tuple[str, int]
 
 
 def _preview(platform: Platform, tenant: str) -> str:
-    told = platform.pulumi("preview", "--stack", f"tenant-{tenant}", "--expect-no-changes")
+    told = platform.pulumi(f"tenant-{tenant}", "preview", "--expect-no-changes")
     return "no changes" if told.returncode == 0 else told.stdout + told.stderr
