@@ -18,7 +18,7 @@ from tenancy.plans import SHIPPED_PLANS, read_plans
 from tenancy.tenant import tenant_from_manifest
 from watcher.claims import NamespaceClaims
 from watcher.cluster import Cluster, ClusterError
-from watcher.tenants import read_tenant
+from watcher.tenants import known_namespaces, read_tenant
 
 
 def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
@@ -41,11 +41,10 @@ def main() -> None:
         name = tenant_of_stack(pulumi.get_stack())
         cluster = Cluster.connect()
         manifest = tenant_manifest(cluster, name, config.get("manifest"))
-        desired = desired_state(
-            tenant_from_manifest(manifest), read_plans(Path(config.get("plans") or SHIPPED_PLANS))
-        )
-        NamespaceClaims(cluster).take(name, desired.namespaces)
-    except (ValueError, OSError, TenancyError, ClusterError) as error:
+        tenant = tenant_from_manifest(manifest)
+        desired = desired_state(tenant, read_plans(Path(config.get("plans") or SHIPPED_PLANS)))
+        NamespaceClaims(cluster).take(tenant, known_namespaces(manifest))
+    except (ValueError, KeyError, OSError, yaml.YAMLError, TenancyError, ClusterError) as error:
         raise pulumi.RunError(str(error)) from None
     TenantResources(name, desired)
 

@@ -105,7 +105,9 @@ def parser() -> argparse.ArgumentParser:
     test.usage = "./dev test [pytest arguments]"
     add("check", "embedded.quality:check", "check style, formatting, types and import layers")
     add("generate", "embedded.generate:generate", "write the files that are generated from the models")
-    bench = add("bench", "embedded.bench:bench", "measure how fast tenants are applied, corrected, removed")
+    bench = add(
+        "bench", "embedded.bench:bench", "measure what a tenant costs, side by side with two other ways"
+    )
     bench.add_argument("--json", metavar="FILE", help="also write the figures to this file")
     cleaner = add("clean", "embedded.cli:clean", "stop the session and remove .dev/ from this checkout")
     cleaner.add_argument("--cache", action="store_true", help="also remove the environment and the tools")

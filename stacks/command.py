@@ -1,14 +1,12 @@
 """The one object through which every Pulumi command goes.
 
 The Automation API calls `run`; so do we. It adds what the API's own command lacks: a time
-limit, an end for everything a command has started, and a record by which a later process
+limit, an end for everything a command has started, and a mark by which a later process
 can find what a killed one left running.
 """
 
 import contextlib
-import json
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -26,7 +24,8 @@ from stacks.errors import PulumiMissing, StackStopped, StackTimeout
 
 log = structlog.get_logger(__name__)
 
-RECORD: Final = "process.json"
+# In the environment of every command, and so of all it starts: the folder it works in.
+MARK: Final = "TENANCY_WORK_FOLDER"
 _GRACE_S: Final = 10.0
 
 OnOutput = Callable[[str], Any]
@@ -60,7 +59,7 @@ class PulumiProcess(PulumiCommand):
             process = subprocess.Popen(
                 [self.command, "--non-interactive", *args],
                 cwd=cwd,
-                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true", MARK: cwd},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -69,10 +68,9 @@ class PulumiProcess(PulumiCommand):
             )
             self._running.add(process.pid)
         try:
-            _write_record(Path(cwd), process.pid)
             stdout, stderr = process.communicate(timeout=self.timeout_s)
         except subprocess.TimeoutExpired:
-            _end_session(process)
+            _end(process, Path(cwd))
             raise StackTimeout(f"pulumi {args[0]} took longer than {self.timeout_s:g} s") from None
         finally:
             with self._guard:
@@ -91,43 +89,36 @@ class PulumiProcess(PulumiCommand):
         with self._guard:
             self._is_stopping = True
             for pid in self._running:
-                os.kill(pid, signal.SIGINT)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGINT)
 
 
-def end_leftovers(folder: Path) -> int:
-    """Ends what a killed process left running in the work folders under `folder`; says how many."""
+def end_leftovers(run_dir: Path) -> int:
+    """Ends what a killed process left running in folders under `run_dir`; says how many there were."""
     ended = 0
-    for record in folder.glob(f"*/{RECORD}"):
-        with contextlib.suppress(ValueError):  # Half a record: killed before the command did anything.
-            content = json.loads(record.read_text(encoding="utf-8"))
-            for member in _session_members(content["session"], content["started"]):
-                member.kill()
+    for process, folder in _marked_processes():
+        if folder.parent == run_dir:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
                 ended += 1
-        shutil.rmtree(record.parent, ignore_errors=True)
     return ended
 
 
-def _write_record(folder: Path, session: int) -> None:
-    record = {"session": session, "started": time.time()}
-    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
-
-
-def _session_members(session: int, started: float) -> Iterator[psutil.Process]:
-    # A session's id is a pid, and pids come round again: what is older than the record is not it.
+def _marked_processes() -> Iterator[tuple[psutil.Process, Path]]:
     for process in psutil.process_iter():
-        try:
-            if os.getsid(process.pid) == session and process.create_time() >= started - 1:
-                yield process
-        except (ProcessLookupError, psutil.NoSuchProcess):
-            continue
+        with contextlib.suppress(psutil.Error, OSError):
+            if folder := process.environ().get(MARK):
+                yield process, Path(folder)
 
 
-def _end_session(process: "subprocess.Popen[str]") -> None:
+def _end(command: "subprocess.Popen[str]", folder: Path) -> None:
     """First politely, so that the CLI saves its state and gives the lock back; then for certain."""
-    process.send_signal(signal.SIGINT)
+    command.send_signal(signal.SIGINT)
     try:
-        process.communicate(timeout=_GRACE_S)
+        command.communicate(timeout=_GRACE_S)
     except subprocess.TimeoutExpired:
-        for member in _session_members(process.pid, 0):
-            member.kill()
-        process.communicate()
+        for process, other in _marked_processes():
+            if other == folder:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        command.communicate()

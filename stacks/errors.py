@@ -82,14 +82,19 @@ _LOCK = re.compile(r"created by (?P<user>.*)@(?P<host>[^@\s]+) \(pid (?P<pid>\d+
 _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
     (re.compile(r"no stack named .* found"), StackNotFound),
     (
+        re.compile(r"unable to open bucket|could not list bucket|failed to open database|postgres"),
+        BackendUnreachable,
+    ),
+    (
         re.compile(r"configured Kubernetes cluster is unreachable|connection refused|no such host"),
         ClusterUnreachable,
     ),
     (re.compile(r"no space left on device|read-only file system|disk quota exceeded"), StorageFailed),
-    (re.compile(r"unable to open bucket|could not list bucket|failed to open database"), BackendUnreachable),
     (re.compile(r"is forbidden:|cannot (get|create|patch|delete|list) resource"), AccessDenied),
 )
-_PASSWORD = re.compile(r"://[^/@\s]+@")
+_PASSWORD = re.compile(
+    r"(://)\S*@|([?&][^=&\s]*(?:password|secret|token|key)[^=&\s]*=)[^&\s]+", re.IGNORECASE
+)
 _BUSY = re.compile(r"the stack is currently locked by|Another update is currently in progress")
 
 
@@ -112,9 +117,14 @@ def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
     return StackError(message)
 
 
+def without_secrets(text: str) -> str:
+    """The text with the passwords of URLs in it struck out."""
+    return _PASSWORD.sub(lambda found: "://***@" if found[1] else f"{found[2]}***", text)
+
+
 def _brief(text: str) -> str:
-    """One short line without passwords: it goes into logs, status and events."""
-    text = _PASSWORD.sub("://***@", text)
+    """One short line: it goes into logs, status and events."""
+    text = without_secrets(text)
     lines = [line.strip() for line in text.splitlines()]
     joined = " ".join(line for line in lines if line)
     return joined if len(joined) <= _MESSAGE_MAX_LENGTH else joined[: _MESSAGE_MAX_LENGTH - 1] + "…"

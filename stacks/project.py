@@ -3,16 +3,18 @@
 Writing them ourselves saves the commands that would otherwise write them one value at a time.
 """
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import yaml
 
+from stacks.errors import StorageFailed
 from tenancy.names import PROJECT
 
 # The same settings as the `Pulumi.yaml` an operator runs with; a test holds the two together.
@@ -39,6 +41,28 @@ def work_folder(run_dir: Path, stack: str, salt: str | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def take_run_folder(run_dir: Path) -> IO[str]:
+    """Makes the folder ours alone, for as long as the returned file is open."""
+    run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if run_dir.stat().st_uid != os.getuid():
+        raise StorageFailed(f"{run_dir} is another user's; give a folder of your own with --run-dir")
+    lock = (run_dir / "lock").open("w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise StorageFailed(
+            f"{run_dir} is in use by another watcher; give this one its own --run-dir"
+        ) from None
+    return lock
+
+
+def empty_run_folder(run_dir: Path) -> None:
+    for entry in run_dir.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+
+
 def quiet_home(run_dir: Path) -> Path:
     """Pulumi's home for our commands: the operator's own, but without the log of every command.
 
@@ -47,7 +71,6 @@ def quiet_home(run_dir: Path) -> Path:
     """
     own = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     home = run_dir / "home"
-    shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
     (home / "logs").touch()
     for entry in own.iterdir() if own.is_dir() else ():

@@ -5,7 +5,8 @@ status: desired state goes in, a result or a StackError comes out.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from stacks.backend import backend_url, create_in_file_backend, is_passphrase_ba
 from stacks.command import PulumiProcess, end_leftovers
 from stacks.errors import StackBusy, StackNotFound, StorageFailed, stack_error
 from stacks.lock import is_abandoned
-from stacks.project import quiet_home, salt_in, work_folder
+from stacks.project import empty_run_folder, quiet_home, salt_in, take_run_folder, work_folder
 from stacks.result import EventLog, StackResult
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState
@@ -79,22 +80,21 @@ class Stacks:
 
     def __init__(self, url: str, run_dir: Path, command: PulumiProcess) -> None:
         self._backend_url = backend_url(url)
-        self._run_dir = run_dir
+        self._run_dir = run_dir.absolute()
         self._command = command
         self._environment = {**_ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
         self._salt: str | None = None
 
     def prepare(self) -> None:
         """Called once, before the first operation: clears what a killed process left behind."""
-        self._run_dir.mkdir(parents=True, exist_ok=True)
-        if ended := end_leftovers(self._run_dir):
-            log.warning("ended processes of an earlier run", count=ended)
-        self._environment["PULUMI_HOME"] = str(quiet_home(self._run_dir))
-        if is_passphrase_backend(self._backend_url):
-            try:
+        with _told_errors(EventLog()):
+            self._lock = take_run_folder(self._run_dir)
+            if ended := end_leftovers(self._run_dir):
+                log.warning("ended processes of an earlier run", count=ended)
+            empty_run_folder(self._run_dir)
+            self._environment["PULUMI_HOME"] = str(quiet_home(self._run_dir))
+            if is_passphrase_backend(self._backend_url):
                 self._salt = self._new_salt()
-            except CommandError as error:
-                raise stack_error(str(error)) from None
 
     def up(self, desired: DesiredState, message: str, *, refresh: bool = False) -> StackResult:
         """Makes the cluster as desired. With `refresh`, what was changed behind our back is seen first."""
@@ -157,16 +157,11 @@ class Stacks:
     def _attempt(self, operation: _Operation) -> StackResult:
         events = EventLog()
         started = time.monotonic()
-        try:
-            with work_folder(self._run_dir, operation.stack, self._salt) as folder:
-                stack = _OneProcessStack(operation.stack, self._workspace(folder, operation.program))
-                operation.run(stack, events)
-                has_history = operation.name in ("up", "refresh")
-                version = update_count(self._backend_url, stack) if has_history else None
-        except CommandError as error:
-            raise stack_error(str(error), tuple(events.errors)) from None
-        except OSError as error:
-            raise StorageFailed(f"this process cannot keep its files: {error}") from None
+        with _told_errors(events), self._work_folder(operation.stack) as folder:
+            stack = _OneProcessStack(operation.stack, self._workspace(folder, operation.program))
+            operation.run(stack, events)
+            has_history = operation.name in ("up", "refresh")
+            version = update_count(self._backend_url, stack) if has_history else None
         return StackResult(
             stack=operation.stack,
             operation=operation.name,
@@ -178,12 +173,15 @@ class Stacks:
         )
 
     def _create(self, name: str) -> None:
-        with work_folder(self._run_dir, name, self._salt) as folder:
+        with _told_errors(EventLog()), self._work_folder(name) as folder:
             self._workspace(folder, _no_program).create_stack(name)
 
     def _cancel(self, name: str) -> None:
-        with work_folder(self._run_dir, name, self._salt) as folder:
+        with _told_errors(EventLog()), self._work_folder(name) as folder:
             self._command.run(["cancel", "--yes", "--stack", name], str(folder), self._environment)
+
+    def _work_folder(self, stack: str) -> AbstractContextManager[Path]:
+        return work_folder(self._run_dir, stack, self._salt)
 
     def _new_salt(self) -> str:
         """One salt for all stacks: deriving the key takes the CLI 0.2 s for each new one."""
@@ -200,6 +198,17 @@ class Stacks:
             env_vars=self._environment,
             pulumi_command=self._command,
         )
+
+
+@contextmanager
+def _told_errors(events: EventLog) -> Iterator[None]:
+    """The vendor's errors, and the disk's, become ours."""
+    try:
+        yield
+    except CommandError as error:
+        raise stack_error(str(error), tuple(events.errors)) from None
+    except OSError as error:
+        raise StorageFailed(f"this process cannot keep its files: {error}") from None
 
 
 def _program(desired: DesiredState) -> Program:

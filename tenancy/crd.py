@@ -12,7 +12,7 @@ import yaml
 from tenancy.manifest import Manifest
 from tenancy.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, crd_name, namespace_name
 from tenancy.status import TenantStatus
-from tenancy.tenant import TenantSpec
+from tenancy.tenant import DNS_NAME, TenantSpec
 
 CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
 
@@ -47,7 +47,12 @@ _ACCESS_RULES: Final = [
         "rule": "!has(self.__namespace__) || self.kind == 'ServiceAccount'",
         "message": "namespace is only for a ServiceAccount",
         "fieldPath": ".namespace",
-    }
+    },
+    {
+        "rule": f"self.kind != 'ServiceAccount' || self.name.matches('^{DNS_NAME}$')".replace("\\", "\\\\"),
+        "message": "must be a ServiceAccount's name; its namespace is a field of its own",
+        "fieldPath": ".name",
+    },
 ]
 
 _COLUMNS: Final = [

@@ -1,15 +1,18 @@
 """The pure comparison of what should be with what is.
 
-A field we set must read back as we set it. In `spec` nothing else may stand beside it; in
-metadata, other people's labels may. Lists are ours as a whole, but what the API server adds
-to their items is not drift.
+A field we set must read back as we set it. In `spec`, rules and subjects nothing else may stand
+beside it; in metadata, other people's labels may, and in a LimitRange the server's own defaults.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from tenancy.desired import DesiredState
 from tenancy.manifest import Manifest, ObjectKey
+
+# Where all that stands is ours.
+_OURS = re.compile(r"(spec(?!\.limits\[)|rules|subjects)\b")
 
 
 def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
@@ -72,7 +75,7 @@ def _difference(desired: Any, live: Any, path: str) -> str | None:
     """The path of the first difference. The API server drops what is empty: absent and empty are the same."""
     if isinstance(desired, Mapping):
         live = live or {}
-        is_whole = path.split(".")[0] == "spec" and "[" not in path
+        is_whole = _OURS.match(path) is not None
         for key in [*desired, *(live if is_whole else ())]:
             where = f"{path}.{key}" if path else key
             if key not in desired:

@@ -1,9 +1,9 @@
 """What can be wrong with a tenant before anything is applied.
 
     TenancyError
-    └── InvalidSpec        the spec, or the plan it names, cannot be built; a new spec is needed
-        └── UnknownPlan    the plans file has no such plan
-    PlansError             the plans file itself is broken
+    ├── InvalidSpec        the spec, or the plan it names, cannot be built; a new spec is needed
+    │   └── UnknownPlan    the plans file has no such plan
+    └── PlansError         the plans file itself is broken
 
 Raised by the models and the planning step, turned into status by the watcher.
 """

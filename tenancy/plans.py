@@ -95,4 +95,7 @@ def plans_from_text(text: str) -> Plans:
 
 
 def read_plans(path: Path = SHIPPED_PLANS) -> Plans:
-    return plans_from_text(path.read_text(encoding="utf-8"))
+    try:
+        return plans_from_text(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise PlansError(f"plans file is not text: {error}") from None

@@ -14,8 +14,11 @@ from tenancy.tenant import AccessRole
 
 SYSTEM_NAMESPACE: Final = "tenancy-system"
 WATCHER: Final = "tenancy-watcher"
+# Where Kubernetes keeps the events of objects that have no namespace.
+EVENT_NAMESPACE: Final = "default"
 
 _MANAGE: Final = ["get", "list", "watch", "create", "patch", "delete"]
+_SUBJECTS: Final = [{"kind": "ServiceAccount", "name": WATCHER, "namespace": SYSTEM_NAMESPACE}]
 _ROLE_NAMES: Final = [role_name(role) for role in AccessRole]
 
 
@@ -40,7 +43,20 @@ def platform_manifests() -> list[Manifest]:
             "kind": "ClusterRoleBinding",
             "metadata": {"name": WATCHER},
             "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": WATCHER},
-            "subjects": [{"kind": "ServiceAccount", "name": WATCHER, "namespace": SYSTEM_NAMESPACE}],
+            "subjects": _SUBJECTS,
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Role",
+            "metadata": {"name": WATCHER, "namespace": EVENT_NAMESPACE},
+            "rules": [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}],
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "RoleBinding",
+            "metadata": {"name": WATCHER, "namespace": EVENT_NAMESPACE},
+            "roleRef": {"apiGroup": API_GROUP, "kind": "Role", "name": WATCHER},
+            "subjects": _SUBJECTS,
         },
     ]
 
@@ -50,20 +66,19 @@ def _watcher_rules() -> list[dict[str, Any]]:
         {
             "apiGroups": list(GROUPS),
             "resources": ["tenants"],
-            "verbs": ["list", "watch", "patch"],
+            "verbs": ["get", "list", "watch", "patch"],
         },
         {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
         {"apiGroups": [""], "resources": ["namespaces", "resourcequotas", "limitranges"], "verbs": _MANAGE},
         {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": _MANAGE},
         {"apiGroups": [API_GROUP], "resources": ["roles", "rolebindings"], "verbs": _MANAGE},
         {
-            # Hands out rights it does not hold itself, but only through the tenants' three roles.
+            # Hands out rights it does not hold itself, but only by Roles of the tenants' three names.
             "apiGroups": [API_GROUP],
             "resources": ["roles"],
             "verbs": ["escalate", "bind"],
             "resourceNames": _ROLE_NAMES,
         },
-        {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
         {
             # To tell a deleted Tenant from a deleted kind.
             "apiGroups": ["apiextensions.k8s.io"],

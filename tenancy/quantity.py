@@ -12,6 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 _FORM = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d*)?|\.\d+)(?P<suffix>[a-zA-Z]*|[eE][+-]?\d+)")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+# The API server cuts what is larger.
+_MAX: Final = 2**63 - 1
 _BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 
 
@@ -55,9 +57,13 @@ def _text(value: Any) -> Any:
 
 
 def _checked(text: str) -> str:
-    if quantity_value(text) < 0:
-        raise ValueError(f"{text!r} must not be negative")
-    return canonical_quantity(text)
+    try:
+        value = quantity_value(text)
+        if not 0 <= value <= _MAX:
+            raise ValueError(f"{text!r} must be between 0 and 2^63-1")
+        return canonical_quantity(text)
+    except ArithmeticError:
+        raise ValueError(f"{text!r} is out of a Kubernetes quantity's range") from None
 
 
 Quantity = Annotated[
@@ -72,8 +78,9 @@ Quantity = Annotated[
             "x-kubernetes-validations": [
                 {
                     "rule": "type(self) == int ? self >= 0 "
-                    ": isQuantity(self) && !quantity(self).isLessThan(quantity('0'))",
-                    "message": "must be a Kubernetes quantity that is not negative, such as 500m, 2 or 1Gi",
+                    ": isQuantity(self) && !quantity(self).isLessThan(quantity('0')) "
+                    f"&& quantity(self).isLessThan(quantity('{_MAX}'))",
+                    "message": "must be a Kubernetes quantity between 0 and 2^63-1, such as 500m, 2 or 1Gi",
                 }
             ],
         }

@@ -48,10 +48,12 @@ class NamespaceStatus(Model):
 class LastUpdate(Model):
     """The newest entry of the stack's history."""
 
-    version: int = Field(description="How many updates the stack has had, this one included.")
+    version: int | None = Field(
+        default=None, description="How many updates the stack has had, this one included."
+    )
     result: str = Field(description="succeeded or failed.")
     message: str = Field(default="", description="What caused it.")
-    duration_seconds: float = 0
+    duration_seconds: float | None = None
     resource_changes: dict[str, int] = Field(default_factory=dict, description="Resources by operation.")
 
 

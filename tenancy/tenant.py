@@ -4,10 +4,18 @@ The CRDs are generated from these models, so each rule here is the API server's 
 What needs the plan as well (unknown plan, too many namespaces) is checked in `desired`.
 """
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from tenancy.errors import InvalidSpec, validation_message
 from tenancy.model import Model
@@ -17,11 +25,10 @@ from tenancy.quantity import Quantity
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
 Subject = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 Text = Annotated[str, StringConstraints(max_length=253)]
+DNS_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 ServiceAccountName = Annotated[
     str,
-    StringConstraints(
-        pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", max_length=253
-    ),
+    StringConstraints(pattern=rf"^([a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?/)?{DNS_NAME}$", max_length=253),
 ]
 
 
@@ -90,9 +97,14 @@ class Access(Model):
     )
 
     @model_validator(mode="after")
-    def _only_service_accounts_live_in_a_namespace(self) -> "Access":
-        if self.namespace and self.kind is not SubjectKind.SERVICE_ACCOUNT:
+    def _service_accounts_are_objects(self) -> "Access":
+        is_account = self.kind is SubjectKind.SERVICE_ACCOUNT
+        if self.namespace and not is_account:
             raise ValueError(f"namespace is only for a ServiceAccount, not for a {self.kind}")
+        if is_account and not re.fullmatch(DNS_NAME, self.name):
+            raise ValueError(
+                f"{self.name!r} is no ServiceAccount's name; its namespace is a field of its own"
+            )
         return self
 
 
@@ -130,10 +142,11 @@ class TenantSpec(Model):
         default=ResourceQuotas(), description="Quota figures that override the plan's."
     )
 
-    @model_validator(mode="after")
-    def _namespaces_fit_together(self) -> "TenantSpec":
-        _unique(tuple(namespace.name for namespace in self.namespaces))
-        return self
+    @field_validator("namespaces")
+    @classmethod
+    def _names_are_unique(cls, namespaces: tuple[NamespaceSpec, ...]) -> tuple[NamespaceSpec, ...]:
+        _unique(tuple(namespace.name for namespace in namespaces))
+        return namespaces
 
 
 class Tenant(Model):
@@ -147,6 +160,12 @@ class Tenant(Model):
         if not self.spec.namespaces:
             return {namespace_name(self.name, self.spec.name): None}
         return {namespace_name(self.name, given.name): given for given in self.spec.namespaces}
+
+    def namespace_field(self, index: int) -> str:
+        """The field of the manifest that names the namespace at this place."""
+        if self.spec.namespaces:
+            return f"spec.namespaces[{index}].name"
+        return "spec.name" if self.spec.name else "metadata.name"
 
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> Tenant:
@@ -165,8 +184,8 @@ def tenant_from_manifest(manifest: dict[str, Any]) -> Tenant:
                 )
     for index, full_name in enumerate(tenant.namespaces()):
         if len(full_name) > NAMESPACE_MAX_LENGTH:
-            field = f"spec.namespaces[{index}].name" if given else "metadata.name"
             raise InvalidSpec(
-                field, f"namespace {full_name!r} is longer than {NAMESPACE_MAX_LENGTH} characters"
+                tenant.namespace_field(index),
+                f"namespace {full_name!r} is longer than {NAMESPACE_MAX_LENGTH} characters",
             )
     return tenant

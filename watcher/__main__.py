@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from stacks.command import PulumiProcess
-from stacks.errors import StackError
+from stacks.errors import StackError, without_secrets
 from stacks.stack import Stacks
 from tenancy.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS, read_plans
@@ -28,6 +28,9 @@ def main() -> int:
     configure_log(settings.log_level)
     if not settings.backend:
         return _refuse("no state backend: set PULUMI_BACKEND_URL or --backend, e.g. file:///var/lib/tenancy")
+    # Pulumi and its provider must meet the same cluster, and they run in folders of their own.
+    if given := str(settings.kubeconfig or os.environ.get("KUBECONFIG", "")):
+        os.environ["KUBECONFIG"] = os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))
     try:
         plans = read_plans(settings.plans)
     except (PlansError, OSError) as error:
@@ -36,7 +39,7 @@ def main() -> int:
         command = PulumiProcess(settings.timeout)
         stacks = Stacks(settings.backend, settings.run_dir, command)
         stacks.prepare()
-        watcher = Watcher(Cluster.connect(settings.kubeconfig), stacks, command, plans, settings.workers)
+        watcher = Watcher(Cluster.connect(), stacks, command, plans, settings.workers)
         checks = {"/healthz": watcher.not_healthy, "/readyz": watcher.not_ready}
         host, port = settings.http
         server = serve_http(host, port, checks)
@@ -46,7 +49,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     watcher.start()
-    log.info("started", http=f"{host}:{server.server_port}", backend=settings.backend.split("@")[-1])
+    log.info("started", http=f"{host}:{server.server_port}", backend=without_secrets(settings.backend))
     stopping.wait()
     watcher.stop()
     server.shutdown()
@@ -74,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--plans", metavar="FILE", type=Path, default=SHIPPED_PLANS, help="the plans file")
     parser.add_argument(
-        "--workers", metavar="N", type=int, default=4, help="tenants worked on at once (default: 4)"
+        "--workers", metavar="N", type=_count, default=4, help="tenants worked on at once (default: 4)"
     )
     parser.add_argument(
         "--http",
@@ -99,6 +102,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--log-level", choices=["debug", "info", "warning"], default="info")
     return parser
+
+
+def _count(text: str) -> int:
+    if (count := int(text)) < 1:
+        raise ValueError(text)
+    return count
 
 
 def _address(text: str) -> tuple[str, int]:

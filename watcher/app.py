@@ -1,5 +1,6 @@
 """The watcher as a whole: its parts, its threads, its start and its end."""
 
+import contextlib
 import threading
 import time
 from typing import Final
@@ -14,7 +15,7 @@ from tenancy.names import MANAGED_SELECTOR
 from tenancy.plans import Plans
 from watcher.cluster import MANAGED_KINDS, Cluster, ClusterError
 from watcher.informer import Informer
-from watcher.managed import ManagedObjects
+from watcher.managed import ManagedObjects, quota_use, tenant_of
 from watcher.queue import TenantQueue
 from watcher.reconcile import Reconciler
 from watcher.retry import TryAgain
@@ -22,6 +23,8 @@ from watcher.tenants import Tenants, has_lost_finalizer, needs_work
 
 log = structlog.get_logger(__name__)
 
+# How soon the status tells of quota that is used or given back: once for all changes until then.
+_USAGE_S: Final = 10.0
 # Together less than the 30 s that Kubernetes gives a pod to end.
 _FINISH_S: Final = 15.0
 _WIND_DOWN_S: Final = 10.0
@@ -104,6 +107,8 @@ class Watcher:
         self._managed.put(before, after)
         for tenant in self._reconciler.concerns(before, after):
             self._queue.add(tenant)
+        if before and after and quota_use(before) != quota_use(after):
+            self._queue.add(tenant_of(after), _USAGE_S)
 
     def _work(self) -> None:
         while (tenant := self._queue.take()) is not None:
@@ -116,9 +121,11 @@ class Watcher:
             except ClusterError as error:
                 retry_after_s = self._queue.failed(tenant)
                 log.warning("cluster refused", tenant=tenant, problem=str(error), retry_after_s=retry_after_s)
-            except Exception:
+            except Exception as error:
                 retry_after_s = self._queue.failed(tenant)
                 log.exception("turn broke", tenant=tenant, retry_after_s=retry_after_s)
+                with contextlib.suppress(ClusterError):
+                    self._reconciler.report(tenant, error)
             else:
                 self._queue.done(tenant)
                 if again_after_s is not None:

@@ -5,10 +5,12 @@ process has handed out, what a live namespace's label says, what another Tenant'
 """
 
 import threading
+from collections.abc import Container, Iterable
 
 from tenancy.errors import TenancyError
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import MANAGED_LABEL, namespace_name
+from tenancy.tenant import Tenant
 from watcher.cluster import NAMESPACE, Cluster
 from watcher.managed import tenant_of
 
@@ -25,23 +27,24 @@ class NamespaceClaims:
         self._holders: dict[str, str] = {}
         self._guard = threading.Lock()
 
-    def remember(self, tenant: str, namespaces: list[str]) -> None:
+    def remember(self, tenant: str, namespaces: Iterable[str]) -> None:
         """A claim from an earlier run, as the tenant's status tells it. The first one stands."""
         with self._guard:
             for name in namespaces:
                 self._holders.setdefault(name, tenant)
 
-    def take(self, tenant: str, namespaces: tuple[str, ...]) -> None:
-        """Claims all the namespaces for the tenant, or none of them."""
+    def take(self, tenant: Tenant, known: Container[str] = ()) -> None:
+        """Claims all the tenant's namespaces, or none. Those known to be its own are not looked at again."""
+        namespaces = list(tenant.namespaces())
         for index, name in enumerate(namespaces):
-            if self._holder(name) != tenant:
+            if name not in known:
                 self._check_live(tenant, index, name)
         with self._guard:
             for index, name in enumerate(namespaces):
-                holder = self._holders.get(name, tenant)
-                if holder != tenant:
+                holder = self._holders.get(name, tenant.name)
+                if holder != tenant.name:
                     raise _taken(tenant, index, name, f"belongs to tenant {holder!r}")
-            self._holders.update(dict.fromkeys(namespaces, tenant))
+            self._holders.update(dict.fromkeys(namespaces, tenant.name))
 
     def release(self, tenant: str, keep: tuple[str, ...] = ()) -> None:
         """Gives back the tenant's claims, all but those to keep."""
@@ -60,15 +63,14 @@ class NamespaceClaims:
         with self._guard:
             return self._holders.get(name)
 
-    def _check_live(self, tenant: str, index: int, name: str) -> None:
+    def _check_live(self, tenant: Tenant, index: int, name: str) -> None:
         live = self._cluster.get(NAMESPACE, name)
-        if live is None:
+        if live is None or (tenant_of(live) == tenant.name and _is_managed(live)):
             return
         holder = tenant_of(live)
-        if holder and holder != tenant:
-            raise _taken(tenant, index, name, f"belongs to tenant {holder!r}")
-        if not _is_managed(live):
-            raise _taken(tenant, index, name, "exists already and is no tenant's")
+        is_others = holder and holder != tenant.name
+        fact = f"belongs to tenant {holder!r}" if is_others else "exists already and is no tenant's"
+        raise _taken(tenant, index, name, fact)
 
 
 def _is_managed(namespace: Manifest) -> bool:
@@ -76,7 +78,5 @@ def _is_managed(namespace: Manifest) -> bool:
     return bool(labels.get(MANAGED_LABEL) == "true")
 
 
-def _taken(tenant: str, index: int, name: str, fact: str) -> NamespaceTaken:
-    default = name == namespace_name(tenant)
-    field = "metadata.name" if default else f"spec.namespaces[{index}].name"
-    return NamespaceTaken(f"{field}: namespace {name!r} {fact}")
+def _taken(tenant: Tenant, index: int, name: str, fact: str) -> NamespaceTaken:
+    return NamespaceTaken(f"{tenant.namespace_field(index)}: namespace {name!r} {fact}")

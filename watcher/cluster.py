@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import urllib3
+import yaml
 from kubernetes import client, config
 
 from tenancy.manifest import Manifest
@@ -20,6 +21,8 @@ _WATCH_S: Final = 300
 _SILENCE_S: Final = 90
 _REQUEST_S: Final = 30
 _PAGE: Final = 500
+# What the client raises for a kubeconfig that is absent, or is none.
+_BAD_CONFIG: Final = (config.ConfigException, yaml.YAMLError, TypeError, ValueError)
 
 # Named, because `list` is a verb of the cluster's below.
 Manifests = list[Manifest]
@@ -73,9 +76,16 @@ MANAGED_BY_KIND: Final = {kind.kind: kind for kind in MANAGED_KINDS}
 class ClusterError(Exception):
     """A request failed. `status` is the HTTP status, 0 where there was no answer."""
 
+    reason = "ClusterRefused"
+
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the same request will fail again: forbidden, denied or invalid."""
+        return self.status in (400, 403, 422)
 
 
 class WatchExpired(ClusterError):
@@ -102,10 +112,12 @@ class Cluster:
         try:
             path = str(kubeconfig) if kubeconfig else None
             config.load_kube_config(path, context=context, client_configuration=settings)
-        except config.ConfigException as error:
+        except _BAD_CONFIG as error:
             try:
+                if kubeconfig or context:
+                    raise
                 config.load_incluster_config(settings)
-            except config.ConfigException:
+            except _BAD_CONFIG:
                 raise ClusterError(f"no cluster to talk to: {error}; set KUBECONFIG") from None
         settings.connection_pool_maxsize = 64
         settings.retries = False
@@ -149,7 +161,7 @@ class Cluster:
                     status = event["object"]
                     raise WatchExpired(status.get("message", "watch failed"), status.get("code", 0))
                 yield event["type"], event["object"]
-        except urllib3.exceptions.HTTPError as error:
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise ClusterError(f"watch of {kind.plural} broke: {error}") from None
         finally:
             response.close()
@@ -200,7 +212,10 @@ class Cluster:
         content_type: str = "application/json",
     ) -> Manifest:
         response = self._send(method, path, query or {}, body, content_type)
-        result: Manifest = json.loads(response.data)
+        try:
+            result: Manifest = json.loads(response.data)
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise ClusterError(f"the API server's answer broke off: {error}") from None
         return result
 
     def _send(

@@ -6,14 +6,13 @@ from typing import Final
 import structlog
 
 from tenancy.manifest import Manifest
+from tenancy.platform import EVENT_NAMESPACE
 from watcher.cluster import EVENT, Cluster, ClusterError
 
 log = structlog.get_logger(__name__)
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
-# Where Kubernetes keeps the events of objects that have no namespace.
-_HOME: Final = "default"
 _MESSAGE_MAX_LENGTH: Final = 1000
 
 
@@ -24,7 +23,10 @@ def record_event(cluster: Cluster, tenant: Manifest, severity: str, reason: str,
     event = {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{metadata['name']}.{int(now.timestamp() * 1e6):x}", "namespace": _HOME},
+        "metadata": {
+            "name": f"{metadata['name']}.{int(now.timestamp() * 1e6):x}",
+            "namespace": EVENT_NAMESPACE,
+        },
         "involvedObject": {
             "apiVersion": tenant["apiVersion"],
             "kind": tenant["kind"],

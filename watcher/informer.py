@@ -34,25 +34,23 @@ class Informer(threading.Thread):
         self._objects: dict[ObjectKey, Manifest] = {}
         self._stopping = threading.Event()
         self._version: str | None = None
+        self._failures = 0
 
     def get(self, key: ObjectKey) -> Manifest | None:
         return self._objects.get(key)
 
     def run(self) -> None:
-        failures = 0
         while not self._stopping.is_set():
             try:
                 if self._version is None:
                     self._list()
                 self._watch()
-                failures = 0
-            except WatchExpired:
-                log.info("watch expired", kind=self.kind.kind)
-                self._version = None
             except ClusterError as error:
+                if isinstance(error, WatchExpired):
+                    self._version = None
                 log.warning("watch broke", kind=self.kind.kind, problem=str(error))
-                self._stopping.wait(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
-                failures += 1
+                self._stopping.wait(_RETRY_S[min(self._failures, len(_RETRY_S) - 1)])
+                self._failures += 1
 
     def stop(self) -> None:
         self._stopping.set()
@@ -72,6 +70,7 @@ class Informer(threading.Thread):
     def _watch(self) -> None:
         assert self._version is not None
         for event, item in self._cluster.watch(self.kind, self._version, self._selector):
+            self._failures = 0
             if event != "BOOKMARK":
                 self._put(object_key(item), None if event == "DELETED" else item)
             self._version = item["metadata"]["resourceVersion"]

@@ -18,6 +18,12 @@ def is_ending(manifest: Manifest | None) -> bool:
     return manifest is not None and "deletionTimestamp" in manifest["metadata"]
 
 
+def quota_use(manifest: Manifest) -> Manifest | None:
+    """What a ResourceQuota says is used; None for other kinds."""
+    used: Manifest | None = (manifest.get("status") or {}).get("used")
+    return used if manifest["kind"] == "ResourceQuota" else None
+
+
 class ManagedObjects:
     """Which objects carry our labels, sorted by the tenant they name."""
 

@@ -14,25 +14,31 @@ from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
 from stacks.stack import Stacks
 from tenancy.desired import DesiredState, desired_state
-from tenancy.drift import drift, drift_text, object_drift, repair_patch, unwanted
+from tenancy.drift import drift, drift_text, object_drift, unwanted
 from tenancy.errors import InvalidSpec, TenancyError
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.plans import Plans
 from tenancy.tenant import tenant_from_manifest
 from watcher.claims import NamespaceClaims
-from watcher.cluster import MANAGED_BY_KIND, Cluster
+from watcher.cluster import MANAGED_BY_KIND, Cluster, ClusterError, kind_of
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
-from watcher.repairs import DriftContested, RepairLog
+from watcher.repairs import DriftContested, Repairs
 from watcher.retry import TryAgain
 from watcher.status import active_status, failed_status, pending_status
-from watcher.tenants import Tenants, has_finalizer, is_deleting
+from watcher.tenants import Tenants, has_finalizer, is_deleting, known_namespaces, needs_work
 from watcher.terminate import Terminator
 
 log = structlog.get_logger(__name__)
 
 # How long after an `up` the watch has surely caught up with it.
 _LOOK_AGAIN_S: Final = 2.0
+# How long a fight over an object must be over before the tenant counts as well again.
+_REST_S: Final = 10.0
+
+
+# What a turn can fail with, each with a reason for the status.
+Failure = TenancyError | StackError | ClusterError
 
 
 class NamespaceEnding(Exception):
@@ -64,7 +70,7 @@ class Reconciler:
         self._plans = plans
         self._claims = NamespaceClaims(cluster)
         self._terminator = Terminator(cluster, stacks, tenants, self._claims)
-        self._repairs = RepairLog()
+        self._repairs = Repairs(cluster)
         self._desired: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
@@ -75,19 +81,20 @@ class Reconciler:
             return None
         tenant, *namesakes = found
         for namesake in namesakes:
-            self._refuse(namesake, tenant)
+            self._turn_away(namesake, tenant)
         if is_deleting(tenant):
             self._desired.pop(name, None)
             return self._terminator.terminate(tenant)
         work = None
         try:
-            desired = desired_state(tenant_from_manifest(tenant), self._plans)
-            self._claims.take(name, desired.namespaces)
+            given = tenant_from_manifest(tenant)
+            desired = desired_state(given, self._plans)
+            self._claims.take(given, known_namespaces(tenant))
             self._desired[name] = desired
             tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
-                self._sweep(desired)
+                self._sweep(tenant, desired)
                 status = active_status(tenant, desired, self._managed.of(name))
             else:
                 result = self._stacks.up(desired, work.cause, refresh=work.needs_refresh)
@@ -97,16 +104,20 @@ class Reconciler:
                 )
         except NamespaceEnding as ending:
             status = pending_status(tenant, "NamespaceTerminating", str(ending))
-        except (TenancyError, StackError) as error:
-            self._fail(tenant, error, work)
-            return None
+        except DriftContested as error:
+            self._fail(tenant, error, str(error))
+            return _REST_S
+        except (TenancyError, StackError, ClusterError) as error:
+            self._fail(tenant, error, drift_text(work.drift) if work else "", work)
+            if isinstance(error, InvalidSpec):
+                return None
+            raise TryAgain from None
         self._tenants.write_status(tenant, status)
         return _LOOK_AGAIN_S if work else None
 
     def restore(self, tenant: Manifest) -> None:
         """Takes up what an earlier run has written: called for every tenant before the first turn."""
-        namespaces = (tenant.get("status") or {}).get("namespaceStatus") or {}
-        self._claims.remember(tenant["metadata"]["name"], list(namespaces))
+        self._claims.remember(tenant["metadata"]["name"], known_namespaces(tenant))
 
     def concerns(self, before: Manifest | None, after: Manifest | None) -> set[str]:
         """The tenants that must look at a change of a managed object. Our own changes are as desired."""
@@ -132,38 +143,26 @@ class Reconciler:
         ]:
             raise NamespaceEnding(f"waiting for the end of {', '.join(ending)}")
         status, generation = tenant.get("status") or {}, tenant["metadata"]["generation"]
-        if status.get("appliedDigest") != desired.digest:
-            is_new_spec = status.get("observedGeneration") != generation
-            if is_new_spec or "appliedDigest" not in status:
-                return Work(
-                    f"spec generation {generation}", is_retry=not is_new_spec and "lastUpdate" in status
-                )
+        is_applied = status.get("appliedDigest") == desired.digest
+        if not is_applied and status.get("observedGeneration") != generation:
+            return Work(f"spec generation {generation}")
+        found = self._repairs.confirmed(desired, drift(desired, live))
+        if not is_applied and status.get("phase") == "Active":
             return Work(f"plan {tenant['spec']['plan']} changed")
-        found = self._confirmed(desired, drift(desired, live))
-        if contested := self._repairs.contested(found):
-            raise DriftContested(contested)
+        if not is_applied:
+            return Work(f"spec generation {generation}", is_retry="lastUpdate" in status)
+        contested = self._repairs.contested(found)
+        if found and contested >= found.keys():
+            raise DriftContested(min(contested))
         return Work(f"drift: {drift_text(found)}", found) if found else None
 
-    def _confirmed(self, desired: DesiredState, suspected: Mapping[ObjectKey, str]) -> dict[ObjectKey, str]:
-        """Drift that the cluster itself confirms: our copy may lag behind our own changes.
-
-        An edited object is put back here and now: a wall must not stand open while Pulumi starts. The
-        `up` that follows makes again what was deleted, and puts all of it on record.
-        """
-        found = {}
-        for key in suspected:
-            kind, manifest = MANAGED_BY_KIND[key.kind], desired.by_key[key]
-            live = self._cluster.get(kind, key.name, key.namespace)
-            if fault := object_drift(manifest, live):
-                found[key] = fault
-            if live is not None and (patch := repair_patch(manifest, live)):
-                self._cluster.patch(kind, key.name, patch, namespace=key.namespace)
-        return found
-
-    def _sweep(self, desired: DesiredState) -> None:
+    def _sweep(self, tenant: Manifest, desired: DesiredState) -> None:
         """Deletes what is labelled as the tenant's but not wanted, such as a create nobody recorded."""
         live = self._managed.of(desired.tenant)
-        for key, manifest in unwanted(desired, live).items():
+        surplus = unwanted(desired, live)
+        if surplus and not self._is_current(tenant):
+            return  # Our copy of the spec lags behind; what it does not name may be wanted by now.
+        for key, manifest in surplus.items():
             home = live.get(ObjectKey("Namespace", "", key.namespace), manifest)
             if is_ending(manifest) or is_ending(home) or not self._claims.may_remove(desired.tenant, key):
                 continue
@@ -172,13 +171,17 @@ class Reconciler:
             log.info("removed what is not wanted", tenant=desired.tenant, object=str(key))
         self._claims.release(desired.tenant, keep=desired.namespaces)
 
+    def _is_current(self, tenant: Manifest) -> bool:
+        now = self._cluster.get(kind_of(tenant), tenant["metadata"]["name"])
+        return now is not None and not needs_work(tenant, now)
+
     def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""
         if not has_finalizer(tenant):
             tenant = self._tenants.add_finalizer(tenant)
         if "status" not in tenant:
             applying = pending_status(tenant, "Applying", "the stack is being applied")
-            self._tenants.write_status(tenant, applying)
+            tenant = self._tenants.write_status(tenant, applying)
         return tenant
 
     def _tell(self, tenant: Manifest, work: Work, result: StackResult) -> None:
@@ -188,18 +191,34 @@ class Reconciler:
         reason = "DriftRepaired" if work.drift else "Applied"
         record_event(self._cluster, tenant, NORMAL, reason, f"{work.cause}: {told} in {result.duration_s} s")
 
-    def _fail(self, tenant: Manifest, error: TenancyError | StackError, work: Work | None) -> None:
-        message = str(error)
+    def _fail(
+        self, tenant: Manifest, error: Failure, found_drift: str = "", work: Work | None = None
+    ) -> None:
+        """Status, event and log. What would only say the same again is not written again."""
+        if isinstance(error, ClusterError) and not error.is_refusal:
+            raise error  # A conflict, or no answer: nothing a person could mend in the tenant.
         # Half done, what is applied is unknown until an `up` succeeds again.
-        is_half_done = isinstance(error, StackError) and not isinstance(error, StackBusy)
-        found = drift_text(work.drift) if work else ""
-        log.warning("tenant failed", tenant=tenant["metadata"]["name"], reason=error.reason, problem=message)
-        record_event(self._cluster, tenant, WARNING, error.reason, message)
-        self._tenants.write_status(tenant, failed_status(tenant, error.reason, message, found, is_half_done))
-        if not isinstance(error, InvalidSpec):
-            raise TryAgain
+        half_done = (
+            work.cause if work and isinstance(error, StackError) and not isinstance(error, StackBusy) else ""
+        )
+        status = failed_status(tenant, error.reason, str(error), found_drift, half_done)
+        log.warning(
+            "tenant failed", tenant=tenant["metadata"]["name"], reason=error.reason, problem=str(error)
+        )
+        if tenant.get("status") != status:
+            record_event(self._cluster, tenant, WARNING, error.reason, str(error))
+        self._tenants.write_status(tenant, status)
 
-    def _refuse(self, namesake: Manifest, tenant: Manifest) -> None:
+    def report(self, name: str, error: Exception) -> None:
+        """A turn broke for a reason nobody thought of: the tenant's status must say so all the same."""
+        for tenant in self._tenants.named(name)[:1]:
+            message = f"{type(error).__name__}: {error}"
+            self._tenants.write_status(tenant, failed_status(tenant, "InternalError", message))
+
+    def _turn_away(self, namesake: Manifest, tenant: Manifest) -> None:
+        if is_deleting(namesake) and has_finalizer(namesake):
+            self._tenants.remove_finalizer(namesake)  # A copy that came with it; nothing was made for it.
+            return
         message = f"metadata.name: taken by the {tenant['apiVersion']} Tenant of this name, which is older"
         self._tenants.write_status(namesake, failed_status(namesake, "NameTaken", message))
 

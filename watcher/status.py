@@ -20,6 +20,7 @@ from tenancy.status import (
     ResourceUsage,
     TenantStatus,
 )
+from watcher.managed import quota_use
 
 _USAGE_KEYS: Final = {
     "cpu": ("cpu", "requests.cpu"),
@@ -27,13 +28,15 @@ _USAGE_KEYS: Final = {
     "storage": ("requests.storage",),
 }
 
+_READINESS: Final = (ConditionType.READY, ConditionType.TENANT_READY, ConditionType.NAMESPACE_READY)
+
 # What a condition says: its status, a reason, a sentence.
 Verdict = tuple[bool, str, str]
 
 
 def pending_status(tenant: Manifest, reason: str, message: str) -> Manifest:
     verdict = (False, reason, message)
-    return _status(tenant, Phase.PENDING, {ConditionType.READY: verdict, ConditionType.TENANT_READY: verdict})
+    return _status(tenant, Phase.PENDING, dict.fromkeys(_READINESS, verdict))
 
 
 def active_status(
@@ -65,7 +68,7 @@ def active_status(
     }
     if result is not None:
         changes["last_update"] = LastUpdate(
-            version=result.version or 0,
+            version=result.version,
             result="succeeded",
             message=cause,
             duration_seconds=result.duration_s,
@@ -75,9 +78,10 @@ def active_status(
 
 
 def failed_status(
-    tenant: Manifest, reason: str, message: str, found_drift: str = "", is_half_done: bool = False
+    tenant: Manifest, reason: str, message: str, found_drift: str = "", half_done: str = ""
 ) -> Manifest:
-    """After an error. Half done, the applied state is forgotten: the next turn must apply it again."""
+    """After an error. An update that was left half done is told by its cause, and what is applied is
+    forgotten: the next turn must apply it again."""
     verdict = (False, reason, message)
     conditions: dict[ConditionType, Verdict] = {
         ConditionType.READY: verdict,
@@ -87,16 +91,16 @@ def failed_status(
         conditions[ConditionType.NAMESPACE_READY] = verdict
     if found_drift:
         conditions[ConditionType.DRIFTED] = (True, "DriftFound", found_drift)
-    changes = {"applied_digest": None} if is_half_done else {}
+    changes: dict[str, Any] = {}
+    if half_done:
+        failed = LastUpdate(result="failed", message=half_done)
+        changes = {"applied_digest": None, "last_update": failed}
     return _status(tenant, Phase.FAILED, conditions, **changes)
 
 
 def terminating_status(tenant: Manifest, reason: str, message: str) -> Manifest:
     verdict = (False, reason, message)
-    conditions = dict.fromkeys(
-        (ConditionType.READY, ConditionType.TENANT_READY, ConditionType.NAMESPACE_READY), verdict
-    )
-    return _status(tenant, Phase.TERMINATING, conditions)
+    return _status(tenant, Phase.TERMINATING, dict.fromkeys(_READINESS, verdict))
 
 
 def _status(
@@ -114,9 +118,12 @@ def _status(
         if kind not in conditions:
             conditions[kind] = _condition_of(kind, "Unknown", "Pending", "", _now(), generation)
     known = TenantStatus(phase=phase, observed_generation=generation, **changes)
-    written = known.model_dump(by_alias=True, mode="json", include={"phase", "observed_generation", *changes})
-    status = {**(tenant.get("status") or {}), **written, "conditions": list(conditions.values())}
-    return {field: value for field, value in status.items() if value is not None}
+    written = known.model_dump(
+        by_alias=True, mode="json", include={"phase", "observed_generation", *changes}, exclude_none=True
+    )
+    old = tenant.get("status") or {}
+    kept = {field: value for field, value in old.items() if not (field == "appliedDigest" and changes)}
+    return {**kept, **written, "conditions": list(conditions.values())}
 
 
 def _condition_of(
@@ -145,7 +152,7 @@ def _usage(namespace: str, live: Mapping[ObjectKey, Manifest]) -> ResourceUsage:
     used: dict[str, str] = {}
     for key, manifest in live.items():
         if key.kind == "ResourceQuota" and key.namespace == namespace:
-            used |= (manifest.get("status") or {}).get("used") or {}
+            used |= quota_use(manifest) or {}
     figures = {
         field: next((used[key] for key in keys if key in used), None) for field, keys in _USAGE_KEYS.items()
     }

@@ -18,6 +18,11 @@ def has_finalizer(tenant: Manifest) -> bool:
     return FINALIZER in tenant["metadata"].get("finalizers", [])
 
 
+def known_namespaces(tenant: Manifest) -> list[str]:
+    """The namespaces that the tenant's own status says are its."""
+    return list((tenant.get("status") or {}).get("namespaceStatus") or ())
+
+
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
     """Whether a Tenant asks for something new: by a spec, or by its deletion."""
     return before is None or any(
@@ -58,17 +63,17 @@ class Tenants:
         self._set_finalizers(tenant, others)
         self._written.pop(tenant["metadata"]["uid"], None)
 
-    def write_status(self, tenant: Manifest, status: Manifest) -> None:
-        """Replaces the whole status, and writes nothing where nothing changes."""
+    def write_status(self, tenant: Manifest, status: Manifest) -> Manifest:
+        """The tenant with this status as a whole. Nothing is written where nothing changes."""
         if tenant.get("status") == status:
-            return
+            return tenant
         # Only this very object: a namesake made meanwhile is another tenant.
         change = [
             {"op": "test", "path": "/metadata/uid", "value": tenant["metadata"]["uid"]},
             {"op": "add", "path": "/status", "value": status},
         ]
         name = tenant["metadata"]["name"]
-        self._remember(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
+        return self._remember(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
 
     def forget(self, tenant: Manifest) -> None:
         self._written.pop(tenant["metadata"]["uid"], None)

@@ -1,6 +1,6 @@
 """The command lines of the control plane's components, and the identities they use.
 
-Pure: called by `controlplane.py`, which starts them. Every relative path is inside the data folder, the
+Pure: called by `plane.py`, which starts them. Every relative path is inside the data folder, the
 working directory of all components.
 """
 

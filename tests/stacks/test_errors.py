@@ -16,6 +16,7 @@ from stacks.errors import (
     StackNotFound,
     StorageFailed,
     stack_error,
+    without_secrets,
 )
 from stacks.lock import is_abandoned
 
@@ -24,6 +25,7 @@ WORDS: dict[str, type[StackError]] = {
     "error: configured Kubernetes cluster is unreachable: dial tcp": ClusterUnreachable,
     'roles is forbidden: User "x" cannot create resource': AccessDenied,
     "error: unable to open bucket s3://nowhere": BackendUnreachable,
+    "error: failed to open database: dial tcp 127.0.0.1:5432: connection refused": BackendUnreachable,
     "error: could not save: write /state/x.json: no space left on device": StorageFailed,
     "error: something else": StackError,
 }
@@ -60,6 +62,8 @@ def test_only_the_commands_own_words_are_told() -> None:
 def test_password_in_a_url_is_not_told() -> None:
     error = stack_error("error: failed to open database postgres://me:hunter2@db.example/state")
     assert str(error) == "failed to open database postgres://***@db.example/state"
+    assert without_secrets("s3://b?region=x&secret_key=y z") == "s3://b?region=x&secret_key=*** z"
+    assert without_secrets("postgres://me:p@ss/w@db/s") == "postgres://***@db/s"
 
 
 def test_lock_of_this_very_process_is_not_abandoned() -> None:

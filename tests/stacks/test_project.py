@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stacks.project import PROJECT_SETTINGS, quiet_home
+from stacks.project import PROJECT_SETTINGS, empty_run_folder, quiet_home
 
 
 def test_operators_project_file_has_the_watchers_settings() -> None:
@@ -19,8 +19,8 @@ def test_own_home_has_the_operators_plugins_and_no_log(
     (tmp_path / "own" / "plugins" / "resource-x").mkdir(parents=True)
     (tmp_path / "own" / "logs").mkdir()
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "own"))
-    for _ in range(2):
-        home = quiet_home(tmp_path)
-        assert (home / "plugins" / "resource-x").is_dir()
-        assert (home / "logs").is_file()
+    home = quiet_home(tmp_path)
+    assert (home / "plugins" / "resource-x").is_dir()
+    assert (home / "logs").is_file()
+    empty_run_folder(tmp_path / "home")
     assert (tmp_path / "own" / "plugins" / "resource-x").is_dir()

@@ -12,8 +12,9 @@ from typing import Any
 import psutil
 import pytest
 
-from stacks.command import RECORD, end_leftovers
+from stacks.command import MARK, end_leftovers
 from stacks.errors import ClusterUnreachable, StackStopped, StackTimeout, StorageFailed
+from stacks.project import empty_run_folder, take_run_folder
 from tenancy.desired import DesiredState, desired_state
 from tenancy.plans import read_plans
 from tenancy.tenant import tenant_from_manifest
@@ -92,7 +93,7 @@ def test_operation_over_its_time_is_ended_with_all_it_started(
     command.timeout_s = 0.4
     with pytest.raises(StackTimeout, match=r"pulumi up took longer than 0\.4 s"):
         stacks.up(desired("slow", namespaces=[{"name": f"n{n}"} for n in range(5)]), "spec generation 2")
-    assert [entry.name for entry in (tmp_path / "run").iterdir()] == ["home"]
+    assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == ["home", "lock"]
     assert not [
         process
         for process in psutil.process_iter(["cmdline"])
@@ -148,20 +149,36 @@ def test_stopping_ends_what_runs_and_starts_nothing_more(open_stacks: OpenStacks
 
 
 def test_what_a_killed_process_left_running_is_ended(tmp_path: Path) -> None:
-    folder = tmp_path / "tenant-x.abc"
-    folder.mkdir()
-    orphan = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
-    record = {"session": orphan.pid, "started": psutil.Process(orphan.pid).create_time()}
-    (folder / RECORD).write_text(json.dumps(record))
-    assert end_leftovers(tmp_path) == 1
-    assert orphan.wait(timeout=30) == -signal.SIGKILL
-    assert not folder.exists()
+    orphan = _sleeper(tmp_path / "tenant-x.abc")
+    try:
+        assert end_leftovers(tmp_path) == 1
+        assert orphan.wait(timeout=30) == -signal.SIGKILL
+    finally:
+        orphan.kill()
 
 
-def test_younger_process_with_a_recorded_pid_is_left_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "tenant-x.abc"
-    folder.mkdir()
-    own = os.getsid(0)
-    oldest = min(process.create_time() for process in psutil.process_iter() if os.getsid(process.pid) == own)
-    (folder / RECORD).write_text(json.dumps({"session": own, "started": oldest + 10**9}))
-    assert end_leftovers(tmp_path) == 0
+def test_processes_of_another_run_folder_are_left_alone(tmp_path: Path) -> None:
+    other = _sleeper(tmp_path / "other" / "tenant-x.abc")
+    try:
+        assert end_leftovers(tmp_path) == 0
+        assert other.poll() is None
+    finally:
+        other.kill()
+
+
+def test_run_folder_belongs_to_one_watcher_and_starts_empty(open_stacks: OpenStacks, tmp_path: Path) -> None:
+    holder = open_stacks()
+    with pytest.raises(StorageFailed, match="in use by another watcher"):
+        take_run_folder(tmp_path / "run")
+    del holder
+    take_run_folder(tmp_path / "run").close()
+    left = tmp_path / "crashed" / "tenant-x.abc"
+    left.mkdir(parents=True)
+    with take_run_folder(left.parent):
+        empty_run_folder(left.parent)
+        assert not left.exists()
+
+
+def _sleeper(folder: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    return subprocess.Popen(command, env={**os.environ, MARK: str(folder)}, start_new_session=True)

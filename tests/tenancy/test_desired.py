@@ -24,7 +24,6 @@ def test_equal_specs_have_equal_digests_and_others_do_not() -> None:
 
 def test_default_namespace_is_named_by_the_tenant_or_its_name_field() -> None:
     assert desired().namespaces == ("tenant-acme",)
-    assert desired(name="acme").namespaces == ("tenant-acme",)
     made = desired_state(
         tenant_from_manifest({"metadata": {"name": "acme"}, "spec": {"name": "main"}}), read_plans()
     )
@@ -95,9 +94,13 @@ def test_tenants_own_figures_stand_instead_of_the_plans() -> None:
         ({"plan": 7}, "spec.plan"),
         ({"surprise": True}, "spec.surprise"),
         ({"namespaces": [{"name": "A"}]}, "spec.namespaces[0].name"),
-        ({"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec"),
+        ({"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec.namespaces"),
         ({"namespaces": [{"name": "n" * 60}]}, "spec.namespaces[0].name"),
-        ({"name": "n" * 60}, "metadata.name"),
+        ({"name": "n" * 60}, "spec.name"),
+        ({"resourceQuotas": {"memory": "16Ei"}}, "spec.resourceQuotas.memory"),
+        ({"resourceQuotas": {"memory": "1e999999999"}}, "spec.resourceQuotas.memory"),
+        ({"access": [{"kind": "ServiceAccount", "name": "ci/runner"}]}, "spec.access[0]"),
+        ({"rbacConfig": {"serviceAccounts": ["n" * 64 + "/x"]}}, "spec.rbacConfig.serviceAccounts[0]"),
         ({"resourceQuotas": {"cpu": "x"}}, "spec.resourceQuotas.cpu"),
         ({"resourceQuotas": {"cpu": "-1"}}, "spec.resourceQuotas.cpu"),
         ({"access": [{"kind": "User", "name": "x", "namespace": "y"}]}, "spec.access[0]"),

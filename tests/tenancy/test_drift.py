@@ -22,6 +22,7 @@ QUOTA = ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota")
 ADMINS = ObjectKey("RoleBinding", "tenant-acme", "tenant-admin")
 VIEWERS = ObjectKey("RoleBinding", "tenant-acme", "tenant-viewer")
 LIMITS = ObjectKey("LimitRange", "tenant-acme", "tenant-limits")
+ADMIN_ROLE = ObjectKey("Role", "tenant-acme", "tenant-admin")
 INTRA = ObjectKey("NetworkPolicy", "tenant-acme", "allow-intra-tenant")
 ALICE = {"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}
 
@@ -61,9 +62,9 @@ HARMLESS: dict[str, tuple[ObjectKey, Callable[[Manifest], Any]]] = {
         lambda live: live.update(spec={"finalizers": ["kubernetes"]}),
     ),
     "a quota's count": (QUOTA, lambda live: live.update(status={"used": {"cpu": "1"}})),
-    "a default the server adds to a list's item": (
+    "a default the server adds to the limits": (
         LIMITS,
-        lambda live: live["spec"]["limits"][0].update(min={"cpu": "0"}),
+        lambda live: live["spec"]["limits"][0]["default"].update({"example.com/gpu": "1"}),
     ),
 }
 
@@ -122,6 +123,18 @@ HARMFUL: dict[str, tuple[ObjectKey, Callable[[Manifest], Any], str, Manifest]] =
         lambda live: live["spec"]["ingress"][0]["from"][0].update(namespaceSelector={}),
         "spec.ingress[0].from[0].namespaceSelector.matchLabels.tenant.platform.ai/name changed",
         {"spec": {"ingress": DESIRED.by_key[INTRA]["spec"]["ingress"]}},
+    ),
+    "a rule narrowed to some names": (
+        ADMIN_ROLE,
+        lambda live: live["rules"][0].update(resourceNames=["x"]),
+        "rules[0].resourceNames changed",
+        {"rules": DESIRED.by_key[ADMIN_ROLE]["rules"]},
+    ),
+    "a policy narrowed to a port": (
+        INTRA,
+        lambda live: live["spec"]["egress"][0].update(ports=[{"port": 1}]),
+        "spec.egress[0].ports changed",
+        {"spec": {"egress": DESIRED.by_key[INTRA]["spec"]["egress"]}},
     ),
     "a first viewer": (
         VIEWERS,

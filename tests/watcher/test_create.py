@@ -8,6 +8,7 @@ import pytest
 from embedded.controlplane.plane import ControlPlane
 from tests.platform import Platform, condition
 from tests.watcher.conftest import NewTenant
+from watcher.cluster import kind_of
 
 ROLES = ("tenant-admin", "tenant-operator", "tenant-viewer")
 QUOTAS = ("tenant-quota", "tenant-quota-objects", "tenant-quota-storage")
@@ -49,7 +50,7 @@ def test_simplest_tenant_becomes_active_with_every_object(platform: Platform, ne
             "tenant.platform.ai/managed": "true",
             "kleff.io/tenant-plan": "basic",
             "kleff.io/tenant-user-id": "u-1",
-            "istio-injection": "enabled",
+            "istio-injection": "disabled",
             "pod-security.kubernetes.io/enforce": "restricted",
             "pod-security.kubernetes.io/audit": "restricted",
             "pod-security.kubernetes.io/warn": "restricted",
@@ -129,6 +130,15 @@ def test_younger_tenant_of_the_same_name_in_the_other_group_is_refused(
     labels = platform.objects("twin")["Namespace", "", "tenant-twin"]["metadata"]["labels"]
     assert labels["kleff.io/tenant-plan"] == "basic"
 
+    # A copy of the older one, finalizer and all, can be deleted without the older one.
+    finalizer = {"metadata": {"finalizers": ["kleff.io/namespace-finalizer"]}}
+    platform.admin.patch(kind_of(younger), "twin", finalizer)
+    platform.delete(younger)
+    platform.await_gone(younger)
+    assert platform.namespace("tenant-twin") is not None
+
+    platform.apply(younger)
+    platform.await_condition(younger, "NameTaken")
     platform.delete(older)
     platform.await_gone(older)
     platform.await_active(younger)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from tenancy.platform import WATCHER
-from tests.platform import Platform
+from tests.platform import Platform, condition
 from tests.waiting import eventually
 from tests.watcher.conftest import NewTenant
 from watcher.cluster import Kind, kind_of
@@ -51,9 +51,37 @@ def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_ten
     runs = platform.runs("up")
     told = platform.await_condition(manifest, "DriftContested")
     assert "ResourceQuota tenant-fought/tenant-quota was put back" in told["message"]
-    # Left alone, it settles by itself, without one more run: what was edited is put back already.
+    tenant = platform.tenant(manifest)
+    assert tenant is not None
+    assert condition(tenant, "Drifted")["status"] == "True"
+    # Meanwhile, what else goes wrong is still mended.
+    platform.remove("NetworkPolicy", "tenant-fought", "default-deny-all")
+    platform.patch("ResourceQuota", "tenant-fought", "tenant-quota", {"spec": {"hard": {"cpu": "64"}}})
+    eventually(
+        lambda: platform.get("NetworkPolicy", "tenant-fought", "default-deny-all"), "the policy is back"
+    )
+    runs = platform.runs("up") + 1
+    # Left alone, it settles by itself: what was edited is put back already.
     platform.await_active(manifest)
-    assert platform.runs("up") == runs
+    assert platform.runs("up") <= runs
+
+
+def test_object_that_cannot_be_changed_back_is_made_anew(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("immutable", plan="basic")
+    platform.await_active(manifest)
+    # A quota that counts only some pods: its scopes can't be changed once it is there.
+    platform.remove("ResourceQuota", "tenant-immutable", "tenant-quota")
+    labels = {"tenant.platform.ai/name": "immutable", "tenant.platform.ai/managed": "true"}
+    metadata = {"name": "tenant-quota", "namespace": "tenant-immutable", "labels": labels}
+    quota = {"hard": {"pods": "1000"}, "scopes": ["BestEffort"]}
+    platform.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": quota})
+
+    def is_mended() -> bool:
+        found = platform.get("ResourceQuota", "tenant-immutable", "tenant-quota")
+        return found is not None and "scopes" not in found["spec"] and found["spec"]["hard"]["pods"] == "20"
+
+    eventually(is_mended, "the quota counts all pods again")
+    platform.await_active(manifest)
 
 
 def test_finalizer_taken_away_comes_back(platform: Platform, new_tenant: NewTenant) -> None:

@@ -12,6 +12,12 @@ from watcher.cluster import ClusterError
 # What the API server itself refuses: the spec, and what its message must name.
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "bad quantity": ("bad", {"resourceQuotas": {"cpu": "lots"}}, "spec.resourceQuotas.cpu"),
+    "quantity beyond all measure": ("bad", {"resourceQuotas": {"cpu": "16Ei"}}, "spec.resourceQuotas.cpu"),
+    "service account with a namespace in its name": (
+        "bad",
+        {"access": [{"kind": "ServiceAccount", "name": "ci/runner"}]},
+        "spec.access[0].name",
+    ),
     "negative quantity": ("bad", {"resourceQuotas": {"memory": "-1Gi"}}, "spec.resourceQuotas.memory"),
     "bad purpose": ("bad", {"namespaces": [{"name": "a", "purpose": "fun"}]}, "spec.namespaces[0].purpose"),
     "two equal namespaces": ("bad", {"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec.namespaces[1]"),
