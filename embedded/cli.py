@@ -27,7 +27,7 @@ examples:
 
 def main(arguments: Sequence[str]) -> int:
     args = parsed(arguments)
-    unwind_on_sigterm()
+    unwind_on_signals()
     try:
         if args.needs_packages() and not environment.is_entered():
             environment.enter(arguments)
@@ -40,9 +40,11 @@ def main(arguments: Sequence[str]) -> int:
         return 128 + signal.SIGINT
 
 
-def unwind_on_sigterm() -> None:
+def unwind_on_signals() -> None:
     """A polite kill works like Ctrl-C: child processes are ended, nothing half made is left."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # A shell's background jobs start with Ctrl-C ignored, and Python then leaves it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def clean(args: argparse.Namespace) -> int:

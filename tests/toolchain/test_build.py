@@ -20,12 +20,12 @@ from tests.toolchain.conftest import AddProgram
 PROVIDE = """
 import sys
 from pathlib import Path
-from embedded.cli import unwind_on_sigterm
+from embedded.cli import unwind_on_signals
 from embedded.toolchain.release import Releases
 from embedded.toolchain.resolver import provide
 from embedded.toolchain.tools import Tool
 
-unwind_on_sigterm()
+unwind_on_signals()
 with Releases() as releases:
     print(provide(Tool("hello", "1.0.0", Path(sys.argv[1]), "."), releases))
 """
