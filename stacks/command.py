@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,20 +95,19 @@ class PulumiProcess(PulumiCommand):
 
 def end_leftovers(run_dir: Path) -> int:
     """Ends what a killed process left running in folders under `run_dir`; says how many there were."""
-    ended = 0
-    for process, folder in _marked_processes():
-        if folder.parent == run_dir:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-                ended += 1
-    return ended
+    return _kill_marked(lambda folder: folder.parent == run_dir)
 
 
-def _marked_processes() -> Iterator[tuple[psutil.Process, Path]]:
+def _kill_marked(is_meant: Callable[[Path], bool]) -> int:
+    """Kills every process whose mark names a folder that is meant; says how many there were."""
+    killed = 0
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if folder := process.environ().get(MARK):
-                yield process, Path(folder)
+            mark = process.environ().get(MARK)
+            if mark and is_meant(Path(mark)):
+                process.kill()
+                killed += 1
+    return killed
 
 
 def _end(command: "subprocess.Popen[str]", folder: Path) -> None:
@@ -117,8 +116,5 @@ def _end(command: "subprocess.Popen[str]", folder: Path) -> None:
     try:
         command.communicate(timeout=_GRACE_S)
     except subprocess.TimeoutExpired:
-        for process, other in _marked_processes():
-            if other == folder:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
+        _kill_marked(lambda other: other == folder)
         command.communicate()
