@@ -25,10 +25,11 @@ from stacks.command import PulumiProcess
 from stacks.stack import Stacks
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState, desired_state
+from tenancy.kinds import NAMESPACE
 from tenancy.names import stack_name
 from tenancy.plans import read_plans
 from tenancy.tenant import tenant_from_manifest
-from watcher.cluster import NAMESPACE, Cluster
+from watcher.cluster import Cluster
 from watcher.log import configure_log
 
 _ROUNDS: Final = 5

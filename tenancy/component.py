@@ -34,13 +34,14 @@ class TenantResources(pulumi.ComponentResource):
         for key, manifest in desired.by_key.items():
             options = pulumi.ResourceOptions(parent=self, version=_PROVIDER_VERSION)
             if key.kind == "Namespace":
+                options.retain_on_delete = desired.retains
                 namespaces[key.name] = _object(key, manifest, options)
-            else:
-                home = namespaces[key.namespace]
-                options.depends_on = [home]
-                # A namespace takes its content with it: one delete instead of twenty.
-                options.deleted_with = home
-                _object(key, manifest, options)
+                continue
+            if key.namespace:
+                options.depends_on = [namespaces[key.namespace]]
+                # A namespace takes its content with it, one delete instead of twenty; unless it stays.
+                options.deleted_with = None if desired.retains else namespaces[key.namespace]
+            _object(key, manifest, options)
         self.register_outputs({"namespaces": list(desired.namespaces)})
 
 
@@ -48,7 +49,7 @@ def _object(key: ObjectKey, manifest: Manifest, options: pulumi.ResourceOptions)
     """A Kubernetes object as it stands. The SDK's class per kind would send the same, but translate every
     field there and back, and take seconds to import."""
     name = f"{key.namespace}/{key.name}" if key.namespace else key.name
-    token = f"kubernetes:{_group(manifest['apiVersion'])}:{key.kind}"
+    token = f"kubernetes:{_group(manifest['apiVersion'])}:{manifest['kind']}"
     metadata = manifest["metadata"]
     annotations = {**metadata.get("annotations", {}), **_ANNOTATIONS}
     properties: dict[str, Any] = {**manifest, "metadata": {**metadata, "annotations": annotations}}

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import yaml
 
+from tenancy.fields import DNS_NAME
 from tenancy.manifest import Manifest
 from tenancy.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, crd_name, namespace_name
 from tenancy.status import TenantStatus
-from tenancy.tenant import DNS_NAME, TenantSpec
+from tenancy.tenant import TenantSpec
 
 CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
 

@@ -6,17 +6,21 @@ Called by the watcher, by `__main__.py` and by the drift check, which all must a
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tenancy.errors import InvalidSpec
+from tenancy.extra import extra_resources
+from tenancy.integrations import EVERYTHING, Served, integration_objects
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.namespace import namespace
 from tenancy.network import network_policies
 from tenancy.plans import Plans
+from tenancy.policy import hostnames
 from tenancy.quota import limit_range, resource_quotas
 from tenancy.rbac import role_bindings, roles
-from tenancy.tenant import Tenant
+from tenancy.settings import QuotaScope, settings_of
+from tenancy.tenant import DeletionPolicy, Tenant
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,14 @@ class DesiredState:
 
     tenant: str
     manifests: tuple[Manifest, ...]
+    # Whether namespaces that are no longer wanted are kept.
+    retains: bool = False
+    is_protected: bool = False
+    # Whether the quotas of all namespaces together are one budget.
+    has_budget: bool = False
+    hostnames: tuple[str, ...] = ()
+    # The CRDs that the cluster lacks, by integration.
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def by_key(self) -> Mapping[ObjectKey, Manifest]:
@@ -37,26 +49,37 @@ class DesiredState:
     @cached_property
     def digest(self) -> str:
         """Equal digests mean equal objects: nothing to apply."""
-        text = json.dumps(self.manifests, sort_keys=True)
+        text = json.dumps([self.manifests, self.retains], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def desired_state(tenant: Tenant, plans: Plans) -> DesiredState:
-    plan = plans.plan(tenant.spec.plan)
+def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> DesiredState:
+    settings = settings_of(plans.plan(tenant.spec.plan), tenant.spec)
     namespaces = tenant.namespaces()
-    if len(namespaces) > plan.max_namespaces:
+    if len(namespaces) > settings.max_namespaces:
         raise InvalidSpec(
             "spec.namespaces",
-            f"{len(namespaces)} given, but plan {tenant.spec.plan!r} allows {plan.max_namespaces}",
+            f"{len(namespaces)} given, but plan {tenant.spec.plan!r} allows {settings.max_namespaces}",
         )
     manifests: list[Manifest] = []
     for name, given in namespaces.items():
+        home = namespace(tenant, settings, name, given)
         manifests += [
-            namespace(tenant, plan, name, given),
-            *roles(tenant, name),
+            home,
+            *roles(tenant, settings, name),
             *role_bindings(tenant, name, given.name if given else None),
-            *resource_quotas(tenant, plan, name),
-            limit_range(tenant, plan, name),
-            *network_policies(tenant, plan, name),
+            *resource_quotas(tenant, settings, name),
+            limit_range(tenant, settings, name),
+            *network_policies(tenant, settings, name),
+            *extra_resources(tenant, settings, home),
         ]
-    return DesiredState(tenant.name, tuple(manifests))
+    integrated, missing = integration_objects(tenant, settings, served)
+    return DesiredState(
+        tenant.name,
+        (*manifests, *integrated),
+        retains=tenant.spec.deletion_policy is DeletionPolicy.RETAIN,
+        is_protected=settings.protected,
+        has_budget=settings.quota_scope is QuotaScope.TENANT,
+        hostnames=hostnames(tenant.name, settings),
+        missing=missing,
+    )

@@ -12,7 +12,7 @@ from tenancy.desired import DesiredState
 from tenancy.manifest import Manifest, ObjectKey
 
 # Where all that stands is ours.
-_OURS = re.compile(r"(spec(?!\.limits\[)|rules|subjects)\b")
+_OURS = re.compile(r"(spec(?!\.limits\[)|rules|subjects|data)\b")
 
 
 def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
@@ -52,13 +52,19 @@ def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
     """
     patch: Manifest = {
         field: inner
-        for field in ("spec", "rules", "subjects")
+        for field in ("spec", "rules", "subjects", "data")
         if field in desired and (inner := _repair(desired[field], live.get(field))) is not None
     }
-    wanted, found = desired["metadata"]["labels"], live["metadata"].get("labels") or {}
-    if labels := {name: value for name, value in wanted.items() if found.get(name) != value}:
-        patch["metadata"] = {"labels": labels}
-    return patch
+    metadata = {
+        field: inner
+        for field in ("labels", "annotations")
+        if (inner := _missing(desired["metadata"].get(field, {}), live["metadata"].get(field) or {}))
+    }
+    return {**patch, "metadata": metadata} if metadata else patch
+
+
+def _missing(wanted: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in wanted.items() if found.get(name) != value}
 
 
 def _repair(desired: Any, live: Any) -> Any | None:

@@ -24,7 +24,12 @@ USERNAME_LABEL: Final = "kleff.io/tenant-username"
 PLAN_LABEL: Final = "kleff.io/tenant-plan"
 ISTIO_LABEL: Final = "istio-injection"
 SHARED_LABEL: Final = "platform.ai/shared"
+CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
+# Before the names of the namespace's annotations that admission policies read.
+POLICY_PREFIX: Final = "policy.platform.ai/"
+# The API server's own plugin fills in this selector, where it is switched on.
+NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
 
 MANAGED_SELECTOR: Final = f"{MANAGED_LABEL}=true"
 

@@ -2,6 +2,7 @@
 
 from tenancy.manifest import Manifest
 from tenancy.names import (
+    CORDONED_LABEL,
     DISPLAY_NAME_ANNOTATION,
     ISTIO_LABEL,
     PLAN_LABEL,
@@ -11,16 +12,17 @@ from tenancy.names import (
     label_value,
     object_labels,
 )
-from tenancy.plans import Plan
+from tenancy.policy import policy_annotations
+from tenancy.settings import TenantSettings
 from tenancy.tenant import NamespaceSpec, Tenant
 
 
-def namespace(tenant: Tenant, plan: Plan, name: str, given: NamespaceSpec | None) -> Manifest:
+def namespace(tenant: Tenant, settings: TenantSettings, name: str, given: NamespaceSpec | None) -> Manifest:
     spec = tenant.spec
     labels = {
         **object_labels(tenant.name),
         PLAN_LABEL: spec.plan,
-        ISTIO_LABEL: "enabled" if plan.istio_injection else "disabled",
+        ISTIO_LABEL: "enabled" if settings.istio.enabled else "disabled",
     }
     if spec.username is not None:
         labels[USERNAME_LABEL] = label_value(spec.username)
@@ -28,11 +30,13 @@ def namespace(tenant: Tenant, plan: Plan, name: str, given: NamespaceSpec | None
         labels[USER_ID_LABEL] = label_value(spec.user_id)
     if given is not None:
         labels[PURPOSE_LABEL] = given.purpose.value
+    if spec.cordoned:
+        labels[CORDONED_LABEL] = "true"
     for mode in ("enforce", "audit", "warn"):
-        labels[f"pod-security.kubernetes.io/{mode}"] = plan.pod_security.value
+        labels[f"pod-security.kubernetes.io/{mode}"] = settings.pod_security.value
         # Named, so that nobody can loosen the level by pinning an old version of it.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = "latest"
-    annotations = {
+    annotations = policy_annotations(tenant.name, settings) | {
         key: value
         for key, value in (
             (USERNAME_LABEL, spec.username),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tenancy.manifest import Manifest, namespaced
 from tenancy.names import SHARED_LABEL, object_labels
-from tenancy.plans import Plan
+from tenancy.settings import TenantSettings
 from tenancy.tenant import Tenant
 
 _DNS_PORTS: Final = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
@@ -20,7 +20,7 @@ _CLUSTER_DNS: Final = {
 Rules = list[dict[str, Any]]
 
 
-def network_policies(tenant: Tenant, plan: Plan, namespace: str) -> list[Manifest]:
+def network_policies(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
     own = _namespaces_with(object_labels(tenant.name))
     policies: dict[str, tuple[Rules, Rules]] = {
         "default-deny-all": ([], []),
@@ -30,10 +30,10 @@ def network_policies(tenant: Tenant, plan: Plan, namespace: str) -> list[Manifes
         "allow-dns": ([], [{"to": [_CLUSTER_DNS], "ports": _DNS_PORTS}]),
         "allow-platform-shared": ([], [{"to": [_namespaces_with({SHARED_LABEL: "true"})]}]),
     }
-    if plan.network.ingress_controller:
-        policies["allow-ingress-controller"] = (_ingress_from(plan.network.ingress_controller), [])
-    if plan.network.monitoring:
-        policies["allow-monitoring"] = (_ingress_from(plan.network.monitoring), [])
+    if settings.network.ingress_controller:
+        policies["allow-ingress-controller"] = (_ingress_from(settings.network.ingress_controller), [])
+    if settings.network.monitoring:
+        policies["allow-monitoring"] = (_ingress_from(settings.network.monitoring), [])
     return [
         namespaced(
             "networking.k8s.io/v1",

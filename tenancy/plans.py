@@ -4,74 +4,53 @@ Read by the watcher and by `__main__.py`. A file with any fault is refused whole
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from tenancy.errors import PlansError, UnknownPlan, validation_message
+from tenancy.fields import DnsLabel, HostPatterns, unique
 from tenancy.model import Model
-from tenancy.quantity import Quantity
-from tenancy.tenant import DnsLabel
+from tenancy.settings import ContainerLimits, QuotaSpec, Settings
 
 SHIPPED_PLANS = Path(__file__).with_name("plans.yaml")
-
-Amounts = dict[str, Quantity]
-
-
-class PodSecurity(StrEnum):
-    PRIVILEGED = "privileged"
-    BASELINE = "baseline"
-    RESTRICTED = "restricted"
+_TENANT_IN_HOST = "${tenant.name}"
 
 
-class QuotaSpec(Model):
-    """One ResourceQuota, made in each namespace."""
+class Plan(Settings):
+    """What each tenant on this plan gets, but for what it overrides."""
 
-    name: DnsLabel
-    hard: Annotated[Amounts, Field(min_length=1)]
-
-
-class ContainerLimits(Model):
-    """The LimitRange's figures per container."""
-
-    default_request: Amounts = Field(default_factory=dict)
-    default: Amounts = Field(default_factory=dict)
-    max: Amounts = Field(default_factory=dict)
-
-
-class NetworkExtras(Model):
-    """Who else may reach a tenant's pods, by labels of their namespace. Isolation itself is no choice."""
-
-    ingress_controller: dict[str, str] | None = None
-    monitoring: dict[str, str] | None = None
-
-    @field_validator("ingress_controller", "monitoring")
-    @classmethod
-    def _labels_select_something(cls, labels: dict[str, str] | None) -> dict[str, str] | None:
-        # An empty selector means every namespace, which would open the wall without a word.
-        if labels is not None and not labels:
-            raise ValueError("give at least one label; an empty selector would let every namespace in")
-        return labels
-
-
-class Plan(Model):
-    max_namespaces: int = Field(ge=1)
-    quotas: Annotated[tuple[QuotaSpec, ...], Field(min_length=1)]
-    limits: ContainerLimits
-    pod_security: PodSecurity = PodSecurity.RESTRICTED
-    istio_injection: bool = False
-    network: NetworkExtras = NetworkExtras()
+    max_namespaces: int = Field(ge=1, le=100, description="How many namespaces a tenant may have.")
+    quotas: Annotated[tuple[QuotaSpec, ...], Field(min_length=1, max_length=16)] = Field(
+        description="ResourceQuotas, each made in every namespace."
+    )
+    limits: ContainerLimits = Field(description="The LimitRange's figures.")
 
     @field_validator("quotas")
     @classmethod
     def _names_are_unique(cls, quotas: tuple[QuotaSpec, ...]) -> tuple[QuotaSpec, ...]:
-        names = [quota.name for quota in quotas]
-        if len(set(names)) < len(names):
-            raise ValueError("two quotas have the same name")
+        unique(tuple(quota.name for quota in quotas))
         return quotas
+
+    @field_validator("hostnames")
+    @classmethod
+    def _hosts_differ_by_tenant(cls, hostnames: HostPatterns | None) -> HostPatterns | None:
+        for host in hostnames or ():
+            if _TENANT_IN_HOST not in host:
+                raise ValueError(f"{host!r} lacks {_TENANT_IN_HOST}: two tenants would have the same host")
+        return hostnames
+
+    @model_validator(mode="after")
+    def _own_quotas_fit(self) -> "Plan":
+        for quota in self.quotas:
+            room = quota.hard.get("resourcequotas")
+            if room is not None and int(room) < len(self.quotas):
+                raise ValueError(
+                    f"quota {quota.name!r} allows {room} resourcequotas, the plan has {len(self.quotas)}"
+                )
+        return self
 
 
 class Plans(Model):

@@ -7,8 +7,9 @@ it does not use, and none over the content of the namespaces it makes.
 from typing import Any, Final
 
 from tenancy.crd import crds
+from tenancy.kinds import CRD, MANAGED_KINDS, OPTIONAL_KINDS
 from tenancy.manifest import Manifest
-from tenancy.names import GROUPS, crd_name
+from tenancy.names import GROUPS
 from tenancy.rbac import API_GROUP, API_VERSION, role_name
 from tenancy.tenant import AccessRole
 
@@ -69,9 +70,7 @@ def _watcher_rules() -> list[dict[str, Any]]:
             "verbs": ["get", "list", "watch", "patch"],
         },
         {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
-        {"apiGroups": [""], "resources": ["namespaces", "resourcequotas", "limitranges"], "verbs": _MANAGE},
-        {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": _MANAGE},
-        {"apiGroups": [API_GROUP], "resources": ["roles", "rolebindings"], "verbs": _MANAGE},
+        *_managed_rules(),
         {
             # Hands out rights it does not hold itself, but only by Roles of the tenants' three names.
             "apiGroups": [API_GROUP],
@@ -80,10 +79,19 @@ def _watcher_rules() -> list[dict[str, Any]]:
             "resourceNames": _ROLE_NAMES,
         },
         {
-            # To tell a deleted Tenant from a deleted kind.
-            "apiGroups": ["apiextensions.k8s.io"],
-            "resources": ["customresourcedefinitions"],
-            "verbs": ["get"],
-            "resourceNames": [crd_name(group) for group in GROUPS],
+            # To see integrations come and go, and to tell a deleted Tenant from a deleted kind.
+            "apiGroups": [CRD.group],
+            "resources": [CRD.plural],
+            "verbs": ["get", "list", "watch"],
         },
+    ]
+
+
+def _managed_rules() -> list[dict[str, Any]]:
+    plurals: dict[str, list[str]] = {}
+    for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS):
+        plurals.setdefault(kind.group, []).append(kind.plural)
+    return [
+        {"apiGroups": [group], "resources": resources, "verbs": _MANAGE}
+        for group, resources in plurals.items()
     ]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tenancy.manifest import Manifest, namespaced
-from tenancy.plans import Plan
+from tenancy.settings import TenantSettings
 from tenancy.tenant import Tenant
 
 # Which quota keys a tenant's own figure stands for.
@@ -14,7 +14,7 @@ _OVERRIDES: Final = {
 }
 
 
-def resource_quotas(tenant: Tenant, plan: Plan, namespace: str) -> list[Manifest]:
+def resource_quotas(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
     own = tenant.spec.resource_quotas.model_dump(exclude_none=True)
     figures = {key: own[field] for field, keys in _OVERRIDES.items() if field in own for key in keys}
     return [
@@ -26,13 +26,13 @@ def resource_quotas(tenant: Tenant, plan: Plan, namespace: str) -> list[Manifest
             quota.name,
             spec={"hard": {key: figures.get(key, amount) for key, amount in quota.hard.items()}},
         )
-        for quota in plan.quotas
+        for quota in settings.quotas
     ]
 
 
-def limit_range(tenant: Tenant, plan: Plan, namespace: str) -> Manifest:
+def limit_range(tenant: Tenant, settings: TenantSettings, namespace: str) -> Manifest:
     """Defaults, so that a pod without requests is admitted under the quota, and maxima."""
-    limits = plan.limits
+    limits = settings.limits
     container = {"type": "Container"} | {
         key: amounts
         for key, amounts in (

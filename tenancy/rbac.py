@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tenancy.manifest import Manifest, namespaced
+from tenancy.settings import PolicyRule, TenantSettings
 from tenancy.tenant import Access, AccessRole, SubjectKind, Tenant
 
 API_GROUP: Final = "rbac.authorization.k8s.io"
@@ -103,11 +104,23 @@ def role_name(role: AccessRole) -> str:
     return f"tenant-{role.value}"
 
 
-def roles(tenant: Tenant, namespace: str) -> list[Manifest]:
+def roles(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
     return [
-        namespaced(API_VERSION, "Role", tenant.name, namespace, role_name(role), rules=rules)
+        namespaced(
+            API_VERSION,
+            "Role",
+            tenant.name,
+            namespace,
+            role_name(role),
+            rules=[*rules, *_extra_rules(settings, role)],
+        )
         for role, rules in ROLE_RULES.items()
     ]
+
+
+def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, Any]]:
+    given: tuple[PolicyRule, ...] = getattr(settings.roles, role.value)
+    return [rule.model_dump(by_alias=True, mode="json", exclude_defaults=True) for rule in given]
 
 
 def role_bindings(tenant: Tenant, namespace: str, short_name: str | None) -> list[Manifest]:

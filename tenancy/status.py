@@ -19,6 +19,7 @@ class ConditionType(StrEnum):
     TENANT_READY = "TenantReady"
     NAMESPACE_READY = "NamespaceReady"
     DRIFTED = "Drifted"
+    INTEGRATIONS_READY = "IntegrationsReady"
 
 
 class Condition(Model):
@@ -68,6 +69,10 @@ class TenantStatus(Model):
     namespace_status: dict[str, NamespaceStatus] = Field(default_factory=dict)
     stack: str | None = Field(default=None, description="The Pulumi stack that holds the tenant.")
     last_update: LastUpdate | None = None
+    protected: bool | None = Field(
+        default=None, description="Whether deletion is refused, by the tenant's spec or by its plan."
+    )
+    hostnames: tuple[str, ...] = Field(default=(), description="The hosts that are this tenant's alone.")
     applied_digest: str | None = Field(
         default=None, description="Fingerprint of the desired state that was applied last."
     )

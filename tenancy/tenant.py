@@ -8,42 +8,14 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    StringConstraints,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from tenancy.errors import InvalidSpec, validation_message
+from tenancy.fields import DNS_NAME, DnsLabel, DnsLabels, ServiceAccountNames, Subject, Subjects, Text, unique
 from tenancy.model import Model
-from tenancy.names import DNS_LABEL_PATTERN, NAMESPACE_MAX_LENGTH, namespace_name
+from tenancy.names import NAMESPACE_MAX_LENGTH, namespace_name
 from tenancy.quantity import Quantity
-
-DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
-Subject = Annotated[str, StringConstraints(min_length=1, max_length=253)]
-Text = Annotated[str, StringConstraints(max_length=253)]
-DNS_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-ServiceAccountName = Annotated[
-    str,
-    StringConstraints(pattern=rf"^([a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?/)?{DNS_NAME}$", max_length=253),
-]
-
-
-def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            raise ValueError(f"{value!r} is given twice")
-    return values
-
-
-# A list in which nothing stands twice, to pydantic and to the API server.
-_AS_SET = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"})
-Subjects = Annotated[tuple[Subject, ...], _AS_SET, AfterValidator(_unique)]
-ServiceAccountNames = Annotated[tuple[ServiceAccountName, ...], _AS_SET, AfterValidator(_unique)]
-DnsLabels = Annotated[tuple[DnsLabel, ...], _AS_SET, AfterValidator(_unique)]
+from tenancy.settings import Settings
 
 
 class Purpose(StrEnum):
@@ -64,11 +36,24 @@ class SubjectKind(StrEnum):
     SERVICE_ACCOUNT = "ServiceAccount"
 
 
+class DeletionPolicy(StrEnum):
+    DELETE = "Delete"
+    RETAIN = "Retain"
+
+
 class NamespaceSpec(Model):
     """One namespace of the tenant."""
 
     name: DnsLabel = Field(description="Its name behind the prefix `tenant-<tenant>-`.")
     purpose: Purpose = Field(default=Purpose.DEVELOPMENT, description="What it is for; becomes a label.")
+    existing: DnsLabel | None = Field(
+        default=None,
+        description="An existing namespace to take over instead of making one, by its full name. Needs "
+        "`adopt: true`.",
+    )
+    weight: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="Its share of the budget where `quotaScope` is `Tenant`."
+    )
 
 
 class RbacConfig(Model):
@@ -116,7 +101,7 @@ class ResourceQuotas(Model):
     storage: Quantity | None = Field(default=None, description="Storage that claims may ask for.")
 
 
-class TenantSpec(Model):
+class TenantSpec(Settings):
     """What a tenant is to be."""
 
     plan: DnsLabel = Field(default="basic", description="The plan's name.")
@@ -141,12 +126,32 @@ class TenantSpec(Model):
     resource_quotas: ResourceQuotas = Field(
         default=ResourceQuotas(), description="Quota figures that override the plan's."
     )
+    paused: bool = Field(
+        default=False, description="Stops the work on this tenant; drift is reported, not repaired."
+    )
+    cordoned: bool = Field(default=False, description="Stops the tenant's own users from writing anything.")
+    adopt: bool = Field(
+        default=False, description="Lets the tenant take over namespaces that exist and are no tenant's."
+    )
+    deletion_policy: DeletionPolicy = Field(
+        default=DeletionPolicy.DELETE,
+        description="What becomes of namespaces that the tenant no longer has. `Retain` keeps them, with "
+        "all that is not ours in them, and without our labels.",
+    )
 
     @field_validator("namespaces")
     @classmethod
     def _names_are_unique(cls, namespaces: tuple[NamespaceSpec, ...]) -> tuple[NamespaceSpec, ...]:
-        _unique(tuple(namespace.name for namespace in namespaces))
+        unique(tuple(namespace.name for namespace in namespaces))
+        unique(tuple(namespace.existing for namespace in namespaces if namespace.existing))
         return namespaces
+
+    @model_validator(mode="after")
+    def _existing_namespaces_are_adopted(self) -> "TenantSpec":
+        for index, namespace in enumerate(self.namespaces):
+            if namespace.existing and not self.adopt:
+                raise ValueError(f"namespaces[{index}].existing needs adopt: true")
+        return self
 
 
 class Tenant(Model):
@@ -159,7 +164,9 @@ class Tenant(Model):
         """The tenant's namespaces by their full names. The default one has no spec of its own."""
         if not self.spec.namespaces:
             return {namespace_name(self.name, self.spec.name): None}
-        return {namespace_name(self.name, given.name): given for given in self.spec.namespaces}
+        return {
+            given.existing or namespace_name(self.name, given.name): given for given in self.spec.namespaces
+        }
 
     def namespace_field(self, index: int) -> str:
         """The field of the manifest that names the namespace at this place."""

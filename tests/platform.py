@@ -14,10 +14,11 @@ import psutil
 
 from embedded.controlplane.loopback import HOST, free_port, is_ok
 from embedded.session.install import install_platform, write_watcher_kubeconfig
+from tenancy.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, kind_of
 from tenancy.manifest import Manifest
 from tenancy.names import GROUP, TENANT_LABEL, VERSION
 from tests.waiting import eventually
-from watcher.cluster import EVENT, MANAGED_BY_KIND, MANAGED_KINDS, NAMESPACE, Cluster, kind_of
+from watcher.cluster import Cluster
 
 ROOT = Path(__file__).parent.parent
 
@@ -183,13 +184,13 @@ class Platform:
         ]
 
     def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
-        return self.admin.get(MANAGED_BY_KIND[kind], name, namespace)
+        return self.admin.get(KIND_BY_KEY[kind], name, namespace)
 
     def patch(self, kind: str, namespace: str, name: str, change: Manifest) -> None:
-        self.admin.patch(MANAGED_BY_KIND[kind], name, change, namespace=namespace)
+        self.admin.patch(KIND_BY_KEY[kind], name, change, namespace=namespace)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
-        self.admin.delete(MANAGED_BY_KIND[kind], name, namespace)
+        self.admin.delete(KIND_BY_KEY[kind], name, namespace)
 
     def namespace(self, name: str) -> Manifest | None:
         return self.admin.get(NAMESPACE, name)

@@ -10,10 +10,11 @@ import structlog
 from stacks.command import PulumiProcess
 from stacks.errors import StackStopped
 from stacks.stack import Stacks
+from tenancy.kinds import MANAGED_KINDS
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
 from tenancy.plans import Plans
-from watcher.cluster import MANAGED_KINDS, Cluster, ClusterError
+from watcher.cluster import Cluster, ClusterError
 from watcher.informer import Informer
 from watcher.managed import ManagedObjects, quota_use, tenant_of
 from watcher.queue import TenantQueue

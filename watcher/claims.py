@@ -8,10 +8,11 @@ import threading
 from collections.abc import Container, Iterable
 
 from tenancy.errors import TenancyError
+from tenancy.kinds import NAMESPACE
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import MANAGED_LABEL, namespace_name
 from tenancy.tenant import Tenant
-from watcher.cluster import NAMESPACE, Cluster
+from watcher.cluster import Cluster
 from watcher.managed import tenant_of
 
 

@@ -7,14 +7,15 @@ nothing: who calls it knows whether to try again.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import urllib3
 import yaml
 from kubernetes import client, config
 
+from tenancy.kinds import Kind, kind_of
 from tenancy.manifest import Manifest
-from tenancy.names import FIELD_MANAGER, GROUPS, VERSION
+from tenancy.names import FIELD_MANAGER
 
 _WATCH_S: Final = 300
 # Bookmarks come about once a minute: a longer silence means that the connection is dead.
@@ -27,50 +28,6 @@ _BAD_CONFIG: Final = (config.ConfigException, yaml.YAMLError, TypeError, ValueEr
 # Named, because `list` is a verb of the cluster's below.
 Manifests = list[Manifest]
 Body = Manifest | Manifests
-
-
-class Kind(NamedTuple):
-    """A kind of object, and where the API serves it."""
-
-    api_version: str
-    kind: str
-    plural: str
-    is_namespaced: bool = True
-
-    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
-        home = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
-        tail = "".join(f"/{part}" for part in (name, subresource) if part)
-        return f"{root}{home}/{self.plural}{tail}"
-
-
-_RBAC: Final = "rbac.authorization.k8s.io/v1"
-NAMESPACE: Final = Kind("v1", "Namespace", "namespaces", is_namespaced=False)
-EVENT: Final = Kind("v1", "Event", "events")
-TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
-CRD: Final = Kind(
-    "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", is_namespaced=False
-)
-# What a tenant is made of, and so what is watched for drift.
-MANAGED_KINDS: Final = (
-    NAMESPACE,
-    Kind(_RBAC, "Role", "roles"),
-    Kind(_RBAC, "RoleBinding", "rolebindings"),
-    Kind("v1", "ResourceQuota", "resourcequotas"),
-    Kind("v1", "LimitRange", "limitranges"),
-    Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
-)
-_ALL_KINDS: Final = (
-    *MANAGED_KINDS,
-    *TENANTS,
-    CRD,
-    EVENT,
-    Kind("v1", "ServiceAccount", "serviceaccounts"),
-    Kind(_RBAC, "ClusterRole", "clusterroles", is_namespaced=False),
-    Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", is_namespaced=False),
-)
-_BY_NAME: Final = {(kind.api_version, kind.kind): kind for kind in _ALL_KINDS}
-MANAGED_BY_KIND: Final = {kind.kind: kind for kind in MANAGED_KINDS}
 
 
 class ClusterError(Exception):
@@ -90,13 +47,6 @@ class ClusterError(Exception):
 
 class WatchExpired(ClusterError):
     """The watch can't go on from where it was: list again."""
-
-
-def kind_of(manifest: Manifest) -> Kind:
-    found = _BY_NAME.get((manifest["apiVersion"], manifest["kind"]))
-    if found is None:
-        raise ClusterError(f"{manifest['apiVersion']} {manifest['kind']} is not a kind this product handles")
-    return found
 
 
 class Cluster:

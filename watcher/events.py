@@ -5,9 +5,10 @@ from typing import Final
 
 import structlog
 
+from tenancy.kinds import EVENT
 from tenancy.manifest import Manifest
 from tenancy.platform import EVENT_NAMESPACE
-from watcher.cluster import EVENT, Cluster, ClusterError
+from watcher.cluster import Cluster, ClusterError
 
 log = structlog.get_logger(__name__)
 

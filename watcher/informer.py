@@ -10,8 +10,9 @@ from typing import Final
 
 import structlog
 
+from tenancy.kinds import Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
-from watcher.cluster import Cluster, ClusterError, Kind, WatchExpired
+from watcher.cluster import Cluster, ClusterError, WatchExpired
 
 log = structlog.get_logger(__name__)
 

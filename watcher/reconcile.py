@@ -16,11 +16,12 @@ from stacks.stack import Stacks
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift, unwanted
 from tenancy.errors import InvalidSpec, TenancyError
+from tenancy.kinds import KIND_BY_KEY, kind_of
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.plans import Plans
 from tenancy.tenant import tenant_from_manifest
 from watcher.claims import NamespaceClaims
-from watcher.cluster import MANAGED_BY_KIND, Cluster, ClusterError, kind_of
+from watcher.cluster import Cluster, ClusterError
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
 from watcher.repairs import DriftContested, Repairs
@@ -167,7 +168,7 @@ class Reconciler:
             if is_ending(manifest) or is_ending(home) or not self._claims.may_remove(desired.tenant, key):
                 continue
             uid = manifest["metadata"]["uid"]
-            self._cluster.delete(MANAGED_BY_KIND[key.kind], key.name, key.namespace, uid)
+            self._cluster.delete(KIND_BY_KEY[key.kind], key.name, key.namespace, uid)
             log.info("removed what is not wanted", tenant=desired.tenant, object=str(key))
         self._claims.release(desired.tenant, keep=desired.namespaces)
 

@@ -13,8 +13,9 @@ from typing import Final
 from tenancy.desired import DesiredState
 from tenancy.drift import object_drift, repair_patch
 from tenancy.errors import TenancyError
+from tenancy.kinds import KIND_BY_KEY
 from tenancy.manifest import Manifest, ObjectKey
-from watcher.cluster import MANAGED_BY_KIND, Cluster, ClusterError
+from watcher.cluster import Cluster, ClusterError
 
 _ROUNDS: Final = 4
 _WITHIN_S: Final = 60.0
@@ -48,7 +49,7 @@ class Repairs:
         """
         found = {}
         for key in suspected:
-            live = self._cluster.get(MANAGED_BY_KIND[key.kind], key.name, key.namespace)
+            live = self._cluster.get(KIND_BY_KEY[key.kind], key.name, key.namespace)
             if fault := object_drift(desired.by_key[key], live):
                 found[key] = fault
             if fault and live is not None:
@@ -70,7 +71,7 @@ class Repairs:
         return fought
 
     def _put_back(self, key: ObjectKey, desired: Manifest, live: Manifest) -> None:
-        kind, patch = MANAGED_BY_KIND[key.kind], repair_patch(desired, live)
+        kind, patch = KIND_BY_KEY[key.kind], repair_patch(desired, live)
         try:
             if patch:
                 self._cluster.patch(kind, key.name, patch, namespace=key.namespace)

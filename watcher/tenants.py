@@ -4,9 +4,10 @@ A tenant's identity is its name. Where both groups have it, the older object is 
 the younger one is told so and otherwise left alone.
 """
 
+from tenancy.kinds import TENANTS, kind_of
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import FINALIZER
-from watcher.cluster import TENANTS, Cluster, kind_of
+from watcher.cluster import Cluster
 from watcher.informer import Informer, OnChange
 
 

@@ -6,10 +6,11 @@ import structlog
 
 from stacks.errors import StackError
 from stacks.stack import Stacks
+from tenancy.kinds import CRD, NAMESPACE
 from tenancy.manifest import Manifest, object_key
 from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL, crd_name
 from watcher.claims import NamespaceClaims
-from watcher.cluster import CRD, NAMESPACE, Cluster, ClusterError
+from watcher.cluster import Cluster, ClusterError
 from watcher.events import WARNING, record_event
 from watcher.managed import is_ending, tenant_of
 from watcher.retry import TryAgain

@@ -11,9 +11,10 @@ import yaml
 
 from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.errors import SetupFailed
+from tenancy.kinds import CRD, Kind
 from tenancy.manifest import Manifest
 from tenancy.platform import SYSTEM_NAMESPACE, WATCHER, platform_manifests
-from watcher.cluster import CRD, Cluster, Kind
+from watcher.cluster import Cluster
 
 ESTABLISHED_TIMEOUT_S = 30.0
 POLL_S = 0.05

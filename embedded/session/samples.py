@@ -11,9 +11,10 @@ import yaml
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
 from embedded.session.table import phase_of, ready_message
+from tenancy.kinds import TENANTS
 from tenancy.manifest import Manifest
 from tenancy.status import Phase
-from watcher.cluster import TENANTS, Cluster, ClusterError
+from watcher.cluster import Cluster, ClusterError
 
 FOLDER = ROOT / "examples"
 

@@ -36,7 +36,7 @@ def test_unknown_plan_is_named_with_those_there_are() -> None:
             GOOD.replace("limits: {}", "limits: {}, network: {monitoring: {}}"),
             r"plans\.p\.network\.monitoring",
         ),
-        (GOOD.replace("hard: {cpu: 1}}", "hard: {cpu: 1}}, {name: q, hard: {cpu: 1}}"), "same name"),
+        (GOOD.replace("hard: {cpu: 1}}", "hard: {cpu: 1}}, {name: q, hard: {cpu: 1}}"), "given twice"),
     ],
 )
 def test_broken_file_is_refused_by_its_field(text: str, told: str) -> None:

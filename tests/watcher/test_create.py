@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
+from tenancy.kinds import kind_of
 from tests.platform import Platform, condition
 from tests.watcher.conftest import NewTenant
-from watcher.cluster import kind_of
 
 ROLES = ("tenant-admin", "tenant-operator", "tenant-viewer")
 QUOTAS = ("tenant-quota", "tenant-quota-objects", "tenant-quota-storage")

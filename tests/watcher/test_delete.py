@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from embedded.session.install import install_platform
+from tenancy.kinds import CRD, Kind
 from tests.platform import Platform, condition, tenant_manifest
 from tests.waiting import eventually
 from tests.watcher.conftest import NewTenant
-from watcher.cluster import CRD, Cluster, ClusterError, Kind
+from watcher.cluster import Cluster, ClusterError
 
 
 def stack_file(platform: Platform, tenant: str) -> Path:

@@ -4,11 +4,11 @@ import copy
 import subprocess
 import sys
 
+from tenancy.kinds import Kind, kind_of
 from tenancy.platform import WATCHER
 from tests.platform import Platform, condition
 from tests.waiting import eventually
 from tests.watcher.conftest import NewTenant
-from watcher.cluster import Kind, kind_of
 
 CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", is_namespaced=False)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
+from tenancy.kinds import NAMESPACE
 from tenancy.manifest import Manifest, ObjectKey
 from tests.waiting import eventually
-from watcher.cluster import NAMESPACE, Cluster, WatchExpired
+from watcher.cluster import Cluster, WatchExpired
 from watcher.informer import Informer
 
 SELECTOR = "informed=true"

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
+from tenancy.kinds import kind_of
 from tests.platform import Platform
 from tests.waiting import eventually
 from tests.watcher.conftest import NewTenant
-from watcher.cluster import kind_of
 
 TENANTS = 20
 
