@@ -16,8 +16,9 @@ from tenancy.manifest import Manifest
 from tenancy.names import tenant_of_stack
 from tenancy.plans import SHIPPED_PLANS, read_plans
 from tenancy.tenant import tenant_from_manifest
-from watcher.claims import NamespaceClaims
+from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
+from watcher.integrations import served_kinds
 from watcher.tenants import known_namespaces, read_tenant
 
 
@@ -42,8 +43,10 @@ def main() -> None:
         cluster = Cluster.connect()
         manifest = tenant_manifest(cluster, name, config.get("manifest"))
         tenant = tenant_from_manifest(manifest)
-        desired = desired_state(tenant, read_plans(Path(config.get("plans") or SHIPPED_PLANS)))
-        NamespaceClaims(cluster).take(tenant, known_namespaces(manifest))
+        desired = desired_state(
+            tenant, read_plans(Path(config.get("plans") or SHIPPED_PLANS)), served_kinds(cluster)
+        )
+        Claims(cluster).take(tenant, desired.hostnames, known_namespaces(manifest))
     except (ValueError, KeyError, OSError, yaml.YAMLError, TenancyError, ClusterError) as error:
         raise pulumi.RunError(str(error)) from None
     TenantResources(name, desired)

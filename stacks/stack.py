@@ -142,6 +142,16 @@ class Stacks:
         except StackNotFound:
             return None
 
+    def forget(self, tenant: str) -> None:
+        """Drops the stack and its history, and leaves what it made alone. No stack is fine."""
+        name = stack_name(tenant)
+        try:
+            with _told_errors(EventLog()), self._work_folder(name) as folder:
+                arguments = ["stack", "rm", "--force", "--yes", "--stack", name]
+                self._command.run(arguments, str(folder), self._environment)
+        except StackNotFound:
+            return
+
     def _operate(self, operation: _Operation) -> StackResult:
         """A lock whose holder is dead is cleared, and the operation tried once more."""
         try:

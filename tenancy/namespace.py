@@ -1,11 +1,15 @@
 """The Namespace of a tenant, with the labels that everything else selects by."""
 
+from typing import Final
+
 from tenancy.manifest import Manifest
 from tenancy.names import (
     CORDONED_LABEL,
     DISPLAY_NAME_ANNOTATION,
     ISTIO_LABEL,
+    NODE_SELECTOR_ANNOTATION,
     PLAN_LABEL,
+    POLICY_PREFIX,
     PURPOSE_LABEL,
     USER_ID_LABEL,
     USERNAME_LABEL,
@@ -49,3 +53,23 @@ def namespace(tenant: Tenant, settings: TenantSettings, name: str, given: Namesp
     if annotations:
         metadata["annotations"] = annotations
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+_OWN_LABELS: Final = ("tenant.platform.ai/", "kleff.io/", "pod-security.kubernetes.io/", ISTIO_LABEL)
+_OWN_ANNOTATIONS: Final = (
+    POLICY_PREFIX,
+    "platform.ai/",
+    "kleff.io/",
+    "pulumi.com/",
+    NODE_SELECTOR_ANNOTATION,
+)
+
+
+def release_patch(live: Manifest) -> Manifest:
+    """A merge patch that takes all that is ours off a namespace which stays; empty where there is nothing."""
+    metadata = {
+        field: found
+        for field, own in (("labels", _OWN_LABELS), ("annotations", _OWN_ANNOTATIONS))
+        if (found := {key: None for key in live["metadata"].get(field) or () if key.startswith(own)})
+    }
+    return {"metadata": metadata} if metadata else {}

@@ -46,3 +46,12 @@ def policy_annotations(tenant: str, settings: TenantSettings) -> dict[str, str]:
 def hostnames(tenant: str, settings: TenantSettings) -> tuple[str, ...]:
     """The tenant's hosts, with its name filled in."""
     return tuple(host.replace("${tenant.name}", tenant) for host in settings.hostnames)
+
+
+def hosts_overlap(one: str, other: str) -> bool:
+    """Whether some host is meant by both; `*.` before a domain means every name below it."""
+    return one == other or _is_below(one, other) or _is_below(other, one)
+
+
+def _is_below(host: str, pattern: str) -> bool:
+    return pattern.startswith("*.") and host.removeprefix("*").endswith(pattern[1:])

@@ -16,6 +16,7 @@ from tenancy.names import MANAGED_SELECTOR
 from tenancy.plans import Plans
 from watcher.cluster import Cluster, ClusterError
 from watcher.informer import Informer
+from watcher.integrations import Integrations
 from watcher.managed import ManagedObjects, quota_use, tenant_of
 from watcher.queue import TenantQueue
 from watcher.reconcile import Reconciler
@@ -44,7 +45,10 @@ class Watcher:
         self._informers = [
             Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
         ]
-        self._reconciler = Reconciler(cluster, stacks, self._tenants, self._managed, plans)
+        self._integrations = Integrations(cluster, self._managed_changed, self._add_all)
+        self._reconciler = Reconciler(
+            cluster, stacks, self._tenants, self._managed, plans, lambda: self._integrations.served
+        )
         self._workers = [
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
             for number in range(workers)
@@ -52,7 +56,7 @@ class Watcher:
 
     def start(self) -> None:
         """Returns at once; `not_ready` tells how far it is."""
-        for informer in (*self._informers, *self._tenants.informers):
+        for informer in (*self._informers, *self._tenants.informers, self._integrations.crds):
             informer.start()
         threading.Thread(target=self._start_workers, name="start", daemon=True).start()
 
@@ -60,7 +64,7 @@ class Watcher:
         """Takes no more work, lets what is under way end, and asks what takes too long to wind down."""
         log.info("stopping")
         self._queue.close()
-        for informer in (*self._informers, *self._tenants.informers):
+        for informer in self._all_informers():
             informer.stop()
         self._join_workers(_FINISH_S)
         self._command.stop()
@@ -69,21 +73,30 @@ class Watcher:
     def not_ready(self) -> list[str]:
         return [
             f"not listed yet: {informer.kind.plural} of {informer.kind.api_version}"
-            for informer in (*self._informers, *self._tenants.informers)
+            for informer in self._all_informers()
             if not informer.is_synced.is_set()
         ]
 
     def not_healthy(self) -> list[str]:
-        threads = [*self._informers, *self._tenants.informers, *self._workers]
+        threads = [*self._all_informers(), *self._workers]
         return [f"thread died: {thread.name}" for thread in threads if thread.ident and not thread.is_alive()]
 
     def _start_workers(self) -> None:
         # A worker that saw half of the cluster would take the other half for drift.
-        for informer in (*self._informers, *self._tenants.informers):
+        self._integrations.crds.is_synced.wait()
+        for informer in self._all_informers():
             informer.is_synced.wait()
         log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
         for worker in self._workers:
             worker.start()
+
+    def _all_informers(self) -> list[Informer]:
+        return [*self._informers, *self._tenants.informers, *self._integrations.informers]
+
+    def _add_all(self) -> None:
+        """Has every tenant looked at, because what they are made from has changed."""
+        for name in self._tenants.names():
+            self._queue.add_now(name)
 
     def _join_workers(self, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s

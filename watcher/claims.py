@@ -1,4 +1,4 @@
-"""Which tenant holds which namespace. Two tenants never share one, not even for a moment.
+"""Which tenant holds which namespace and which host. Two tenants never share one, not even for a moment.
 
 A claim is taken before the first object is made. It comes from three places: what this
 process has handed out, what a live namespace's label says, what another Tenant's status says.
@@ -6,36 +6,50 @@ process has handed out, what a live namespace's label says, what another Tenant'
 
 import threading
 from collections.abc import Container, Iterable
+from typing import Final
 
 from tenancy.errors import TenancyError
 from tenancy.kinds import NAMESPACE
 from tenancy.manifest import Manifest, ObjectKey
-from tenancy.names import MANAGED_LABEL, namespace_name
+from tenancy.names import MANAGED_LABEL, SHARED_LABEL, namespace_name
+from tenancy.platform import SYSTEM_NAMESPACE
+from tenancy.policy import hosts_overlap
 from tenancy.tenant import Tenant
 from watcher.cluster import Cluster
-from watcher.managed import tenant_of
+from watcher.managed import is_ending, tenant_of
+
+_NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE)
 
 
 class NamespaceTaken(TenancyError):
-    """A namespace this tenant would make is somebody else's."""
+    """A namespace this tenant would have is somebody else's, or can't be had."""
 
     reason = "NamespaceTaken"
 
 
-class NamespaceClaims:
+class HostTaken(TenancyError):
+    """A host this tenant would have is another tenant's."""
+
+    reason = "HostTaken"
+
+
+class Claims:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._holders: dict[str, str] = {}
+        self._hosts: dict[str, tuple[str, ...]] = {}
         self._guard = threading.Lock()
 
-    def remember(self, tenant: str, namespaces: Iterable[str]) -> None:
+    def remember(self, tenant: str, namespaces: Iterable[str], hosts: Iterable[str]) -> None:
         """A claim from an earlier run, as the tenant's status tells it. The first one stands."""
         with self._guard:
             for name in namespaces:
                 self._holders.setdefault(name, tenant)
+            self._hosts.setdefault(tenant, tuple(hosts))
 
-    def take(self, tenant: Tenant, known: Container[str] = ()) -> None:
-        """Claims all the tenant's namespaces, or none. Those known to be its own are not looked at again."""
+    def take(self, tenant: Tenant, hosts: tuple[str, ...], known: Container[str] = ()) -> None:
+        """Claims all the tenant's namespaces and hosts, or none. Namespaces known to be its own are not
+        looked at again."""
         namespaces = list(tenant.namespaces())
         for index, name in enumerate(namespaces):
             if name not in known:
@@ -45,38 +59,58 @@ class NamespaceClaims:
                 holder = self._holders.get(name, tenant.name)
                 if holder != tenant.name:
                     raise _taken(tenant, index, name, f"belongs to tenant {holder!r}")
+            self._check_hosts(tenant.name, hosts)
             self._holders.update(dict.fromkeys(namespaces, tenant.name))
+            self._hosts[tenant.name] = hosts
 
     def release(self, tenant: str, keep: tuple[str, ...] = ()) -> None:
-        """Gives back the tenant's claims, all but those to keep."""
+        """Gives back the tenant's namespaces, all but those to keep; with none to keep, its hosts too."""
         with self._guard:
             self._holders = {
                 name: holder for name, holder in self._holders.items() if holder != tenant or name in keep
             }
+            if not keep:
+                self._hosts.pop(tenant, None)
 
     def may_remove(self, tenant: str, key: ObjectKey) -> bool:
         """Whether an object that names this tenant is really its own: a label alone can be forged."""
-        home = key.name if key.kind == "Namespace" else key.namespace
+        home = key.namespace or key.name
+        holder = self._holder(home)
         has_its_name = home == namespace_name(tenant) or home.startswith(namespace_name(tenant, "") + "-")
-        return has_its_name and self._holder(home) in (None, tenant)
+        return holder == tenant or (holder is None and has_its_name)
 
     def _holder(self, name: str) -> str | None:
         with self._guard:
             return self._holders.get(name)
 
+    def _check_hosts(self, tenant: str, hosts: tuple[str, ...]) -> None:
+        for index, host in enumerate(hosts):
+            for other, theirs in self._hosts.items():
+                if other != tenant and any(hosts_overlap(host, their) for their in theirs):
+                    raise HostTaken(f"spec.hostnames[{index}]: host {host!r} belongs to tenant {other!r}")
+
     def _check_live(self, tenant: Tenant, index: int, name: str) -> None:
+        given = tenant.spec.namespaces[index] if tenant.spec.namespaces else None
         live = self._cluster.get(NAMESPACE, name)
-        if live is None or (tenant_of(live) == tenant.name and _is_managed(live)):
+        if live is None:
+            if given and given.existing:
+                raise _taken(tenant, index, name, "does not exist, so it can't be adopted")
             return
         holder = tenant_of(live)
-        is_others = holder and holder != tenant.name
-        fact = f"belongs to tenant {holder!r}" if is_others else "exists already and is no tenant's"
-        raise _taken(tenant, index, name, fact)
+        if holder == tenant.name and _labels(live).get(MANAGED_LABEL) == "true":
+            return
+        if holder and holder != tenant.name:
+            raise _taken(tenant, index, name, f"belongs to tenant {holder!r}")
+        if not tenant.spec.adopt:
+            raise _taken(tenant, index, name, "exists already and is no tenant's; adopt: true would take it")
+        if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in _labels(live):
+            raise _taken(tenant, index, name, "is the platform's own, and can't be adopted")
+        if is_ending(live):
+            raise _taken(tenant, index, name, "is being deleted, and can't be adopted")
 
 
-def _is_managed(namespace: Manifest) -> bool:
-    labels = namespace["metadata"].get("labels") or {}
-    return bool(labels.get(MANAGED_LABEL) == "true")
+def _labels(namespace: Manifest) -> dict[str, str]:
+    return namespace["metadata"].get("labels") or {}
 
 
 def _taken(tenant: Tenant, index: int, name: str, fact: str) -> NamespaceTaken:

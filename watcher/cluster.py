@@ -22,6 +22,9 @@ _WATCH_S: Final = 300
 _SILENCE_S: Final = 90
 _REQUEST_S: Final = 30
 _PAGE: Final = 500
+_JSON: Final = "application/json"
+# Objects without all but their metadata: a CRD's schema alone may be of megabytes.
+_METADATA: Final = "application/json;as={};g=meta.k8s.io;v=v1"
 # What the client raises for a kubeconfig that is absent, or is none.
 _BAD_CONFIG: Final = (config.ConfigException, yaml.YAMLError, TypeError, ValueError)
 
@@ -81,21 +84,26 @@ class Cluster:
                 return None
             raise
 
-    def list(self, kind: Kind, selector: str = "") -> tuple[Manifests, str]:
+    def list(
+        self, kind: Kind, selector: str = "", *, is_metadata_only: bool = False
+    ) -> tuple[Manifests, str]:
         """All objects of a kind, and the version from which a watch goes on."""
+        accept = _METADATA.format("PartialObjectMetadataList") if is_metadata_only else _JSON
         items: Manifests = []
         query = {"limit": str(_PAGE), "labelSelector": selector}
         while True:
-            page = self._request("GET", kind.path(), query)
+            page = self._request("GET", kind.path(), query, accept=accept)
             for item in page["items"]:
                 # Lists leave out what their items are.
-                items.append({"apiVersion": kind.api_version, "kind": kind.kind, **item})
+                items.append({**item, "apiVersion": kind.api_version, "kind": kind.kind})
             metadata = page["metadata"]
             if not metadata.get("continue"):
                 return items, metadata["resourceVersion"]
             query["continue"] = metadata["continue"]
 
-    def watch(self, kind: Kind, version: str, selector: str = "") -> Iterator[tuple[str, Manifest]]:
+    def watch(
+        self, kind: Kind, version: str, selector: str = "", *, is_metadata_only: bool = False
+    ) -> Iterator[tuple[str, Manifest]]:
         """Events since `version`, bookmarks among them, until the server closes the stream."""
         query = {
             "watch": "true",
@@ -104,13 +112,14 @@ class Cluster:
             "timeoutSeconds": str(_WATCH_S),
             "labelSelector": selector,
         }
-        response = self._send("GET", kind.path(), query, is_stream=True)
+        accept = _METADATA.format("PartialObjectMetadata") if is_metadata_only else _JSON
+        response = self._send("GET", kind.path(), query, is_stream=True, accept=accept)
         try:
             for event in _lines(response):
                 if event["type"] == "ERROR":
                     status = event["object"]
                     raise WatchExpired(status.get("message", "watch failed"), status.get("code", 0))
-                yield event["type"], event["object"]
+                yield event["type"], {**event["object"], "apiVersion": kind.api_version, "kind": kind.kind}
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise ClusterError(f"watch of {kind.plural} broke: {error}") from None
         finally:
@@ -159,9 +168,10 @@ class Cluster:
         path: str,
         query: dict[str, str] | None = None,
         body: Body | None = None,
-        content_type: str = "application/json",
+        content_type: str = _JSON,
+        accept: str = _JSON,
     ) -> Manifest:
-        response = self._send(method, path, query or {}, body, content_type)
+        response = self._send(method, path, query or {}, body, content_type, accept=accept)
         try:
             result: Manifest = json.loads(response.data)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
@@ -174,15 +184,16 @@ class Cluster:
         path: str,
         query: dict[str, str],
         body: Body | None = None,
-        content_type: str = "application/json",
+        content_type: str = _JSON,
         is_stream: bool = False,
+        accept: str = _JSON,
     ) -> Any:
         try:
             return self._api.call_api(
                 path,
                 method,
                 query_params=[(key, value) for key, value in query.items() if value],
-                header_params={"Content-Type": content_type, "Accept": "application/json"},
+                header_params={"Content-Type": content_type, "Accept": accept},
                 body=body,
                 auth_settings=["BearerToken"],
                 _preload_content=False,

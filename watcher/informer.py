@@ -25,12 +25,20 @@ OnChange = Callable[[Manifest | None, Manifest | None], None]
 class Informer(threading.Thread):
     """Keeps a copy of what the cluster has, and tells of each change once."""
 
-    def __init__(self, cluster: Cluster, kind: Kind, on_change: OnChange, selector: str = "") -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        kind: Kind,
+        on_change: OnChange,
+        selector: str = "",
+        is_metadata_only: bool = False,
+    ) -> None:
         super().__init__(name=f"watch {kind.kind} {kind.api_version}", daemon=True)
         self.kind = kind
         self.is_synced = threading.Event()
         self._cluster = cluster
         self._selector = selector
+        self._is_metadata_only = is_metadata_only
         self._on_change = on_change
         self._objects: dict[ObjectKey, Manifest] = {}
         self._stopping = threading.Event()
@@ -39,6 +47,9 @@ class Informer(threading.Thread):
 
     def get(self, key: ObjectKey) -> Manifest | None:
         return self._objects.get(key)
+
+    def keys(self) -> list[ObjectKey]:
+        return list(self._objects)
 
     def run(self) -> None:
         while not self._stopping.is_set():
@@ -56,8 +67,16 @@ class Informer(threading.Thread):
     def stop(self) -> None:
         self._stopping.set()
 
+    def drop(self) -> None:
+        """Stops, and forgets the objects: their kind is gone."""
+        self.stop()
+        for key in list(self._objects):
+            self._put(key, None)
+
     def _list(self) -> None:
-        items, version = self._cluster.list(self.kind, self._selector)
+        items, version = self._cluster.list(
+            self.kind, self._selector, is_metadata_only=self._is_metadata_only
+        )
         found = {object_key(item): item for item in items}
         for key in self._objects.keys() - found.keys():
             self._put(key, None)
@@ -70,7 +89,10 @@ class Informer(threading.Thread):
 
     def _watch(self) -> None:
         assert self._version is not None
-        for event, item in self._cluster.watch(self.kind, self._version, self._selector):
+        events = self._cluster.watch(
+            self.kind, self._version, self._selector, is_metadata_only=self._is_metadata_only
+        )
+        for event, item in events:
             self._failures = 0
             if event != "BOOKMARK":
                 self._put(object_key(item), None if event == "DELETED" else item)

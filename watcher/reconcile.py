@@ -4,7 +4,7 @@ Workers call `reconcile`. It reads from the live copies, acts through the tenant
 writes status whatever happened. Deletion is told in `terminate`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,21 +13,24 @@ import structlog
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
 from stacks.stack import Stacks
+from tenancy.budget import budget_problem, budget_step
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift, unwanted
 from tenancy.errors import InvalidSpec, TenancyError
-from tenancy.kinds import KIND_BY_KEY, kind_of
+from tenancy.kinds import KIND_BY_KEY, NAMESPACE, RESOURCE_QUOTA, Kind, kind_of
 from tenancy.manifest import Manifest, ObjectKey, object_key
+from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL
 from tenancy.plans import Plans
 from tenancy.tenant import tenant_from_manifest
-from watcher.claims import NamespaceClaims
+from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
+from watcher.release import release_namespace
 from watcher.repairs import DriftContested, Repairs
 from watcher.retry import TryAgain
-from watcher.status import active_status, failed_status, pending_status
-from watcher.tenants import Tenants, has_finalizer, is_deleting, known_namespaces, needs_work
+from watcher.status import active_status, failed_status, paused_status, pending_status
+from watcher.tenants import Tenants, has_finalizer, is_deleting, known_hosts, known_namespaces, needs_work
 from watcher.terminate import Terminator
 
 log = structlog.get_logger(__name__)
@@ -43,7 +46,18 @@ Failure = TenancyError | StackError | ClusterError
 
 
 class NamespaceEnding(Exception):
-    """A namespace the tenant wants is still being deleted. Its end brings the tenant back here."""
+    """A namespace that is being deleted holds the tenant up. Its end brings the tenant back here."""
+
+    def __init__(self, message: str, applied: DesiredState | None = None) -> None:
+        super().__init__(message)
+        # What was applied on the way, if anything.
+        self.applied = applied
+
+
+class QuotaInUse(TenancyError):
+    """A namespace uses more than its new share of the budget."""
+
+    reason = "QuotaInUse"
 
 
 @dataclass(frozen=True)
@@ -62,15 +76,22 @@ class Work:
 
 class Reconciler:
     def __init__(
-        self, cluster: Cluster, stacks: Stacks, tenants: Tenants, managed: ManagedObjects, plans: Plans
+        self,
+        cluster: Cluster,
+        stacks: Stacks,
+        tenants: Tenants,
+        managed: ManagedObjects,
+        plans: Plans,
+        served: Callable[[], frozenset[Kind]],
     ) -> None:
         self._cluster = cluster
         self._stacks = stacks
         self._tenants = tenants
         self._managed = managed
         self._plans = plans
-        self._claims = NamespaceClaims(cluster)
-        self._terminator = Terminator(cluster, stacks, tenants, self._claims)
+        self._served = served
+        self._claims = Claims(cluster)
+        self._terminator = Terminator(cluster, stacks, tenants, self._claims, served)
         self._repairs = Repairs(cluster)
         self._desired: dict[str, DesiredState] = {}
 
@@ -89,22 +110,31 @@ class Reconciler:
         work = None
         try:
             given = tenant_from_manifest(tenant)
-            desired = desired_state(given, self._plans)
-            self._claims.take(given, known_namespaces(tenant))
+            desired = desired_state(given, self._plans, self._served())
+            self._claims.take(given, desired.hostnames, known_namespaces(tenant))
             self._desired[name] = desired
+            if given.spec.paused:
+                found_drift = drift_text(drift(desired, self._managed.of(name)))
+                self._tenants.write_status(tenant, paused_status(tenant, desired, found_drift))
+                return None
             tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
                 self._sweep(tenant, desired)
                 status = active_status(tenant, desired, self._managed.of(name))
             else:
-                result = self._stacks.up(desired, work.cause, refresh=work.needs_refresh)
+                result = self._apply(tenant, desired, work)
                 self._tell(tenant, work, result)
                 status = active_status(
                     tenant, desired, self._managed.of(name), result, work.cause, drift_text(work.drift)
                 )
         except NamespaceEnding as ending:
-            status = pending_status(tenant, "NamespaceTerminating", str(ending))
+            status = pending_status(
+                tenant,
+                "NamespaceTerminating",
+                str(ending),
+                **({"applied_digest": ending.applied.digest} if ending.applied else {}),
+            )
         except DriftContested as error:
             self._fail(tenant, error, str(error))
             return _REST_S
@@ -118,7 +148,7 @@ class Reconciler:
 
     def restore(self, tenant: Manifest) -> None:
         """Takes up what an earlier run has written: called for every tenant before the first turn."""
-        self._claims.remember(tenant["metadata"]["name"], known_namespaces(tenant))
+        self._claims.remember(tenant["metadata"]["name"], known_namespaces(tenant), known_hosts(tenant))
 
     def concerns(self, before: Manifest | None, after: Manifest | None) -> set[str]:
         """The tenants that must look at a change of a managed object. Our own changes are as desired."""
@@ -133,7 +163,7 @@ class Reconciler:
         if desired is None:
             return key.kind == "Namespace" and after is None
         if key not in desired.by_key:
-            return after is not None
+            return after is not None or key.kind == "Namespace"
         return is_ending(after) or object_drift(desired.by_key[key], after) is not None
 
     def _work(self, tenant: Manifest, desired: DesiredState) -> Work | None:
@@ -157,6 +187,25 @@ class Reconciler:
             raise DriftContested(min(contested))
         return Work(f"drift: {drift_text(found)}", found) if found else None
 
+    def _apply(self, tenant: Manifest, desired: DesiredState, work: Work) -> StackResult:
+        """Brings the stack up. Where the quotas share a budget, they are lowered before any is raised."""
+        if desired.has_budget:
+            quotas = self._quotas(desired.tenant)
+            if problem := budget_problem(desired, quotas):
+                raise QuotaInUse(problem)
+            step = budget_step(desired, quotas)
+            if step is not desired and (tenant.get("status") or {}).get("appliedDigest") != step.digest:
+                self._stacks.up(step, f"{work.cause}: lowers quotas first", refresh=work.needs_refresh)
+                quotas = self._quotas(desired.tenant)
+            if budget_step(desired, quotas) is not desired:
+                raise NamespaceEnding("waiting for the end of namespaces whose quota is handed on", step)
+        return self._stacks.up(desired, work.cause, refresh=work.needs_refresh)
+
+    def _quotas(self, tenant: str) -> dict[ObjectKey, Manifest]:
+        """The tenant's quotas as they are at this moment: the live copy may lag behind."""
+        found, _ = self._cluster.list(RESOURCE_QUOTA, f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant}")
+        return {object_key(quota): quota for quota in found}
+
     def _sweep(self, tenant: Manifest, desired: DesiredState) -> None:
         """Deletes what is labelled as the tenant's but not wanted, such as a create nobody recorded."""
         live = self._managed.of(desired.tenant)
@@ -166,6 +215,9 @@ class Reconciler:
         for key, manifest in surplus.items():
             home = live.get(ObjectKey("Namespace", "", key.namespace), manifest)
             if is_ending(manifest) or is_ending(home) or not self._claims.may_remove(desired.tenant, key):
+                continue
+            if desired.retains and key.kind == NAMESPACE.kind:
+                release_namespace(self._cluster, manifest)
                 continue
             uid = manifest["metadata"]["uid"]
             self._cluster.delete(KIND_BY_KEY[key.kind], key.name, key.namespace, uid)

@@ -34,9 +34,9 @@ _READINESS: Final = (ConditionType.READY, ConditionType.TENANT_READY, ConditionT
 Verdict = tuple[bool, str, str]
 
 
-def pending_status(tenant: Manifest, reason: str, message: str) -> Manifest:
+def pending_status(tenant: Manifest, reason: str, message: str, **changes: Any) -> Manifest:
     verdict = (False, reason, message)
-    return _status(tenant, Phase.PENDING, dict.fromkeys(_READINESS, verdict))
+    return _status(tenant, Phase.PENDING, dict.fromkeys(_READINESS, verdict), **changes)
 
 
 def active_status(
@@ -51,6 +51,7 @@ def active_status(
     conditions: dict[ConditionType, Verdict] = {
         ConditionType.READY: (True, "Applied", f"{len(desired.manifests)} objects are as desired"),
         ConditionType.TENANT_READY: (True, "Applied", "the stack is up to date"),
+        ConditionType.INTEGRATIONS_READY: _integrations(desired),
         ConditionType.NAMESPACE_READY: (True, "Applied", ", ".join(desired.namespaces)),
     }
     if repaired:
@@ -65,6 +66,8 @@ def active_status(
         "namespace_status": namespaces,
         "stack": stack_name(desired.tenant),
         "applied_digest": desired.digest,
+        "protected": desired.is_protected,
+        "hostnames": desired.hostnames,
     }
     if result is not None:
         changes["last_update"] = LastUpdate(
@@ -75,6 +78,20 @@ def active_status(
             resource_changes=dict(result.counts),
         )
     return _status(tenant, Phase.ACTIVE, conditions, **changes)
+
+
+def paused_status(tenant: Manifest, desired: DesiredState, found_drift: str) -> Manifest:
+    """The tenant is left as it is; only what differs is told."""
+    is_applied = (tenant.get("status") or {}).get("appliedDigest") == desired.digest
+    waits = "as applied" if is_applied else "a change waits to be applied"
+    verdict = (is_applied and not found_drift, "Paused", f"the tenant is paused: {waits}")
+    conditions: dict[ConditionType, Verdict] = {
+        ConditionType.READY: verdict,
+        ConditionType.TENANT_READY: verdict,
+        ConditionType.DRIFTED: (bool(found_drift), "Paused" if found_drift else "NoDrift", found_drift),
+    }
+    phase = Phase((tenant.get("status") or {}).get("phase", Phase.PENDING))
+    return _status(tenant, phase, conditions)
 
 
 def failed_status(
@@ -96,6 +113,13 @@ def failed_status(
         failed = LastUpdate(result="failed", message=half_done)
         changes = {"applied_digest": None, "last_update": failed}
     return _status(tenant, Phase.FAILED, conditions, **changes)
+
+
+def _integrations(desired: DesiredState) -> Verdict:
+    if not desired.missing:
+        return True, "Applied", ""
+    told = "; ".join(f"{name}: {', '.join(crds)}" for name, crds in desired.missing.items())
+    return False, "CRDsMissing", f"the cluster has no {told}"
 
 
 def terminating_status(tenant: Manifest, reason: str, message: str) -> Manifest:

@@ -24,6 +24,10 @@ def known_namespaces(tenant: Manifest) -> list[str]:
     return list((tenant.get("status") or {}).get("namespaceStatus") or ())
 
 
+def known_hosts(tenant: Manifest) -> list[str]:
+    return list((tenant.get("status") or {}).get("hostnames") or ())
+
+
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
     """Whether a Tenant asks for something new: by a spec, or by its deletion."""
     return before is None or any(
@@ -55,6 +59,9 @@ class Tenants:
         key = ObjectKey("Tenant", "", name)
         found = [self._newest(tenant) for informer in self.informers if (tenant := informer.get(key))]
         return sorted(found, key=_precedence)
+
+    def names(self) -> set[str]:
+        return {key.name for informer in self.informers for key in informer.keys()}
 
     def add_finalizer(self, tenant: Manifest) -> Manifest:
         return self._set_finalizers(tenant, [*tenant["metadata"].get("finalizers", []), FINALIZER])

@@ -1,18 +1,21 @@
 """The end of a tenant: destroy its stack, see that nothing is left, and only then let it go."""
 
+from collections.abc import Callable
 from typing import Final
 
 import structlog
 
 from stacks.errors import StackError
 from stacks.stack import Stacks
-from tenancy.kinds import CRD, NAMESPACE
+from tenancy.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.manifest import Manifest, object_key
 from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL, crd_name
-from watcher.claims import NamespaceClaims
+from tenancy.tenant import DeletionPolicy
+from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import WARNING, record_event
 from watcher.managed import is_ending, tenant_of
+from watcher.release import release_namespace, remove_objects
 from watcher.retry import TryAgain
 from watcher.status import terminating_status
 from watcher.tenants import Tenants, has_finalizer, known_namespaces
@@ -24,8 +27,16 @@ _LOOK_AGAIN_S: Final = 15.0
 
 
 class Terminator:
-    def __init__(self, cluster: Cluster, stacks: Stacks, tenants: Tenants, claims: NamespaceClaims) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        stacks: Stacks,
+        tenants: Tenants,
+        claims: Claims,
+        served: Callable[[], frozenset[Kind]],
+    ) -> None:
         self._cluster = cluster
+        self._served = served
         self._stacks = stacks
         self._tenants = tenants
         self._claims = claims
@@ -41,10 +52,13 @@ class Terminator:
                 log.warning("released without destroying: the CRD is being deleted", tenant=name)
                 self._tenants.remove_finalizer(tenant)
                 return None
+            if held := _held(tenant):
+                self._tenants.write_status(tenant, terminating_status(tenant, *held))
+                return None
             if uid not in self._destroyed:
                 destroying = terminating_status(tenant, "Deleting", "destroying the stack")
                 tenant = self._tenants.write_status(tenant, destroying)
-                self._stacks.destroy(name, "tenant deleted")
+                self._end(tenant)
                 self._destroyed.add(uid)
             if left := self._leftovers(tenant):
                 waiting = f"waiting for the end of {'; '.join(left)}"
@@ -58,6 +72,17 @@ class Terminator:
         self._destroyed.discard(uid)
         log.info("tenant gone", tenant=name)
         return None
+
+    def _end(self, tenant: Manifest) -> None:
+        """Destroys the stack; or, where the namespaces are to stay, takes all that is ours out of them."""
+        name = tenant["metadata"]["name"]
+        if _is_retained(tenant):
+            remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
+            for namespace in self._own_namespaces(tenant):
+                release_namespace(self._cluster, namespace)
+            self._stacks.forget(name)
+        else:
+            self._stacks.destroy(name, "tenant deleted")
 
     def _fail(self, tenant: Manifest, error: StackError | ClusterError) -> None:
         if isinstance(error, ClusterError) and not error.is_refusal:
@@ -78,23 +103,47 @@ class Terminator:
         return is_ending(self._cluster.get(CRD, crd_name(group)))
 
     def _leftovers(self, tenant: Manifest) -> list[str]:
-        """The tenant's namespaces that are still there, by their label or by its status. One that state did
-        not know of is deleted now."""
+        """What of the tenant is still there: namespaces, and objects outside of any. Those that state did
+        not know of are deleted now."""
         name = tenant["metadata"]["name"]
-        labelled, _ = self._cluster.list(NAMESPACE, f"{MANAGED_SELECTOR},{TENANT_LABEL}={name}")
-        known = [self._cluster.get(NAMESPACE, namespace) for namespace in known_namespaces(tenant)]
-        found = {namespace["metadata"]["name"]: namespace for namespace in (*labelled, *filter(None, known))}
-        own = [
-            namespace
-            for namespace in found.values()
-            if tenant_of(namespace) in ("", name) and self._claims.may_remove(name, object_key(namespace))
-        ]
+        if _is_retained(tenant):
+            return []
+        scattered = [kind for kind in self._served() if not kind.is_namespaced]
+        remove_objects(self._cluster, self._claims, name, scattered)
+        own = self._own_namespaces(tenant)
         for namespace in own:
             if not is_ending(namespace):
                 self._cluster.delete(
                     NAMESPACE, namespace["metadata"]["name"], uid=namespace["metadata"]["uid"]
                 )
         return [_progress(namespace) for namespace in own]
+
+    def _own_namespaces(self, tenant: Manifest) -> list[Manifest]:
+        """By their label, or by the tenant's status."""
+        name = tenant["metadata"]["name"]
+        labelled, _ = self._cluster.list(NAMESPACE, f"{MANAGED_SELECTOR},{TENANT_LABEL}={name}")
+        known = [self._cluster.get(NAMESPACE, namespace) for namespace in known_namespaces(tenant)]
+        found = {namespace["metadata"]["name"]: namespace for namespace in (*labelled, *filter(None, known))}
+        return [
+            namespace
+            for namespace in found.values()
+            if tenant_of(namespace) in ("", name) and self._claims.may_remove(name, object_key(namespace))
+        ]
+
+
+def _held(tenant: Manifest) -> tuple[str, str] | None:
+    """Why the tenant must not go yet, if so: a reason and a sentence. Its spec may be bad, so it is read as
+    plain data."""
+    spec, status = tenant.get("spec") or {}, tenant.get("status") or {}
+    if spec.get("protected", status.get("protected", False)) is True:
+        return "Protected", "the tenant is protected; set spec.protected to false to let it go"
+    if spec.get("paused") is True:
+        return "Paused", "the tenant is paused; set spec.paused to false to let it go"
+    return None
+
+
+def _is_retained(tenant: Manifest) -> bool:
+    return bool((tenant.get("spec") or {}).get("deletionPolicy") == DeletionPolicy.RETAIN)
 
 
 def _progress(namespace: Manifest) -> str:
