@@ -84,7 +84,6 @@ def _crd(group: str) -> Manifest:
     schema = {
         "type": "object",
         "description": "A tenant of the platform: its namespaces and everything in them that keeps it apart.",
-        "required": ["spec"],
         "properties": {
             "apiVersion": {"type": "string"},
             "kind": {"type": "string"},
@@ -121,6 +120,8 @@ def _crd(group: str) -> Manifest:
 
 def _spec_schema() -> Manifest:
     schema = _schema(TenantSpec.model_json_schema(by_alias=True))
+    # Server-side apply drops a spec that has lost its last field; defaults must hold all the same.
+    schema["default"] = {}
     schema["properties"]["access"]["items"]["x-kubernetes-validations"] = _ACCESS_RULES
     return schema
 

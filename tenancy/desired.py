@@ -46,6 +46,11 @@ class DesiredState:
     def namespaces(self) -> tuple[str, ...]:
         return tuple(key.name for key in self.by_key if key.kind == "Namespace")
 
+    @property
+    def missing_text(self) -> str:
+        """What the cluster lacks, in one line. Empty where it lacks nothing."""
+        return "; ".join(f"{name}: {', '.join(crds)}" for name, crds in self.missing.items())
+
     @cached_property
     def digest(self) -> str:
         """Equal digests mean equal objects: nothing to apply."""

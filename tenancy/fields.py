@@ -71,9 +71,11 @@ AS_SET: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type
 Subjects = Annotated[tuple[Subject, ...], AS_SET, AfterValidator(unique)]
 ServiceAccountNames = Annotated[tuple[ServiceAccountName, ...], AS_SET, AfterValidator(unique)]
 DnsLabels = Annotated[tuple[DnsLabel, ...], AS_SET, AfterValidator(unique)]
-Registries = Annotated[tuple[Registry, ...], AS_SET, AfterValidator(unique)]
-HostPatterns = Annotated[tuple[HostPattern, ...], AS_SET, AfterValidator(unique)]
-ClassNames = Annotated[tuple[ClassName, ...], AS_SET, AfterValidator(unique)]
+# A list that may be empty and means it: server-side apply drops a set that has lost its last item.
+AS_LIST: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "atomic"})
+Registries = Annotated[tuple[Registry, ...], AS_LIST]
+HostPatterns = Annotated[tuple[HostPattern, ...], AS_LIST]
+ClassNames = Annotated[tuple[ClassName, ...], AS_LIST]
 Cidr = Annotated[
     str,
     StringConstraints(max_length=43),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, WithJsonSchema, model_validator
 
 from tenancy.fields import (
-    AS_SET,
+    AS_LIST,
     Cidr,
     ClassNames,
     DnsLabel,
@@ -192,10 +192,10 @@ class Settings(Model):
     registries: Registries | None = Field(
         default=None, description="Image registries pods may use; left out: any."
     )
-    image_pull_policies: Annotated[tuple[PullPolicy, ...], AS_SET] | None = Field(
+    image_pull_policies: Annotated[tuple[PullPolicy, ...], AS_LIST] | None = Field(
         default=None, description="Image pull policies pods may use; left out: any."
     )
-    service_types: Annotated[tuple[ServiceType, ...], AS_SET] | None = Field(
+    service_types: Annotated[tuple[ServiceType, ...], AS_LIST] | None = Field(
         default=None, description="Service types; left out: any but NodePort, which nobody gets."
     )
     storage_classes: ClassNames | None = Field(

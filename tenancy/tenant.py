@@ -171,7 +171,8 @@ class Tenant(Model):
     def namespace_field(self, index: int) -> str:
         """The field of the manifest that names the namespace at this place."""
         if self.spec.namespaces:
-            return f"spec.namespaces[{index}].name"
+            field = "existing" if self.spec.namespaces[index].existing else "name"
+            return f"spec.namespaces[{index}].{field}"
         return "spec.name" if self.spec.name else "metadata.name"
 
 

@@ -87,7 +87,10 @@ class Claims:
         for index, host in enumerate(hosts):
             for other, theirs in self._hosts.items():
                 if other != tenant and any(hosts_overlap(host, their) for their in theirs):
-                    raise HostTaken(f"spec.hostnames[{index}]: host {host!r} belongs to tenant {other!r}")
+                    raise HostTaken(
+                        f"spec.hostnames[{index}]: host {host!r} belongs to tenant {other!r}; "
+                        "give it another host"
+                    )
 
     def _check_live(self, tenant: Tenant, index: int, name: str) -> None:
         given = tenant.spec.namespaces[index] if tenant.spec.namespaces else None

@@ -48,7 +48,7 @@ class Informer(threading.Thread):
     def get(self, key: ObjectKey) -> Manifest | None:
         return self._objects.get(key)
 
-    def keys(self) -> list[ObjectKey]:
+    def known(self) -> list[ObjectKey]:
         return list(self._objects)
 
     def run(self) -> None:

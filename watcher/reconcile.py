@@ -4,8 +4,7 @@ Workers call `reconcile`. It reads from the live copies, acts through the tenant
 writes status whatever happened. Deletion is told in `terminate`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -13,25 +12,25 @@ import structlog
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
 from stacks.stack import Stacks
-from tenancy.budget import budget_problem, budget_step
 from tenancy.desired import DesiredState, desired_state
-from tenancy.drift import drift, drift_text, object_drift, unwanted
+from tenancy.drift import drift, drift_text, object_drift
 from tenancy.errors import InvalidSpec, TenancyError
-from tenancy.kinds import KIND_BY_KEY, NAMESPACE, RESOURCE_QUOTA, Kind, kind_of
+from tenancy.kinds import Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
-from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL
 from tenancy.plans import Plans
 from tenancy.tenant import tenant_from_manifest
+from watcher.apply import apply
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
-from watcher.release import release_namespace
 from watcher.repairs import DriftContested, Repairs
 from watcher.retry import TryAgain
-from watcher.status import active_status, failed_status, paused_status, pending_status
-from watcher.tenants import Tenants, has_finalizer, is_deleting, known_hosts, known_namespaces, needs_work
+from watcher.status import active_status, failed_status, integrations_told, paused_status, pending_status
+from watcher.sweep import sweep
+from watcher.tenants import Tenants, has_finalizer, is_deleting, known_hosts, known_namespaces
 from watcher.terminate import Terminator
+from watcher.work import NamespaceEnding, Work
 
 log = structlog.get_logger(__name__)
 
@@ -43,35 +42,6 @@ _REST_S: Final = 10.0
 
 # What a turn can fail with, each with a reason for the status.
 Failure = TenancyError | StackError | ClusterError
-
-
-class NamespaceEnding(Exception):
-    """A namespace that is being deleted holds the tenant up. Its end brings the tenant back here."""
-
-    def __init__(self, message: str, applied: DesiredState | None = None) -> None:
-        super().__init__(message)
-        # What was applied on the way, if anything.
-        self.applied = applied
-
-
-class QuotaInUse(TenancyError):
-    """A namespace uses more than its new share of the budget."""
-
-    reason = "QuotaInUse"
-
-
-@dataclass(frozen=True)
-class Work:
-    """Why an `up` is due: told in its message, and in the status."""
-
-    cause: str
-    drift: Mapping[ObjectKey, str] = field(default_factory=dict)
-    is_retry: bool = False
-
-    @property
-    def needs_refresh(self) -> bool:
-        """Whether the cluster may be other than the stack's state says."""
-        return bool(self.drift) or self.is_retry
 
 
 class Reconciler:
@@ -120,10 +90,10 @@ class Reconciler:
             tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
-                self._sweep(tenant, desired)
+                sweep(self._cluster, self._claims, tenant, desired, self._managed.of(name))
                 status = active_status(tenant, desired, self._managed.of(name))
             else:
-                result = self._apply(tenant, desired, work)
+                result = apply(self._cluster, self._stacks, tenant, desired, work)
                 self._tell(tenant, work, result)
                 status = active_status(
                     tenant, desired, self._managed.of(name), result, work.cause, drift_text(work.drift)
@@ -179,54 +149,14 @@ class Reconciler:
             return Work(f"spec generation {generation}")
         found = self._repairs.confirmed(desired, drift(desired, live))
         if not is_applied and status.get("phase") == "Active":
-            return Work(f"plan {tenant['spec']['plan']} changed")
+            has_new_kinds = integrations_told(tenant) != desired.missing_text
+            return Work("integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed")
         if not is_applied:
             return Work(f"spec generation {generation}", is_retry="lastUpdate" in status)
         contested = self._repairs.contested(found)
         if found and contested >= found.keys():
             raise DriftContested(min(contested))
         return Work(f"drift: {drift_text(found)}", found) if found else None
-
-    def _apply(self, tenant: Manifest, desired: DesiredState, work: Work) -> StackResult:
-        """Brings the stack up. Where the quotas share a budget, they are lowered before any is raised."""
-        if desired.has_budget:
-            quotas = self._quotas(desired.tenant)
-            if problem := budget_problem(desired, quotas):
-                raise QuotaInUse(problem)
-            step = budget_step(desired, quotas)
-            if step is not desired and (tenant.get("status") or {}).get("appliedDigest") != step.digest:
-                self._stacks.up(step, f"{work.cause}: lowers quotas first", refresh=work.needs_refresh)
-                quotas = self._quotas(desired.tenant)
-            if budget_step(desired, quotas) is not desired:
-                raise NamespaceEnding("waiting for the end of namespaces whose quota is handed on", step)
-        return self._stacks.up(desired, work.cause, refresh=work.needs_refresh)
-
-    def _quotas(self, tenant: str) -> dict[ObjectKey, Manifest]:
-        """The tenant's quotas as they are at this moment: the live copy may lag behind."""
-        found, _ = self._cluster.list(RESOURCE_QUOTA, f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant}")
-        return {object_key(quota): quota for quota in found}
-
-    def _sweep(self, tenant: Manifest, desired: DesiredState) -> None:
-        """Deletes what is labelled as the tenant's but not wanted, such as a create nobody recorded."""
-        live = self._managed.of(desired.tenant)
-        surplus = unwanted(desired, live)
-        if surplus and not self._is_current(tenant):
-            return  # Our copy of the spec lags behind; what it does not name may be wanted by now.
-        for key, manifest in surplus.items():
-            home = live.get(ObjectKey("Namespace", "", key.namespace), manifest)
-            if is_ending(manifest) or is_ending(home) or not self._claims.may_remove(desired.tenant, key):
-                continue
-            if desired.retains and key.kind == NAMESPACE.kind:
-                release_namespace(self._cluster, manifest)
-                continue
-            uid = manifest["metadata"]["uid"]
-            self._cluster.delete(KIND_BY_KEY[key.kind], key.name, key.namespace, uid)
-            log.info("removed what is not wanted", tenant=desired.tenant, object=str(key))
-        self._claims.release(desired.tenant, keep=desired.namespaces)
-
-    def _is_current(self, tenant: Manifest) -> bool:
-        now = self._cluster.get(kind_of(tenant), tenant["metadata"]["name"])
-        return now is not None and not needs_work(tenant, now)
 
     def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""

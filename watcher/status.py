@@ -30,6 +30,8 @@ _USAGE_KEYS: Final = {
 
 _READINESS: Final = (ConditionType.READY, ConditionType.TENANT_READY, ConditionType.NAMESPACE_READY)
 
+_MISSING: Final = "the cluster has no "
+
 # What a condition says: its status, a reason, a sentence.
 Verdict = tuple[bool, str, str]
 
@@ -118,8 +120,13 @@ def failed_status(
 def _integrations(desired: DesiredState) -> Verdict:
     if not desired.missing:
         return True, "Applied", ""
-    told = "; ".join(f"{name}: {', '.join(crds)}" for name, crds in desired.missing.items())
-    return False, "CRDsMissing", f"the cluster has no {told}"
+    return False, "CRDsMissing", f"{_MISSING}{desired.missing_text}"
+
+
+def integrations_told(tenant: Manifest) -> str:
+    """What the tenant's status says the cluster lacks."""
+    message: str = _condition(tenant, ConditionType.INTEGRATIONS_READY).get("message", "")
+    return message.removeprefix(_MISSING)
 
 
 def terminating_status(tenant: Manifest, reason: str, message: str) -> Manifest:

@@ -61,7 +61,7 @@ class Tenants:
         return sorted(found, key=_precedence)
 
     def names(self) -> set[str]:
-        return {key.name for informer in self.informers for key in informer.keys()}
+        return {key.name for informer in self.informers for key in informer.known()}
 
     def add_finalizer(self, tenant: Manifest) -> Manifest:
         return self._set_finalizers(tenant, [*tenant["metadata"].get("finalizers", []), FINALIZER])

@@ -1,0 +1,160 @@
+"""Adoption and release: a tenant takes existing namespaces over, and lets them go again, workloads untouched."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tenancy.kinds import CONFIG_MAP, NAMESPACE
+from tenancy.manifest import Manifest
+from tests.platform import Platform
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+
+
+@pytest.fixture
+def existing(platform: Platform) -> Iterator[Any]:
+    """Makes namespaces that are no tenant's, with a workload's ConfigMap in them; ends them after the test."""
+    made: list[str] = []
+
+    def make(name: str, **labels: str) -> Manifest:
+        made.append(name)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        content = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "workload", "namespace": name},
+            "data": {"kept": "yes"},
+        }
+        created = platform.admin.create(NAMESPACE, namespace)
+        platform.admin.create(CONFIG_MAP, content)
+        return created
+
+    yield make
+    for name in made:
+        platform.admin.delete(NAMESPACE, name)
+
+
+def _workload(platform: Platform, namespace: str) -> Manifest:
+    found = platform.admin.get(CONFIG_MAP, "workload", namespace)
+    assert found is not None
+    return found
+
+
+def test_existing_namespace_is_adopted_with_its_workloads_untouched(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    before = existing("payments", team="blue")
+    workload = _workload(platform, "payments")
+    manifest = new_tenant("adopter", adopt=True, namespaces=[{"name": "pay", "existing": "payments"}])
+    tenant = platform.await_active(manifest)
+
+    assert tenant["status"]["namespaceStatus"].keys() == {"payments"}
+    live = platform.namespace("payments")
+    assert live is not None
+    assert live["metadata"]["uid"] == before["metadata"]["uid"]
+    assert live["metadata"]["labels"]["tenant.platform.ai/name"] == "adopter"
+    assert live["metadata"]["labels"]["team"] == "blue"
+    assert _workload(platform, "payments") == workload
+    assert ("ResourceQuota", "payments", "tenant-quota") in platform.objects("adopter")
+    told = platform.pulumi("tenant-adopter", "preview", "--expect-no-changes")
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_namespace_of_the_tenants_own_name_is_adopted_when_asked(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    existing("tenant-taker")
+    manifest = new_tenant("taker")
+    assert "adopt: true would take it" in platform.await_condition(manifest, "NamespaceTaken")["message"]
+    platform.apply({**manifest, "spec": {"adopt": True}})
+    platform.await_active(manifest)
+    assert _workload(platform, "tenant-taker")["data"] == {"kept": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("kube-system", "is the platform's own"),
+        ("default", "is the platform's own"),
+        ("tenancy-system", "is the platform's own"),
+        ("no-such-namespace", "does not exist"),
+    ],
+)
+def test_what_cannot_be_adopted_is_named(
+    platform: Platform, new_tenant: NewTenant, name: str, told: str
+) -> None:
+    manifest = new_tenant(f"wants-{name}", adopt=True, namespaces=[{"name": "x", "existing": name}])
+    message = platform.await_condition(manifest, "NamespaceTaken")["message"]
+    assert message.startswith(f"spec.namespaces[0].existing: namespace {name!r} ")
+    assert told in message
+
+
+def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tenant: NewTenant) -> None:
+    platform.await_active(new_tenant("victim"))
+    thief = new_tenant("thief", adopt=True, namespaces=[{"name": "x", "existing": "tenant-victim"}])
+    message = platform.await_condition(thief, "NamespaceTaken")["message"]
+    assert "'tenant-victim' belongs to tenant 'victim'" in message
+    namespace = platform.namespace("tenant-victim")
+    assert namespace is not None
+    assert namespace["metadata"]["labels"]["tenant.platform.ai/name"] == "victim"
+
+
+def test_retained_namespaces_stay_with_their_workloads_and_without_anything_of_ours(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    existing("keepsake", team="blue")
+    manifest = new_tenant(
+        "leaver",
+        adopt=True,
+        deletionPolicy="Retain",
+        username="someone",
+        namespaces=[{"name": "old", "existing": "keepsake"}, {"name": "new"}],
+    )
+    platform.await_active(manifest)
+    workload = _workload(platform, "keepsake")
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+
+    assert platform.objects("leaver") == {}
+    for name, labels in (("keepsake", {"team": "blue"}), ("tenant-leaver-new", {})):
+        live = platform.namespace(name)
+        assert live is not None
+        assert "deletionTimestamp" not in live["metadata"]
+        assert live["metadata"]["labels"] == {"kubernetes.io/metadata.name": name, **labels}
+        assert not live["metadata"].get("annotations")
+    assert _workload(platform, "keepsake") == workload
+    # Its stack is gone too, so the name is free.
+    assert "no stack named" in platform.pulumi("tenant-leaver", "stack", "history").stderr
+    platform.admin.delete(NAMESPACE, "tenant-leaver-new")
+
+
+def test_namespace_dropped_from_a_retaining_tenant_stays(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    existing("outgoing")
+    manifest = new_tenant(
+        "dropper",
+        adopt=True,
+        deletionPolicy="Retain",
+        namespaces=[{"name": "a"}, {"name": "b", "existing": "outgoing"}],
+    )
+    platform.await_active(manifest)
+    spec = {"deletionPolicy": "Retain", "namespaces": [{"name": "a"}]}
+    platform.apply({**manifest, "spec": spec})
+    platform.await_active(manifest)
+
+    def released() -> bool:
+        live = platform.namespace("outgoing")
+        assert live is not None
+        assert "deletionTimestamp" not in live["metadata"]
+        return "tenant.platform.ai/name" not in live["metadata"]["labels"]
+
+    eventually(released, "the namespace carries no label of ours")
+    assert not [key for key in platform.objects("dropper") if "outgoing" in key]
+    assert _workload(platform, "outgoing")["data"] == {"kept": "yes"}
+    told = platform.pulumi("tenant-dropper", "preview", "--expect-no-changes")
+    assert told.returncode == 0, told.stdout + told.stderr
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    platform.admin.delete(NAMESPACE, "tenant-dropper-a")

@@ -1,0 +1,52 @@
+"""Hosts: each is one tenant's alone."""
+
+import pytest
+
+from tenancy.policy import hosts_overlap
+from tests.platform import Platform
+from tests.watcher.conftest import NewTenant
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_shared"),
+    [
+        ("a.example.com", "a.example.com", True),
+        ("a.example.com", "b.example.com", False),
+        ("*.example.com", "a.example.com", True),
+        ("*.example.com", "a.b.example.com", True),
+        ("*.example.com", "*.b.example.com", True),
+        ("*.example.com", "example.com", False),
+        ("*.a.example.com", "*.b.example.com", False),
+        ("*.ple.com", "a.example.com", False),
+    ],
+)
+def test_overlap_is_seen_from_both_sides(one: str, other: str, is_shared: bool) -> None:
+    assert hosts_overlap(one, other) is is_shared
+    assert hosts_overlap(other, one) is is_shared
+
+
+def test_second_tenant_with_a_host_is_told_who_has_it_and_gets_it_when_it_is_free(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    first = new_tenant("shop", hostnames=["*.shop.example.com"])
+    assert platform.await_active(first)["status"]["hostnames"] == ["*.shop.example.com"]
+    second = new_tenant("copy", hostnames=["copy.example.com", "pay.shop.example.com"])
+    told = platform.await_condition(second, "HostTaken")
+    assert told["message"] == (
+        "spec.hostnames[1]: host 'pay.shop.example.com' belongs to tenant 'shop'; give it another host"
+    )
+    assert platform.objects("copy") == {}
+
+    # A restart must not turn the order round.
+    platform.stop()
+    platform.start()
+    platform.await_condition(second, "HostTaken")
+    assert platform.await_active(first)
+
+    platform.apply({**first, "spec": {"hostnames": []}})
+    platform.await_active(first)
+    platform.apply({**second, "spec": {"hostnames": ["pay.shop.example.com"]}})
+    platform.await_active(second)
+    namespace = platform.namespace("tenant-copy")
+    assert namespace is not None
+    assert namespace["metadata"]["annotations"]["policy.platform.ai/hostnames"] == "pay.shop.example.com"

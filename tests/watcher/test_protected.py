@@ -1,0 +1,39 @@
+"""`protected: true`, or a plan that protects: the tenant is not deleted, even where admission let it pass.
+
+The API server's own refusal is tried with the other admission rules; here the watcher's hold is.
+"""
+
+from tests.platform import Platform
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+
+
+def test_status_says_that_a_tenant_is_protected(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("safe", protected=True)
+    assert platform.await_active(manifest)["status"]["protected"] is True
+    platform.apply({**manifest, "spec": {"protected": False}})
+    eventually(
+        lambda: (platform.tenant(manifest) or {})["status"]["protected"] is False,
+        "the status says that it is not protected",
+    )
+
+
+def test_protected_tenant_that_is_being_deleted_keeps_everything(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant("held")
+    platform.await_active(manifest)
+    # Protected only after its deletion began: by then no admission rule can refuse it.
+    platform.stop()
+    platform.delete(manifest)
+    platform.apply({**manifest, "spec": {"protected": True}})
+    platform.start()
+    told = platform.await_condition(manifest, "Protected")
+    assert told["message"] == "the tenant is protected; set spec.protected to false to let it go"
+    namespace = platform.namespace("tenant-held")
+    assert namespace is not None
+    assert "deletionTimestamp" not in namespace["metadata"]
+
+    platform.apply({**manifest, "spec": {"protected": False}})
+    platform.await_gone(manifest)
+    assert platform.namespace("tenant-held") is None

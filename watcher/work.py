@@ -1,0 +1,30 @@
+"""What a turn has to do, and what can hold it up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tenancy.desired import DesiredState
+from tenancy.manifest import ObjectKey
+
+
+@dataclass(frozen=True)
+class Work:
+    """Why an `up` is due: told in its message, and in the status."""
+
+    cause: str
+    drift: Mapping[ObjectKey, str] = field(default_factory=dict)
+    is_retry: bool = False
+
+    @property
+    def needs_refresh(self) -> bool:
+        """Whether the cluster may be other than the stack's state says."""
+        return bool(self.drift) or self.is_retry
+
+
+class NamespaceEnding(Exception):
+    """A namespace that is being deleted holds the tenant up. Its end brings the tenant back here."""
+
+    def __init__(self, message: str, applied: DesiredState | None = None) -> None:
+        super().__init__(message)
+        # What was applied on the way, if anything.
+        self.applied = applied
