@@ -1,4 +1,4 @@
-"""Adoption and release: a tenant takes existing namespaces over, and lets them go again, workloads untouched."""
+"""Adoption and release: existing namespaces are taken over and let go again, workloads untouched."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from tests.watcher.conftest import NewTenant
 
 @pytest.fixture
 def existing(platform: Platform) -> Iterator[Any]:
-    """Makes namespaces that are no tenant's, with a workload's ConfigMap in them; ends them after the test."""
+    """Makes namespaces that are no tenant's, with a ConfigMap of a workload's; ends them after the test."""
     made: list[str] = []
 
     def make(name: str, **labels: str) -> Manifest:

@@ -128,9 +128,8 @@ def test_namespace_that_is_nobodys_is_not_taken_over(platform: Platform, new_ten
     platform.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     manifest = new_tenant("squat")
     told = platform.await_condition(manifest, "NamespaceTaken")
-    assert (
-        told["message"]
-        == "metadata.name: namespace 'tenant-squat' exists already and is no tenant's; adopt: true would take it"
+    assert told["message"] == (
+        "metadata.name: namespace 'tenant-squat' exists already and is no tenant's; adopt: true would take it"
     )
     assert list(platform.objects("squat")) == []
 
