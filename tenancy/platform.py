@@ -15,6 +15,8 @@ from tenancy.tenant import AccessRole
 
 SYSTEM_NAMESPACE: Final = "tenancy-system"
 WATCHER: Final = "tenancy-watcher"
+# The plans in force, where they are not the shipped ones.
+PLANS_CONFIG_MAP: Final = "tenancy-plans"
 # Where Kubernetes keeps the events of objects that have no namespace.
 EVENT_NAMESPACE: Final = "default"
 
@@ -56,6 +58,27 @@ def platform_manifests() -> list[Manifest]:
             "apiVersion": API_VERSION,
             "kind": "RoleBinding",
             "metadata": {"name": WATCHER, "namespace": EVENT_NAMESPACE},
+            "roleRef": {"apiGroup": API_GROUP, "kind": "Role", "name": WATCHER},
+            "subjects": _SUBJECTS,
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Role",
+            "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
+            "rules": [
+                {
+                    "apiGroups": [""],
+                    "resources": ["configmaps"],
+                    "verbs": ["get", "list", "watch"],
+                    "resourceNames": [PLANS_CONFIG_MAP],
+                },
+                {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
+            ],
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "RoleBinding",
+            "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
             "roleRef": {"apiGroup": API_GROUP, "kind": "Role", "name": WATCHER},
             "subjects": _SUBJECTS,
         },

@@ -1,5 +1,6 @@
 """The product as tests use it: an administrator's view of a cluster, and a watcher with its own rights."""
 
+import http.client
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from prometheus_client.parser import text_string_to_metric_families
 
 from embedded.controlplane.loopback import HOST, free_port, is_ok
 from embedded.session.install import install_platform, write_watcher_kubeconfig
@@ -41,6 +43,7 @@ class Platform:
     folder: Path
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
+    port: int = 0
     logs: list[Path] = field(default_factory=list)
 
     @classmethod
@@ -63,20 +66,45 @@ class Platform:
 
     # The watcher
 
-    def start(self, **environment: str) -> None:
-        port = free_port()
+    def start(self, *args: str, **environment: str) -> None:
+        self.launch(*args, **environment)
+        eventually(lambda: is_ok(self.port, "/readyz"), f"the watcher is ready; see {self.logs[-1]}")
+
+    def launch(self, *args: str, **environment: str) -> None:
+        """Starts the watcher, and does not wait until it is ready to work."""
+        self.port = free_port()
         self.logs.append(self.folder / f"watcher-{len(self.logs)}.log")
         with self.logs[-1].open("wb") as log:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "watcher", "--log-level", "debug"),
-                    *("--http", f"{HOST}:{port}", "--run-dir", str(self.folder / "run")),
+                    *("--http", f"{HOST}:{self.port}", "--run-dir", str(self.folder / "run")),
+                    *args,
                 ],
                 cwd=ROOT,
                 env={**self.environment, **environment},
                 stderr=log,
             )
-        eventually(lambda: is_ok(port, "/readyz"), f"the watcher is ready; see {self.logs[-1]}")
+        eventually(lambda: is_ok(self.port, "/healthz"), f"the watcher answers; see {self.logs[-1]}")
+
+    def ask(self, path: str) -> tuple[int, str]:
+        """The watcher's own answer over HTTP: its status and its text."""
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=30)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def metrics(self, name: str) -> dict[tuple[str, ...], float]:
+        """The values of a metric by those of its labels, which Prometheus has in the order of their names."""
+        samples = [
+            sample
+            for family in text_string_to_metric_families(self.ask("/metrics")[1])
+            for sample in family.samples
+        ]
+        return {tuple(found.labels.values()): found.value for found in samples if found.name == name}
 
     def stop(self) -> None:
         if self.process is not None:

@@ -9,16 +9,18 @@ import threading
 from pathlib import Path
 
 import structlog
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, without_secrets
 from stacks.stack import Stacks
 from tenancy.errors import PlansError
-from tenancy.plans import SHIPPED_PLANS, read_plans
+from tenancy.plans import SHIPPED_PLANS
 from watcher.app import Watcher
 from watcher.cluster import Cluster, ClusterError
-from watcher.http import serve_http
+from watcher.http import Check, Page, serve_http
 from watcher.log import configure_log
+from watcher.plans import ConfigMapPlans, FilePlans, LivePlans
 
 log = structlog.get_logger(__name__)
 
@@ -32,18 +34,20 @@ def main() -> int:
     if given := str(settings.kubeconfig or os.environ.get("KUBECONFIG", "")):
         os.environ["KUBECONFIG"] = os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))
     try:
-        plans = read_plans(settings.plans)
-    except (PlansError, OSError) as error:
-        return _refuse(f"cannot use the plans file: {error}")
-    try:
+        cluster = Cluster.connect()
+        plans = _plans(cluster, settings)
         command = PulumiProcess(settings.timeout)
         stacks = Stacks(settings.backend, settings.run_dir, command)
         stacks.prepare()
-        watcher = Watcher(Cluster.connect(), stacks, command, plans, settings.workers)
-        checks = {"/healthz": watcher.not_healthy, "/readyz": watcher.not_ready}
+        watcher = Watcher(cluster, stacks, command, plans, settings.workers)
         host, port = settings.http
-        server = serve_http(host, port, checks)
-    except (OSError, StackError, ClusterError) as error:
+        server = serve_http(
+            host,
+            port,
+            {"/healthz": Check(watcher.not_healthy), "/readyz": Check(watcher.not_ready, plans.notes)},
+            {"/metrics": Page(watcher.metrics.text, CONTENT_TYPE_PLAIN_0_0_4)},
+        )
+    except (OSError, StackError, ClusterError, PlansError) as error:
         return _refuse(str(error))
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -54,6 +58,15 @@ def main() -> int:
     watcher.stop()
     server.shutdown()
     return 0
+
+
+def _plans(cluster: Cluster, settings: argparse.Namespace) -> LivePlans:
+    if settings.plans_configmap:
+        return ConfigMapPlans(cluster, *settings.plans_configmap)
+    try:
+        return FilePlans(cluster, settings.plans)
+    except (PlansError, OSError) as error:
+        raise PlansError(f"cannot use the plans file: {error}") from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,7 +88,20 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="default: $KUBECONFIG, ~/.kube/config, else the pod's own",
     )
-    parser.add_argument("--plans", metavar="FILE", type=Path, default=SHIPPED_PLANS, help="the plans file")
+    plans = parser.add_mutually_exclusive_group()
+    plans.add_argument(
+        "--plans",
+        metavar="FILE",
+        type=Path,
+        default=SHIPPED_PLANS,
+        help="the plans file, read again when it changes (default: the shipped one)",
+    )
+    plans.add_argument(
+        "--plans-configmap",
+        metavar="NAMESPACE/NAME",
+        type=_place,
+        help="a ConfigMap to take the plans from instead, by its key plans.yaml",
+    )
     parser.add_argument(
         "--workers", metavar="N", type=_count, default=4, help="tenants worked on at once (default: 4)"
     )
@@ -84,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOST:PORT",
         type=_address,
         default="127.0.0.1:8080",
-        help="where /healthz and /readyz are served",
+        help="where /healthz, /readyz and /metrics are served",
     )
     parser.add_argument(
         "--run-dir",
@@ -113,6 +139,13 @@ def _count(text: str) -> int:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     return host, int(port)
+
+
+def _place(text: str) -> tuple[str, str]:
+    namespace, _, name = text.partition("/")
+    if not namespace or not name:
+        raise ValueError(text)
+    return namespace, name
 
 
 def _refuse(problem: str) -> int:

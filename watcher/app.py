@@ -13,11 +13,12 @@ from stacks.stack import Stacks
 from tenancy.kinds import MANAGED_KINDS
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
-from tenancy.plans import Plans
 from watcher.cluster import Cluster, ClusterError
 from watcher.informer import Informer
 from watcher.integrations import Integrations
 from watcher.managed import ManagedObjects, quota_use, tenant_of
+from watcher.metrics import Metrics
+from watcher.plans import LivePlans
 from watcher.queue import TenantQueue
 from watcher.reconcile import Reconciler
 from watcher.retry import TryAgain
@@ -36,18 +37,26 @@ class Watcher:
     """Wires informers to the queue and the queue to workers."""
 
     def __init__(
-        self, cluster: Cluster, stacks: Stacks, command: PulumiProcess, plans: Plans, workers: int
+        self, cluster: Cluster, stacks: Stacks, command: PulumiProcess, plans: LivePlans, workers: int
     ) -> None:
         self._queue = TenantQueue()
         self._command = command
+        self._plans = plans
         self._managed = ManagedObjects()
         self._tenants = Tenants(cluster, self._tenant_changed)
         self._informers = [
             Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
         ]
         self._integrations = Integrations(cluster, self._managed_changed, self._add_all)
+        self.metrics = Metrics(self._tenants, self._managed, self._queue.depth, lambda: plans.is_valid)
         self._reconciler = Reconciler(
-            cluster, stacks, self._tenants, self._managed, plans, lambda: self._integrations.served
+            cluster,
+            stacks,
+            self._tenants,
+            self._managed,
+            plans,
+            lambda: self._integrations.served,
+            self.metrics,
         )
         self._workers = [
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
@@ -58,6 +67,7 @@ class Watcher:
         """Returns at once; `not_ready` tells how far it is."""
         for informer in (*self._informers, *self._tenants.informers, self._integrations.crds):
             informer.start()
+        self._plans.start(self._add_all)
         threading.Thread(target=self._start_workers, name="start", daemon=True).start()
 
     def stop(self) -> None:
@@ -66,19 +76,21 @@ class Watcher:
         self._queue.close()
         for informer in self._all_informers():
             informer.stop()
+        self._plans.stop()
         self._join_workers(_FINISH_S)
         self._command.stop()
         self._join_workers(_WIND_DOWN_S)
 
     def not_ready(self) -> list[str]:
-        return [
+        unlisted = [
             f"not listed yet: {informer.kind.plural} of {informer.kind.api_version}"
             for informer in self._all_informers()
             if not informer.is_synced.is_set()
         ]
+        return [*unlisted, *self._plans.missing()]
 
     def not_healthy(self) -> list[str]:
-        threads = [*self._all_informers(), *self._workers]
+        threads = [*self._all_informers(), *self._workers, self._plans.thread]
         return [f"thread died: {thread.name}" for thread in threads if thread.ident and not thread.is_alive()]
 
     def _start_workers(self) -> None:
@@ -86,6 +98,9 @@ class Watcher:
         self._integrations.crds.is_synced.wait()
         for informer in self._all_informers():
             informer.is_synced.wait()
+        for problem in self._plans.missing():
+            log.warning("waiting for plans", problem=problem)
+        self._plans.is_known.wait()
         log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
         for worker in self._workers:
             worker.start()
@@ -129,13 +144,16 @@ class Watcher:
             try:
                 again_after_s = self._reconciler.reconcile(tenant)
             except TryAgain:
+                self.metrics.failed()
                 self._queue.failed(tenant)
             except StackStopped:
                 return  # The next process takes it up.
             except ClusterError as error:
+                self.metrics.failed()
                 retry_after_s = self._queue.failed(tenant)
                 log.warning("cluster refused", tenant=tenant, problem=str(error), retry_after_s=retry_after_s)
             except Exception as error:
+                self.metrics.failed()
                 retry_after_s = self._queue.failed(tenant)
                 log.exception("turn broke", tenant=tenant, retry_after_s=retry_after_s)
                 with contextlib.suppress(ClusterError):

@@ -85,14 +85,20 @@ class Cluster:
             raise
 
     def list(
-        self, kind: Kind, selector: str = "", *, is_metadata_only: bool = False
+        self,
+        kind: Kind,
+        selector: str = "",
+        *,
+        namespace: str = "",
+        name: str = "",
+        is_metadata_only: bool = False,
     ) -> tuple[Manifests, str]:
         """All objects of a kind, and the version from which a watch goes on."""
         accept = _METADATA.format("PartialObjectMetadataList") if is_metadata_only else _JSON
         items: Manifests = []
-        query = {"limit": str(_PAGE), "labelSelector": selector}
+        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": _only(name)}
         while True:
-            page = self._request("GET", kind.path(), query, accept=accept)
+            page = self._request("GET", kind.path(namespace), query, accept=accept)
             for item in page["items"]:
                 # Lists leave out what their items are.
                 items.append({**item, "apiVersion": kind.api_version, "kind": kind.kind})
@@ -102,7 +108,14 @@ class Cluster:
             query["continue"] = metadata["continue"]
 
     def watch(
-        self, kind: Kind, version: str, selector: str = "", *, is_metadata_only: bool = False
+        self,
+        kind: Kind,
+        version: str,
+        selector: str = "",
+        *,
+        namespace: str = "",
+        name: str = "",
+        is_metadata_only: bool = False,
     ) -> Iterator[tuple[str, Manifest]]:
         """Events since `version`, bookmarks among them, until the server closes the stream."""
         query = {
@@ -111,9 +124,10 @@ class Cluster:
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(_WATCH_S),
             "labelSelector": selector,
+            "fieldSelector": _only(name),
         }
         accept = _METADATA.format("PartialObjectMetadata") if is_metadata_only else _JSON
-        response = self._send("GET", kind.path(), query, is_stream=True, accept=accept)
+        response = self._send("GET", kind.path(namespace), query, is_stream=True, accept=accept)
         try:
             for event in _lines(response):
                 if event["type"] == "ERROR":
@@ -205,6 +219,10 @@ class Cluster:
             raise kind(_problem(error), error.status or 0) from None
         except urllib3.exceptions.HTTPError as error:
             raise ClusterError(f"no answer from the API server: {error}") from None
+
+
+def _only(name: str) -> str:
+    return f"metadata.name={name}" if name else ""
 
 
 def _lines(response: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Kubernetes Events about a tenant, for `kubectl describe` and `kubectl get events`."""
+"""Kubernetes Events about a tenant, or about the plans, for `kubectl describe` and `kubectl get events`."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -15,25 +15,24 @@ log = structlog.get_logger(__name__)
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 _MESSAGE_MAX_LENGTH: Final = 1000
+_IDENTITY: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
-def record_event(cluster: Cluster, tenant: Manifest, severity: str, reason: str, message: str) -> None:
+def record_event(cluster: Cluster, about: Manifest, severity: str, reason: str, message: str) -> None:
     """Events are a courtesy: one that can't be written is logged, and the work goes on."""
     now = datetime.now(UTC)
-    metadata = tenant["metadata"]
+    metadata = about["metadata"]
     event = {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
             "name": f"{metadata['name']}.{int(now.timestamp() * 1e6):x}",
-            "namespace": EVENT_NAMESPACE,
+            "namespace": metadata.get("namespace", EVENT_NAMESPACE),
         },
         "involvedObject": {
-            "apiVersion": tenant["apiVersion"],
-            "kind": tenant["kind"],
-            "name": metadata["name"],
-            "uid": metadata["uid"],
-            "resourceVersion": metadata["resourceVersion"],
+            "apiVersion": about["apiVersion"],
+            "kind": about["kind"],
+            **{field: metadata[field] for field in _IDENTITY if field in metadata},
         },
         "type": severity,
         "reason": reason,
@@ -46,4 +45,4 @@ def record_event(cluster: Cluster, tenant: Manifest, severity: str, reason: str,
     try:
         cluster.create(EVENT, event)
     except ClusterError as error:
-        log.warning("event not written", tenant=metadata["name"], reason=reason, problem=str(error))
+        log.warning("event not written", about=metadata["name"], reason=reason, problem=str(error))

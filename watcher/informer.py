@@ -32,12 +32,16 @@ class Informer(threading.Thread):
         on_change: OnChange,
         selector: str = "",
         is_metadata_only: bool = False,
+        *,
+        namespace: str = "",
+        name: str = "",
     ) -> None:
         super().__init__(name=f"watch {kind.kind} {kind.api_version}", daemon=True)
         self.kind = kind
         self.is_synced = threading.Event()
         self._cluster = cluster
         self._selector = selector
+        self._place = {"namespace": namespace, "name": name}
         self._is_metadata_only = is_metadata_only
         self._on_change = on_change
         self._objects: dict[ObjectKey, Manifest] = {}
@@ -75,7 +79,7 @@ class Informer(threading.Thread):
 
     def _list(self) -> None:
         items, version = self._cluster.list(
-            self.kind, self._selector, is_metadata_only=self._is_metadata_only
+            self.kind, self._selector, is_metadata_only=self._is_metadata_only, **self._place
         )
         found = {object_key(item): item for item in items}
         for key in self._objects.keys() - found.keys():
@@ -90,7 +94,11 @@ class Informer(threading.Thread):
     def _watch(self) -> None:
         assert self._version is not None
         events = self._cluster.watch(
-            self.kind, self._version, self._selector, is_metadata_only=self._is_metadata_only
+            self.kind,
+            self._version,
+            self._selector,
+            is_metadata_only=self._is_metadata_only,
+            **self._place,
         )
         for event, item in events:
             self._failures = 0

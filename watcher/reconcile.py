@@ -17,13 +17,14 @@ from tenancy.drift import drift, drift_text, object_drift
 from tenancy.errors import InvalidSpec, TenancyError
 from tenancy.kinds import Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
-from tenancy.plans import Plans
 from tenancy.tenant import tenant_from_manifest
 from watcher.apply import apply
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
+from watcher.metrics import Metrics
+from watcher.plans import LivePlans
 from watcher.repairs import DriftContested, Repairs
 from watcher.retry import TryAgain
 from watcher.status import active_status, failed_status, integrations_told, paused_status, pending_status
@@ -51,8 +52,9 @@ class Reconciler:
         stacks: Stacks,
         tenants: Tenants,
         managed: ManagedObjects,
-        plans: Plans,
+        plans: LivePlans,
         served: Callable[[], frozenset[Kind]],
+        metrics: Metrics,
     ) -> None:
         self._cluster = cluster
         self._stacks = stacks
@@ -60,6 +62,7 @@ class Reconciler:
         self._managed = managed
         self._plans = plans
         self._served = served
+        self._metrics = metrics
         self._claims = Claims(cluster)
         self._terminator = Terminator(cluster, stacks, tenants, self._claims, served)
         self._repairs = Repairs(cluster)
@@ -80,7 +83,7 @@ class Reconciler:
         work = None
         try:
             given = tenant_from_manifest(tenant)
-            desired = desired_state(given, self._plans, self._served())
+            desired = desired_state(given, self._plans.current, self._served())
             self._claims.take(given, desired.hostnames, known_namespaces(tenant))
             self._desired[name] = desired
             if given.spec.paused:
@@ -107,13 +110,17 @@ class Reconciler:
             )
         except DriftContested as error:
             self._fail(tenant, error, str(error))
+            self._metrics.failed()
             return _REST_S
         except (TenancyError, StackError, ClusterError) as error:
             self._fail(tenant, error, drift_text(work.drift) if work else "", work)
             if isinstance(error, InvalidSpec):
+                self._metrics.failed()
                 return None
             raise TryAgain from None
         self._tenants.write_status(tenant, status)
+        if work is None:
+            self._metrics.unchanged()
         return _LOOK_AGAIN_S if work else None
 
     def restore(self, tenant: Manifest) -> None:
@@ -170,6 +177,7 @@ class Reconciler:
     def _tell(self, tenant: Manifest, work: Work, result: StackResult) -> None:
         name, counts = tenant["metadata"]["name"], dict(result.counts)
         log.info("stack applied", tenant=name, cause=work.cause, changes=counts, took_s=result.duration_s)
+        self._metrics.applied(result.duration_s, len(work.drift))
         told = ", ".join(f"{count} {operation}" for operation, count in counts.items())
         reason = "DriftRepaired" if work.drift else "Applied"
         record_event(self._cluster, tenant, NORMAL, reason, f"{work.cause}: {told} in {result.duration_s} s")

@@ -1,0 +1,301 @@
+"""Plans that change while the watcher runs: good ones take effect, broken ones change nothing."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from tenancy.errors import PlansError
+from tenancy.kinds import CONFIG_MAP
+from tenancy.manifest import Manifest
+from tenancy.plans import SHIPPED_PLANS, plans_from_text, read_plans
+from tests.platform import Platform
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+from watcher.plans import plans_in_force
+
+BROKEN = "plans: {pro: {maxNamespaces: none}}"
+PLACE = ("tenancy-system", "tenancy-plans")
+
+
+def plans_with(**changes: dict[str, Any]) -> str:
+    """The shipped plans with some settings changed."""
+    plans = yaml.safe_load(SHIPPED_PLANS.read_text())["plans"]
+    return yaml.safe_dump({"plans": plans | {name: plans[name] | change for name, change in changes.items()}})
+
+
+def plans_without(name: str) -> str:
+    plans = yaml.safe_load(SHIPPED_PLANS.read_text())["plans"]
+    del plans[name]
+    return yaml.safe_dump({"plans": plans})
+
+
+@pytest.fixture(scope="module")
+def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A cluster of their own for these tests: a plan is everybody's. Each starts its own watcher."""
+    with ControlPlane(tools, tmp_path_factory.mktemp("plans-plane"), is_throw_away=True) as plane:
+        folder = tmp_path_factory.mktemp("plans-platform")
+        yield Platform.install(plane.kubeconfig, path_with(tools), folder)
+
+
+@pytest.fixture
+def plans_file(platform: Platform, tmp_path: Path) -> Iterator[Path]:
+    """The plans file of a running watcher."""
+    path = tmp_path / "plans.yaml"
+    shutil.copy(SHIPPED_PLANS, path)
+    platform.start("--plans", str(path))
+    yield path
+    platform.stop()
+
+
+@pytest.fixture
+def config_map(platform: Platform) -> Iterator[None]:
+    """A watcher that waits for its ConfigMap."""
+    platform.launch("--plans-configmap", "/".join(PLACE))
+    yield
+    platform.stop()
+    platform.admin.delete(CONFIG_MAP, PLACE[1], PLACE[0])
+
+
+def put_config_map(platform: Platform, text: str, key: str = "plans.yaml") -> None:
+    metadata = {"namespace": PLACE[0], "name": PLACE[1]}
+    platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {key: text}})
+
+
+def await_update(platform: Platform, manifest: Manifest, cause: str) -> None:
+    def is_there() -> bool:
+        status = (platform.tenant(manifest) or {}).get("status", {})
+        return bool(status.get("phase") == "Active" and status["lastUpdate"]["message"] == cause)
+
+    eventually(is_there, f"the last update is {cause!r}; tenant is {platform.tenant(manifest)}")
+
+
+def await_note(platform: Platform, told: str) -> None:
+    """Until /readyz tells of refused plans, with all else well."""
+    eventually(lambda: told in platform.ask("/readyz")[1], f"/readyz tells of {told!r}")
+    status, text = platform.ask("/readyz")
+    assert (status, text.splitlines()[0]) == (200, "ok")
+    assert text.endswith("; the last good ones stay in force\n")
+    assert platform.metrics("tenancy_plans_valid") == {(): 0}
+
+
+def await_no_note(platform: Platform) -> None:
+    eventually(lambda: platform.ask("/readyz") == (200, "ok\n"), "/readyz has nothing to tell")
+    assert platform.metrics("tenancy_plans_valid") == {(): 1}
+
+
+def uids(platform: Platform, tenant: str) -> dict[tuple[str, str, str], str]:
+    return {key: found["metadata"]["uid"] for key, found in platform.objects(tenant).items()}
+
+
+def test_changed_plan_touches_exactly_its_tenants(
+    platform: Platform, plans_file: Path, new_tenant: NewTenant
+) -> None:
+    pro = [new_tenant(f"pro-{letter}", plan="pro") for letter in "ab"]
+    basic = [new_tenant(f"basic-{letter}", plan="basic") for letter in "ab"]
+    for manifest in (*pro, *basic):
+        platform.await_active(manifest)
+    before = platform.runs("up")
+    plans_file.write_text(plans_with(pro={"podSecurity": "baseline"}))
+    for manifest in pro:
+        await_update(platform, manifest, "plan pro changed")
+    labels = (platform.namespace("tenant-pro-a") or {})["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
+    # What comes last shows that all before it were looked at.
+    platform.await_active(new_tenant("last", plan="basic"))
+    assert platform.runs("up") == before + 2 + 1
+    messages = {
+        name: [update["message"] for update in platform.history(name)] for name in ("pro-b", "basic-b")
+    }
+    assert messages == {"pro-b": ["plan pro changed", "spec generation 1"], "basic-b": ["spec generation 1"]}
+
+    told = platform.pulumi(
+        "tenant-pro-a", "preview", "--expect-no-changes", "--config", f"tenancy:plans={plans_file}"
+    )
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_broken_file_is_refused_and_told_until_it_is_mended(
+    platform: Platform, plans_file: Path, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant("keeps", plan="basic")
+    platform.await_active(manifest)
+    before = platform.runs("up")
+    plans_file.write_text(BROKEN)
+    await_note(platform, "plans.pro.maxNamespaces")
+    refusals = [text for reason, text in platform.events("tenancy-system") if reason == "PlansRefused"]
+    assert "plans.pro.maxNamespaces" in refusals[-1]
+    assert platform.runs("up") == before
+
+    platform.apply({**manifest, "spec": {"plan": "pro"}})
+    platform.await_active(manifest)
+    quota = platform.objects("keeps")["ResourceQuota", "tenant-keeps", "tenant-quota"]
+    assert quota["spec"]["hard"]["cpu"] == "4"
+
+    plans_file.write_text(plans_with(pro={"podSecurity": "baseline"}))
+    await_update(platform, manifest, "plan pro changed")
+    await_no_note(platform)
+    eventually(
+        lambda: "PlansAccepted" in [reason for reason, _ in platform.events("tenancy-system")],
+        "an event tells that the plans are good",
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"plans: {p: 2001-99-99}", b"\xff\xfe", b"[" * 2000])
+def test_whatever_is_in_the_file_the_watcher_lives(
+    platform: Platform, plans_file: Path, content: bytes
+) -> None:
+    plans_file.write_bytes(content)
+    await_note(platform, "plans: refused")
+    assert platform.ask("/healthz") == (200, "ok\n")
+    shutil.copy(SHIPPED_PLANS, plans_file)
+    await_no_note(platform)
+
+
+def test_file_may_go_and_come_back(platform: Platform, plans_file: Path) -> None:
+    plans_file.unlink()
+    await_note(platform, "is not there")
+    shutil.copy(SHIPPED_PLANS, plans_file)
+    await_no_note(platform)
+
+
+def test_file_may_be_replaced_in_any_way(platform: Platform, tmp_path: Path) -> None:
+    # As Kubernetes mounts a ConfigMap: the file is a link through a link, and the inner one is swapped.
+    path, inner = tmp_path / "plans.yaml", tmp_path / "..data"
+    folders = [tmp_path / f"version-{number}" for number in range(2)]
+    for folder, level in zip(folders, ("restricted", "baseline"), strict=True):
+        folder.mkdir()
+        (folder / "plans.yaml").write_text(plans_with(pro={"podSecurity": level}))
+    inner.symlink_to(folders[0])
+    path.symlink_to("..data/plans.yaml")
+    platform.start("--plans", str(path))
+
+    def taken() -> int:
+        return sum(1 for line in platform.log() if line["message"] == "plans in force")
+
+    try:
+        (tmp_path / "..new").symlink_to(folders[1])
+        os.replace(tmp_path / "..new", inner)
+        shutil.rmtree(folders[0])
+        eventually(lambda: taken() == 1, "the swapped file is in force")
+
+        # As editors do it: the old file goes, the new one takes its name.
+        (tmp_path / "plans.new").write_text(plans_with(pro={"podSecurity": "privileged"}))
+        path.unlink()
+        os.replace(tmp_path / "plans.new", path)
+        eventually(lambda: taken() == 2, "the replaced file is in force")
+        assert not [line for line in platform.log() if line["message"] == "plans refused"]
+    finally:
+        platform.stop()
+
+
+def test_tenants_of_a_removed_plan_keep_what_they_have_until_it_returns(
+    platform: Platform, plans_file: Path, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant("orphan", plan="pro")
+    platform.await_active(manifest)
+    before, runs = uids(platform, "orphan"), platform.runs("up")
+    plans_file.write_text(plans_without("pro"))
+    told = platform.await_condition(manifest, "UnknownPlan")
+    assert told["message"] == "spec.plan: there is no plan 'pro'; known: basic, enterprise"
+    assert (platform.tenant(manifest) or {})["status"]["phase"] == "Failed"
+    assert uids(platform, "orphan") == before
+
+    shutil.copy(SHIPPED_PLANS, plans_file)
+    platform.await_active(manifest)
+    assert uids(platform, "orphan") == before
+    assert platform.runs("up") == runs
+
+
+def test_what_a_tenant_overrides_survives_a_change_of_its_plan(
+    platform: Platform, plans_file: Path, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant(
+        "special",
+        plan="basic",
+        podSecurity="baseline",
+        registries=["registry.example.com"],
+        limits={"default": {"cpu": "200m"}},
+        quotas=[{"name": "tenant-quota-storage", "hard": {"requests.storage": "7Gi"}}],
+    )
+    platform.await_active(manifest)
+
+    def facts() -> dict[str, Any]:
+        found, home = platform.objects("special"), "tenant-special"
+        metadata = found["Namespace", "", home]["metadata"]
+        return {
+            "level": metadata["labels"]["pod-security.kubernetes.io/enforce"],
+            "registries": metadata["annotations"]["policy.platform.ai/registries"],
+            "types": metadata["annotations"]["policy.platform.ai/service-types"],
+            "limits": found["LimitRange", home, "tenant-limits"]["spec"]["limits"][0]["default"],
+            "storage": found["ResourceQuota", home, "tenant-quota-storage"]["spec"]["hard"],
+            "cpu": found["ResourceQuota", home, "tenant-quota"]["spec"]["hard"]["cpu"],
+        }
+
+    own = {
+        "level": "baseline",
+        "registries": "registry.example.com",
+        "limits": {"cpu": "200m"},
+        "storage": {"requests.storage": "7Gi"},
+    }
+    assert facts() == own | {"types": "ClusterIP", "cpu": "500m"}
+    quotas = [
+        {"name": "tenant-quota", "hard": {"cpu": "700m"}},
+        {"name": "tenant-quota-storage", "hard": {"requests.storage": "6Gi"}},
+    ]
+    changed = {"serviceTypes": ["ClusterIP", "ExternalName"], "registries": ["elsewhere.example.com"]}
+    plans_file.write_text(plans_with(basic={**changed, "quotas": quotas, "podSecurity": "privileged"}))
+    await_update(platform, manifest, "plan basic changed")
+    assert facts() == own | {"types": "ClusterIP,ExternalName", "cpu": "700m"}
+
+
+@pytest.mark.usefixtures("config_map")
+def test_watcher_waits_for_its_config_map_and_follows_it(platform: Platform, new_tenant: NewTenant) -> None:
+    absent = "no plans yet: ConfigMap tenancy-system/tenancy-plans: is not there, or has no key plans.yaml\n"
+    manifest = new_tenant("awaits", plan="basic")
+    eventually(lambda: platform.ask("/readyz") == (503, absent), "only the plans are missing")
+    assert platform.metrics("tenancy_plans_valid") == {(): 0}
+    assert plans_in_force(platform.admin) == read_plans()
+
+    put_config_map(platform, BROKEN)
+    eventually(lambda: "plans.pro.maxNamespaces" in platform.ask("/readyz")[1], "the fault is told")
+    assert platform.ask("/readyz")[0] == 503
+    assert "status" not in (platform.tenant(manifest) or {})
+    with pytest.raises(PlansError):
+        plans_in_force(platform.admin)
+
+    put_config_map(platform, SHIPPED_PLANS.read_text())
+    await_no_note(platform)
+    platform.await_active(manifest)
+    put_config_map(platform, changed := plans_with(basic={"podSecurity": "baseline"}))
+    await_update(platform, manifest, "plan basic changed")
+    assert plans_in_force(platform.admin) == plans_from_text(changed)
+
+
+@pytest.mark.usefixtures("config_map")
+def test_broken_or_deleted_config_map_leaves_the_plans_in_force(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    put_config_map(platform, SHIPPED_PLANS.read_text())
+    await_no_note(platform)
+    put_config_map(platform, BROKEN)
+    await_note(platform, "plans.pro.maxNamespaces")
+    eventually(lambda: _refusal(platform, "plans.pro.maxNamespaces"), "an event tells of it")
+    platform.await_active(new_tenant("works", plan="pro"))
+    put_config_map(platform, SHIPPED_PLANS.read_text(), key="other.yaml")
+    platform.admin.patch(CONFIG_MAP, PLACE[1], {"data": {"plans.yaml": None}}, namespace=PLACE[0])
+    await_note(platform, "has no key plans.yaml")
+    put_config_map(platform, SHIPPED_PLANS.read_text())
+    await_no_note(platform)
+    platform.admin.delete(CONFIG_MAP, PLACE[1], PLACE[0])
+    await_note(platform, "is not there")
+
+
+def _refusal(platform: Platform, told: str) -> bool:
+    return any(reason == "PlansRefused" and told in text for reason, text in platform.events(PLACE[1]))

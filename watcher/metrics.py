@@ -1,0 +1,100 @@
+"""What Prometheus is told: counts of what the watcher did, and figures read from the live copies on scrape.
+
+Workers count here; `http` serves `text`. It decides nothing.
+"""
+
+from collections import Counter as Tally
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from tenancy.kinds import RESOURCE_QUOTA
+from tenancy.quantity import quantity_value
+from tenancy.status import Phase
+from watcher.managed import ManagedObjects
+from watcher.tenants import Tenants
+
+# From a warm update of one tenant to the longest an operation may take.
+_BUCKETS_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+_QUOTA_LABELS: Final = ("tenant", "namespace", "quota", "resource")
+
+
+class Metrics:
+    def __init__(
+        self,
+        tenants: Tenants,
+        managed: ManagedObjects,
+        queue_depth: Callable[[], int],
+        has_valid_plans: Callable[[], bool],
+    ) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._reconciles = Counter(
+            "tenancy_reconciles",
+            "Turns by result; of deletions, only those that failed.",
+            ["result"],
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "tenancy_reconcile_seconds",
+            "How long Pulumi took to apply a tenant.",
+            buckets=_BUCKETS_S,
+            registry=registry,
+        )
+        self._repaired = Counter("tenancy_drift_repaired", "Objects put back as desired.", registry=registry)
+        for result in ("applied", "unchanged", "failed"):
+            self._reconciles.labels(result)
+        depth = Gauge("tenancy_queue_depth", "Tenants that wait for their turn.", registry=registry)
+        depth.set_function(queue_depth)
+        valid = Gauge(
+            "tenancy_plans_valid", "1: the newest plans are in force. 0: they are refused.", registry=registry
+        )
+        valid.set_function(has_valid_plans)
+        registry.register(_LiveFigures(tenants, managed))
+        ProcessCollector(registry=registry)
+
+    def text(self) -> str:
+        return generate_latest(self._registry).decode()
+
+    def applied(self, took_s: float, repaired: int) -> None:
+        self._reconciles.labels("applied").inc()
+        self._seconds.observe(took_s)
+        self._repaired.inc(repaired)
+
+    def unchanged(self) -> None:
+        self._reconciles.labels("unchanged").inc()
+
+    def failed(self) -> None:
+        self._reconciles.labels("failed").inc()
+
+
+class _LiveFigures(Collector):
+    """Read anew for each scrape, so that what is gone is gone here too."""
+
+    def __init__(self, tenants: Tenants, managed: ManagedObjects) -> None:
+        self._tenants = tenants
+        self._managed = managed
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        used = GaugeMetricFamily("tenancy_quota_used", "What is used of a quota.", labels=_QUOTA_LABELS)
+        hard = GaugeMetricFamily("tenancy_quota_hard", "What a quota allows.", labels=_QUOTA_LABELS)
+        phases = GaugeMetricFamily("tenancy_tenants", "Tenants by their phase.", labels=["phase"])
+        tally = Tally[str](dict.fromkeys(Phase, 0))
+        for name in self._tenants.names():
+            for tenant in self._tenants.named(name):
+                tally[(tenant.get("status") or {}).get("phase", Phase.PENDING)] += 1
+            for key, manifest in self._managed.of(name).items():
+                if key.kind == RESOURCE_QUOTA.key:
+                    place = [name, key.namespace, key.name]
+                    _add_amounts(hard, place, manifest["spec"].get("hard"))
+                    _add_amounts(used, place, (manifest.get("status") or {}).get("used"))
+        for phase, count in tally.items():
+            phases.add_metric([phase], count)
+        yield from (used, hard, phases)
+
+
+def _add_amounts(family: GaugeMetricFamily, place: list[str], amounts: dict[str, str] | None) -> None:
+    for resource, amount in (amounts or {}).items():
+        family.add_metric([*place, resource], float(quantity_value(amount)))
