@@ -2,10 +2,13 @@
 
 import argparse
 
+from embedded.environment import ROOT
+from embedded.reference import README, readme_with, reference_text
 from tenancy.crd import CRD_FILE, crds_text
 
 
 def generate(_: argparse.Namespace) -> int:
-    CRD_FILE.write_text(crds_text(), encoding="utf-8")
-    print(f"wrote {CRD_FILE.relative_to(CRD_FILE.parents[1])}")
+    for file, text in ((CRD_FILE, crds_text()), (README, readme_with(reference_text()))):
+        file.write_text(text, encoding="utf-8")
+        print(f"wrote {file.relative_to(ROOT)}")
     return 0

@@ -1,17 +1,24 @@
-"""The ComponentResource: one tenant and all its objects in a Pulumi program.
+"""The ComponentResources: one tenant and all its objects in a Pulumi program.
 
-Used by the watcher's inline program, by `__main__.py`, and by anybody's own program.
-It decides nothing: each object comes from the desired state as it is.
+`TenantResources` takes the desired objects; the watcher's inline program and `__main__.py` use it. `Tenant`
+takes a spec, for anybody's own program. Neither decides anything: each object is as `desired` makes it.
 """
 
+import re
 from importlib.metadata import version
 from typing import Any, Final
 
 import pulumi
 
-from tenancy.desired import DesiredState
+from tenancy.desired import DesiredState, desired_state
+from tenancy.errors import InvalidSpec
 from tenancy.manifest import Manifest, ObjectKey
-from tenancy.names import FIELD_MANAGER
+from tenancy.names import DNS_LABEL_PATTERN, FIELD_MANAGER
+from tenancy.plans import Plans, read_plans
+from tenancy.tenant import TenantSpec, tenant_from_manifest
+
+# The short name of a namespace that was not given one.
+DEFAULT_NAMESPACE: Final = "default"
 
 _PROVIDER_VERSION: Final = version("pulumi-kubernetes")
 
@@ -30,19 +37,57 @@ class TenantResources(pulumi.ComponentResource):
 
     def __init__(self, name: str, desired: DesiredState, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:Tenant", name, None, opts)
-        namespaces: dict[str, pulumi.Resource] = {}
+        self._homes: dict[str, pulumi.Resource] = {}
         for key, manifest in desired.by_key.items():
             options = pulumi.ResourceOptions(parent=self, version=_PROVIDER_VERSION)
             if key.kind == "Namespace":
                 options.retain_on_delete = desired.retains
-                namespaces[key.name] = _object(key, manifest, options)
+                self._homes[key.name] = _object(key, manifest, options)
                 continue
             if key.namespace:
-                options.depends_on = [namespaces[key.namespace]]
+                options.depends_on = [self._homes[key.namespace]]
                 # A namespace takes its content with it, one delete instead of twenty; unless it stays.
-                options.deleted_with = None if desired.retains else namespaces[key.namespace]
+                options.deleted_with = None if desired.retains else self._homes[key.namespace]
             _object(key, manifest, options)
         self.register_outputs({"namespaces": list(desired.namespaces)})
+
+
+class Tenant(TenantResources):
+    """A tenant from its spec. A spec that cannot be built raises InvalidSpec, which names the field."""
+
+    namespaces: pulumi.Output[dict[str, str]]
+    """The tenant's namespaces: full names by their names in the spec, `default` where none was given.
+    What uses one waits until it is there."""
+
+    quotas: list[str]
+    """The names of the ResourceQuotas in each namespace."""
+
+    def __init__(
+        self,
+        name: str,
+        spec: TenantSpec | None = None,
+        *,
+        plans: Plans | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`plans` are the shipped ones where none are given; `tenancy.read_plans` reads a file."""
+        if not re.fullmatch(DNS_LABEL_PATTERN, name):
+            raise InvalidSpec("name", f"{name!r} must be a DNS label: lower case letters, digits and dashes")
+        tenant = tenant_from_manifest({"metadata": {"name": name}, "spec": spec or TenantSpec()})
+        desired = desired_state(tenant, plans or read_plans())
+        super().__init__(name, desired, opts)
+        self.namespaces = pulumi.Output.all(
+            **{
+                given.name if given else tenant.spec.name or DEFAULT_NAMESPACE: self._name_of(full_name)
+                for full_name, given in tenant.namespaces().items()
+            }
+        )
+        quotas = dict.fromkeys(key.name for key in desired.by_key if key.kind == "ResourceQuota")
+        self.quotas = list(quotas)
+
+    def _name_of(self, namespace: str) -> pulumi.Output[str]:
+        """Known before the namespace is made, and yet a reason to wait for it."""
+        return self._homes[namespace].urn.apply(lambda _: namespace)
 
 
 def _object(key: ObjectKey, manifest: Manifest, options: pulumi.ResourceOptions) -> pulumi.Resource:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tenancy.ceiling import above_admin
 from tenancy.errors import InvalidSpec
 from tenancy.extra import extra_resources
 from tenancy.integrations import EVERYTHING, Served, integration_objects
@@ -66,18 +67,21 @@ def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> 
             "spec.namespaces",
             f"{len(namespaces)} given, but plan {tenant.spec.plan!r} allows {settings.max_namespaces}",
         )
+    for place, problem in above_admin(settings.roles):
+        root = "spec" if tenant.spec.roles is not None else f"plans.{tenant.spec.plan}"
+        raise InvalidSpec(f"{root}.roles.{place}", problem)
     manifests: list[Manifest] = []
     for name, given in namespaces.items():
         home = namespace(tenant, settings, name, given)
-        manifests += [
+        own = [
             home,
             *roles(tenant, settings, name),
             *role_bindings(tenant, name, given.name if given else None),
             *resource_quotas(tenant, settings, name),
             limit_range(tenant, settings, name),
             *network_policies(tenant, settings, name),
-            *extra_resources(tenant, settings, home),
         ]
+        manifests += [*own, *extra_resources(tenant, settings, home, own)]
     integrated, missing = integration_objects(tenant, settings, served)
     return DesiredState(
         tenant.name,

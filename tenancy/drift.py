@@ -1,18 +1,25 @@
 """The pure comparison of what should be with what is.
 
-A field we set must read back as we set it. In `spec`, rules and subjects nothing else may stand
-beside it; in metadata, other people's labels may, and in a LimitRange the server's own defaults.
+A field we set must read back as we set it. In `spec`, rules, subjects and data nothing else may stand
+beside it; in metadata, other people's labels may, and in kinds that the server completes, its defaults.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from tenancy.desired import DesiredState
 from tenancy.manifest import Manifest, ObjectKey
 
 # Where all that stands is ours.
-_OURS = re.compile(r"(spec(?!\.limits\[)|rules|subjects|data)\b")
+_OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
+# The same in kinds of which the server fills in what is left out.
+_OURS_IN: Final = {
+    "LimitRange": re.compile(r"spec\b(?!\.limits\[)"),
+    "Service": re.compile(r"spec\.selector\b"),
+}
+# What the server lets nobody change, and what is compared in its own way.
+_NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
 def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
@@ -40,7 +47,7 @@ def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
     """The first difference, as a short phrase; None where there is none."""
     if live is None:
         return "deleted"
-    path = _difference(desired, live, "")
+    path = _difference(desired, live, "", _ours(desired))
     return f"{path} changed" if path else None
 
 
@@ -52,8 +59,9 @@ def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
     """
     patch: Manifest = {
         field: inner
-        for field in ("spec", "rules", "subjects", "data")
-        if field in desired and (inner := _repair(desired[field], live.get(field))) is not None
+        for field, wanted in desired.items()
+        if field not in _NOT_PATCHED
+        and (inner := _repair(wanted, live.get(field), field, _ours(desired))) is not None
     }
     metadata = {
         field: inner
@@ -67,26 +75,30 @@ def _missing(wanted: Mapping[str, str], found: Mapping[str, str]) -> dict[str, s
     return {name: value for name, value in wanted.items() if found.get(name) != value}
 
 
-def _repair(desired: Any, live: Any) -> Any | None:
+def _ours(desired: Manifest) -> re.Pattern[str]:
+    return _OURS_IN.get(desired["kind"], _OURS)
+
+
+def _repair(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Any | None:
     if not isinstance(desired, Mapping) or not isinstance(live, Mapping):
-        return None if _difference(desired, live, "spec") is None else desired
-    patch: Manifest = {key: None for key in live if key not in desired}
+        return None if _difference(desired, live, path, ours) is None else desired
+    patch: Manifest = {key: None for key in live if key not in desired} if ours.match(path) else {}
     for key, value in desired.items():
-        if (inner := _repair(value, live.get(key))) is not None:
+        if (inner := _repair(value, live.get(key), f"{path}.{key}", ours)) is not None:
             patch[key] = inner
     return patch or None
 
 
-def _difference(desired: Any, live: Any, path: str) -> str | None:
+def _difference(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> str | None:
     """The path of the first difference. The API server drops what is empty: absent and empty are the same."""
     if isinstance(desired, Mapping):
         live = live or {}
-        is_whole = _OURS.match(path) is not None
+        is_whole = ours.match(path) is not None
         for key in [*desired, *(live if is_whole else ())]:
             where = f"{path}.{key}" if path else key
             if key not in desired:
                 return where
-            if (found := _difference(desired[key], live.get(key), where)) is not None:
+            if (found := _difference(desired[key], live.get(key), where, ours)) is not None:
                 return found
         return None
     if isinstance(desired, list):
@@ -94,7 +106,7 @@ def _difference(desired: Any, live: Any, path: str) -> str | None:
         if len(desired) != len(others):
             return path
         for index, value in enumerate(desired):
-            if (found := _difference(value, others[index], f"{path}[{index}]")) is not None:
+            if (found := _difference(value, others[index], f"{path}[{index}]", ours)) is not None:
                 return found
         return None
     return None if desired == live else path

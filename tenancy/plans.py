@@ -10,9 +10,11 @@ from typing import Annotated
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from tenancy.ceiling import above_admin
 from tenancy.errors import PlansError, UnknownPlan, validation_message
 from tenancy.fields import DnsLabel, HostPatterns, unique
 from tenancy.model import Model
+from tenancy.rules import RoleRules
 from tenancy.settings import ContainerLimits, QuotaSpec, Settings
 
 SHIPPED_PLANS = Path(__file__).with_name("plans.yaml")
@@ -65,12 +67,16 @@ class Plans(Model):
 
 def plans_from_text(text: str) -> Plans:
     try:
-        return Plans.model_validate(yaml.safe_load(text))
+        plans = Plans.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:
         raise PlansError(f"plans file is not YAML: {error}") from None
     except ValidationError as error:
         field, problem = validation_message(error, "plans file ")
         raise PlansError(f"{field.replace(' .', ' ')}: {problem}") from None
+    for name, plan in plans.plans.items():
+        for field, problem in above_admin(plan.roles or RoleRules()):
+            raise PlansError(f"plans file plans.{name}.roles.{field}: {problem}")
+    return plans
 
 
 def read_plans(path: Path = SHIPPED_PLANS) -> Plans:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tenancy.manifest import Manifest, namespaced
-from tenancy.settings import PolicyRule, TenantSettings
+from tenancy.rules import PolicyRule
+from tenancy.settings import TenantSettings
 from tenancy.tenant import Access, AccessRole, SubjectKind, Tenant
 
 API_GROUP: Final = "rbac.authorization.k8s.io"

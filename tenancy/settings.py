@@ -7,7 +7,7 @@ default in a plan. `settings_of` lays one over the other.
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from tenancy.fields import (
     AS_LIST,
@@ -18,9 +18,10 @@ from tenancy.fields import (
     Labels,
     Registries,
 )
-from tenancy.manifest import Manifest
 from tenancy.model import Model
 from tenancy.quantity import Quantity
+from tenancy.rules import RoleRules
+from tenancy.template import ExtraResources
 
 Amounts = Annotated[dict[str, Quantity], Field(max_length=64)]
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -145,29 +146,6 @@ class Hnc(Model):
     )
 
 
-class PolicyRule(Model):
-    """One rule of a role, as in a Kubernetes Role."""
-
-    api_groups: tuple[str, ...] = Field(max_length=64, description="API groups.")
-    resources: tuple[str, ...] = Field(min_length=1, max_length=64, description="Resources in them.")
-    verbs: tuple[str, ...] = Field(min_length=1, max_length=64, description="What may be done.")
-    resource_names: tuple[str, ...] = Field(default=(), max_length=64, description="Only these objects.")
-
-
-class RoleRules(Model):
-    """Rules added to the tenant's roles. No rule may hold more than a tenant's admin may have."""
-
-    admin: tuple[PolicyRule, ...] = Field(default=(), max_length=32, description="For `tenant-admin`.")
-    operator: tuple[PolicyRule, ...] = Field(default=(), max_length=32, description="For `tenant-operator`.")
-    viewer: tuple[PolicyRule, ...] = Field(default=(), max_length=32, description="For `tenant-viewer`.")
-
-
-# Any namespaced object of an allowed kind; `extra` checks it.
-ExtraResource = Annotated[
-    Manifest, WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-]
-
-
 class Settings(Model):
     """What a plan can set, and a tenant override."""
 
@@ -224,9 +202,8 @@ class Settings(Model):
     gatekeeper: Gatekeeper | None = Field(default=None, description="Gatekeeper.")
     hnc: Hnc | None = Field(default=None, description="Hierarchical namespaces.")
     protected: bool | None = Field(default=None, description="Whether deletion is refused.")
-    extra_resources: tuple[ExtraResource, ...] | None = Field(
+    extra_resources: ExtraResources | None = Field(
         default=None,
-        max_length=32,
         description="More objects for each namespace: namespaced manifests in which `${tenant.name}`, "
         "`${tenant.namespace}`, `${tenant.purpose}`, `${tenant.plan}` and `${tenant.labels[KEY]}` are "
         "filled in. A tenant's add to the plan's.",
@@ -248,7 +225,7 @@ class TenantSettings(Settings):
     gatekeeper: Gatekeeper = Gatekeeper()
     hnc: Hnc = Hnc()
     protected: bool = False
-    extra_resources: tuple[ExtraResource, ...] = ()
+    extra_resources: ExtraResources = ()
 
 
 _NESTED: Final = ("network", "istio", "gatekeeper", "hnc")

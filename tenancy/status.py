@@ -25,25 +25,33 @@ class ConditionType(StrEnum):
 class Condition(Model):
     """A condition in Kubernetes' own form."""
 
-    type: str
-    status: str = Field(json_schema_extra={"enum": ["True", "False", "Unknown"]})
-    reason: str
-    message: str = ""
-    last_transition_time: str = Field(json_schema_extra={"format": "date-time"})
-    observed_generation: int | None = None
+    type: str = Field(description="Ready, TenantReady, NamespaceReady, Drifted or IntegrationsReady.")
+    status: str = Field(
+        description="Whether it holds.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
+    )
+    reason: str = Field(description="Why, in one word for programs.")
+    message: str = Field(default="", description="Why, in a sentence for people.")
+    last_transition_time: str = Field(
+        description="When `status` last changed.", json_schema_extra={"format": "date-time"}
+    )
+    observed_generation: int | None = Field(
+        default=None, description="The generation of the spec that this was said of."
+    )
 
 
 class ResourceUsage(Model):
     """What a namespace uses of its quota."""
 
-    cpu: str | None = None
-    memory: str | None = None
-    storage: str | None = None
+    cpu: str | None = Field(default=None, description="CPU that its pods ask for.")
+    memory: str | None = Field(default=None, description="Memory that its pods ask for.")
+    storage: str | None = Field(default=None, description="Storage that its claims ask for.")
 
 
 class NamespaceStatus(Model):
-    ready: bool
-    resource_usage: ResourceUsage = ResourceUsage()
+    """One namespace of the tenant."""
+
+    ready: bool = Field(description="Whether it stands with all its objects.")
+    resource_usage: ResourceUsage = Field(default=ResourceUsage(), description="What it uses of its quota.")
 
 
 class LastUpdate(Model):
@@ -54,21 +62,28 @@ class LastUpdate(Model):
     )
     result: str = Field(description="succeeded or failed.")
     message: str = Field(default="", description="What caused it.")
-    duration_seconds: float | None = None
+    duration_seconds: float | None = Field(default=None, description="How long it took.")
     resource_changes: dict[str, int] = Field(default_factory=dict, description="Resources by operation.")
 
 
 class TenantStatus(Model):
-    phase: Phase = Phase.PENDING
-    observed_generation: int | None = None
+    """What has become of the tenant."""
+
+    phase: Phase = Field(default=Phase.PENDING, description="Where it stands, in one word.")
+    observed_generation: int | None = Field(
+        default=None, description="The generation of the spec that this status speaks of."
+    )
     conditions: tuple[Condition, ...] = Field(
         default=(),
+        description="Where it stands, point by point.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
-    namespace_count: int | None = None
-    namespace_status: dict[str, NamespaceStatus] = Field(default_factory=dict)
+    namespace_count: int | None = Field(default=None, description="How many namespaces it has.")
+    namespace_status: dict[str, NamespaceStatus] = Field(
+        default_factory=dict, description="Its namespaces, by full name."
+    )
     stack: str | None = Field(default=None, description="The Pulumi stack that holds the tenant.")
-    last_update: LastUpdate | None = None
+    last_update: LastUpdate | None = Field(default=None, description="The stack's newest update.")
     protected: bool | None = Field(
         default=None, description="Whether deletion is refused, by the tenant's spec or by its plan."
     )

@@ -1,0 +1,95 @@
+"""What a tenant is, and the library for Pulumi programs: `tenancy.Tenant("acme", tenancy.TenantSpec(...))`.
+
+Names are imported on first use: who needs only a name or a label does not wait for Pulumi.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tenancy.component import Tenant, TenantResources
+    from tenancy.desired import DesiredState, desired_state
+    from tenancy.errors import InvalidSpec, PlansError, TenancyError, UnknownPlan
+    from tenancy.plans import Plan, Plans, plans_from_text, read_plans
+    from tenancy.rules import PolicyRule, RoleRules
+    from tenancy.settings import (
+        Addresses,
+        ContainerLimits,
+        Gatekeeper,
+        Hnc,
+        Istio,
+        Network,
+        PodSecurity,
+        PortRange,
+        Protocol,
+        PullPolicy,
+        QuotaScope,
+        QuotaSpec,
+        ServiceType,
+    )
+    from tenancy.tenant import (
+        Access,
+        AccessRole,
+        DeletionPolicy,
+        NamespaceSpec,
+        Purpose,
+        RbacConfig,
+        ResourceQuotas,
+        SubjectKind,
+        TenantSpec,
+    )
+
+__all__ = [
+    "Access",
+    "AccessRole",
+    "Addresses",
+    "ContainerLimits",
+    "DeletionPolicy",
+    "DesiredState",
+    "Gatekeeper",
+    "Hnc",
+    "InvalidSpec",
+    "Istio",
+    "NamespaceSpec",
+    "Network",
+    "Plan",
+    "Plans",
+    "PlansError",
+    "PodSecurity",
+    "PolicyRule",
+    "PortRange",
+    "Protocol",
+    "PullPolicy",
+    "Purpose",
+    "QuotaScope",
+    "QuotaSpec",
+    "RbacConfig",
+    "ResourceQuotas",
+    "RoleRules",
+    "ServiceType",
+    "SubjectKind",
+    "TenancyError",
+    "Tenant",
+    "TenantResources",
+    "TenantSpec",
+    "UnknownPlan",
+    "desired_state",
+    "plans_from_text",
+    "read_plans",
+]
+
+_MODULES: Final = ("errors", "rules", "settings", "tenant", "plans", "desired")
+# `tenancy.tenant` has a Tenant too: the model behind this one.
+_COMPONENTS: Final = ("Tenant", "TenantResources")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    modules = ("component",) if name in _COMPONENTS else _MODULES
+    homes = (vars(import_module(f"{__name__}.{module}")) for module in modules)
+    return next(home[name] for home in homes if name in home)
+
+
+def __dir__() -> list[str]:
+    return __all__

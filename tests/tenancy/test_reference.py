@@ -1,0 +1,45 @@
+"""The field reference in the README is that of the models, and says something of every field."""
+
+from typing import Any
+
+import pytest
+
+from embedded.reference import README, readme_with, reference_text
+from tenancy.model import Model
+from tenancy.plans import Plan
+from tenancy.status import TenantStatus
+from tenancy.tenant import TenantSpec
+
+
+def test_reference_in_the_readme_is_current() -> None:
+    assert README.read_text(encoding="utf-8") == readme_with(reference_text()), "run ./dev generate"
+
+
+@pytest.mark.parametrize("model", [TenantSpec, Plan, TenantStatus])
+def test_every_field_and_every_model_is_described(model: type[Model]) -> None:
+    schema = model.model_json_schema(by_alias=True)
+    models: dict[str, Any] = {model.__name__: schema, **schema.get("$defs", {})}
+    silent = [
+        f"{name}.{field}"
+        for name, definition in models.items()
+        for field, told in definition.get("properties", {}).items()
+        if not told.get("description")
+    ]
+    silent += [
+        name
+        for name, definition in models.items()
+        if "properties" in definition and "description" not in definition
+    ]
+    assert silent == []
+
+
+def test_links_lead_to_a_table() -> None:
+    text = reference_text()
+    headings = {line.removeprefix("#### ").lower() for line in text.splitlines() if line.startswith("#### ")}
+    links = {part.partition(")")[0] for part in text.split("](#")[1:]}
+    assert links == headings
+
+
+def test_what_both_can_set_stands_once() -> None:
+    assert reference_text().count("| `podSecurity` |") == 1
+    assert reference_text().count("| `plan` |") == 1

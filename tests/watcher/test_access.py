@@ -1,0 +1,172 @@
+"""Who can do what in a tenant's namespaces, asked of the API server itself."""
+
+import pytest
+
+from tenancy.kinds import Kind
+from tenancy.manifest import Manifest
+from tests.platform import Platform, tenant_manifest
+from tests.watcher.conftest import NewTenant
+
+REVIEW = Kind("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", is_namespaced=False)
+DEV, PROD = "tenant-access-dev", "tenant-access-prod"
+KAFKA = {"apiGroups": ["kafka.strimzi.io"], "resources": ["kafkas"], "verbs": ["get", "create"]}
+SPEC: Manifest = {
+    "adminUsers": ["alice"],
+    "rbacConfig": {
+        "users": ["adam"],
+        "groups": ["owners"],
+        "serviceAccounts": ["deployer", "ci/runner"],
+    },
+    "access": [
+        {"kind": "User", "name": "olga", "role": "operator"},
+        {"kind": "Group", "name": "oncall", "role": "operator", "namespaces": ["prod"]},
+        {"kind": "ServiceAccount", "name": "agent", "role": "operator"},
+        {"kind": "User", "name": "victor", "role": "viewer"},
+        {"kind": "ServiceAccount", "name": "scraper", "namespace": "monitoring", "role": "viewer"},
+    ],
+    "namespaces": [{"name": "dev"}, {"name": "prod"}],
+    "roles": {"admin": [KAFKA], "operator": [{**KAFKA, "verbs": ["get"]}]},
+}
+
+
+@pytest.fixture(autouse=True)
+def tenant(platform: Platform) -> None:
+    """One tenant for all tests here: none of them changes it."""
+    manifest = tenant_manifest("access", **SPEC)
+    platform.apply(manifest)
+    platform.await_active(manifest)
+
+
+def account(namespace: str, name: str) -> str:
+    return f"system:serviceaccount:{namespace}:{name}"
+
+
+def may(
+    platform: Platform, user: str, verb: str, what: str, namespace: str = DEV, groups: tuple[str, ...] = ()
+) -> bool:
+    """`what` is a resource as kubectl takes it: `pods`, `pods/exec`, `deployments.apps`."""
+    resource, _, subresource = what.partition("/")
+    name, _, group = resource.partition(".")
+    asked = {
+        "verb": verb,
+        "group": group,
+        "resource": name,
+        "subresource": subresource,
+        "namespace": namespace,
+    }
+    review = {
+        "apiVersion": REVIEW.api_version,
+        "kind": REVIEW.kind,
+        "metadata": {},
+        "spec": {"user": user, "groups": list(groups), "resourceAttributes": asked},
+    }
+    allowed: bool = platform.admin.create(REVIEW, review)["status"]["allowed"]
+    return allowed
+
+
+# By user: what he may, and what he may not.
+RIGHTS: dict[str, tuple[list[str], list[str]]] = {
+    "alice": (
+        [
+            *("get pods", "deletecollection pods", "create pods/exec", "create pods/portforward"),
+            *("get pods/log", "patch pods/status", "get services/proxy", "update endpoints"),
+            *("list secrets", "delete configmaps", "create serviceaccounts", "list events"),
+            *("update limitranges", "create podtemplates", "create persistentvolumeclaims"),
+            *("create deployments.apps", "create jobs.batch", "create ingresses.networking.k8s.io"),
+            *("create horizontalpodautoscalers.autoscaling", "create poddisruptionbudgets.policy"),
+            *("create roles.rbac.authorization.k8s.io", "create rolebindings.rbac.authorization.k8s.io"),
+            *("create networkpolicies.networking.k8s.io", "get namespaces", "get resourcequotas"),
+            "create kafkas.kafka.strimzi.io",
+        ],
+        [
+            *("delete namespaces", "patch namespaces", "update resourcequotas", "delete resourcequotas"),
+            *("escalate roles.rbac.authorization.k8s.io", "bind roles.rbac.authorization.k8s.io"),
+            *("impersonate serviceaccounts", "get nodes", "get tenants.platform.ai"),
+            "delete kafkas.kafka.strimzi.io",
+        ],
+    ),
+    "olga": (
+        [
+            *("get pods", "delete pods", "create pods/exec", "get pods/log", "create services"),
+            *("update configmaps", "get secrets", "create deployments.apps", "delete jobs.batch"),
+            "get kafkas.kafka.strimzi.io",
+        ],
+        [
+            *("deletecollection pods", "deletecollection deployments.apps", "create pods/portforward"),
+            *("create serviceaccounts", "update limitranges", "create roles.rbac.authorization.k8s.io"),
+            *("create networkpolicies.networking.k8s.io", "update resourcequotas"),
+            "create kafkas.kafka.strimzi.io",
+        ],
+    ),
+    "victor": (
+        [
+            *("get pods", "get pods/log", "list configmaps", "watch deployments.apps", "get resourcequotas"),
+            *("list networkpolicies.networking.k8s.io", "get namespaces"),
+        ],
+        [
+            *("get secrets", "list secrets", "create pods", "delete pods", "create pods/exec"),
+            *("update configmaps", "patch deployments.apps", "get kafkas.kafka.strimzi.io"),
+        ],
+    ),
+    "nobody": ([], ["get pods", "get namespaces", "list configmaps"]),
+}
+
+
+@pytest.mark.parametrize("user", RIGHTS)
+def test_role_holds_what_it_says_and_no_more(user: str, platform: Platform) -> None:
+    yes, no = RIGHTS[user]
+    asked = [*yes, *no]
+    told = {
+        question: may(platform, user, verb, what) for question in asked for verb, what in [question.split()]
+    }
+    assert told == {question: question in yes for question in asked}
+
+
+@pytest.mark.parametrize(
+    ("user", "groups"),
+    [
+        ("alice", ()),
+        ("adam", ()),
+        ("anyone", ("owners",)),
+        (account(DEV, "deployer"), ()),
+        (account("ci", "runner"), ()),
+    ],
+)
+def test_each_way_to_name_an_admin_makes_one(user: str, groups: tuple[str, ...], platform: Platform) -> None:
+    assert may(platform, user, "deletecollection", "secrets", DEV, groups)
+    assert not may(platform, user, "deletecollection", "secrets", "default", groups)
+
+
+def test_service_account_without_a_namespace_is_that_of_each_namespace(platform: Platform) -> None:
+    for name, verb in (("deployer", "deletecollection"), ("agent", "delete")):
+        for home in (DEV, PROD):
+            assert may(platform, account(home, name), verb, "pods", home)
+        assert not may(platform, account(DEV, name), verb, "pods", PROD)
+        assert not may(platform, account("other", name), verb, "pods", DEV)
+    assert may(platform, account("monitoring", "scraper"), "list", "pods", PROD)
+    assert not may(platform, account(PROD, "scraper"), "list", "pods", PROD)
+
+
+def test_access_to_one_namespace_ends_there(platform: Platform) -> None:
+    assert may(platform, "anyone", "delete", "pods", PROD, ("oncall",))
+    assert not may(platform, "anyone", "delete", "pods", DEV, ("oncall",))
+
+
+def test_rights_end_with_the_entry_that_gave_them(platform: Platform, new_tenant: NewTenant) -> None:
+    home = "tenant-leavers"
+    manifest = new_tenant("leavers", adminUsers=["alice", "eve"], roles={"admin": [KAFKA]})
+    platform.await_active(manifest)
+    assert may(platform, "eve", "get", "pods", home)
+    assert may(platform, "alice", "create", "kafkas.kafka.strimzi.io", home)
+    platform.apply({**manifest, "spec": {"adminUsers": ["alice"]}})
+    platform.await_active(manifest)
+    assert not may(platform, "eve", "get", "pods", home)
+    assert may(platform, "alice", "get", "pods", home)
+    assert not may(platform, "alice", "create", "kafkas.kafka.strimzi.io", home)
+
+
+def test_rule_above_the_ceiling_is_told_by_its_field(platform: Platform, new_tenant: NewTenant) -> None:
+    rule = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["update"]}
+    manifest = new_tenant("greedy", roles={"admin": [rule]})
+    told = platform.await_condition(manifest, "InvalidSpec")
+    assert told["message"].startswith("spec.roles.admin[0].verbs: 'update' on 'resourcequotas'")

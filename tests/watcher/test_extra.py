@@ -1,0 +1,236 @@
+"""Extra objects of plan and tenant: made in each namespace, kept as they are written, gone when taken out."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tenancy.manifest import Manifest
+from tenancy.plans import SHIPPED_PLANS
+from tests.platform import Platform, condition, tenant_manifest
+from tests.waiting import eventually
+from tests.watcher.conftest import NewTenant
+from watcher.cluster import ClusterError
+
+NAMESPACE = "tenant-extras-a"
+
+
+def extra(kind: str, name: str, version: str = "v1", **body: Any) -> Manifest:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **body}
+
+
+OF_PLAN = [
+    extra(
+        "ConfigMap",
+        "${tenant.name}-facts",
+        data={"where": "${tenant.namespace} is for ${tenant.purpose}", "run.sh": "echo ${HOME}"},
+    ),
+    extra("ServiceAccount", "runner", automountServiceAccountToken=False),
+]
+OF_TENANT = [
+    extra("Service", "web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]}),
+    extra(
+        "PodDisruptionBudget",
+        "web",
+        "policy/v1",
+        spec={"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    ),
+    extra("ResourceQuota", "jobs", spec={"hard": {"count/jobs.batch": 5, "requests.memory": "1024Mi"}}),
+    extra("LimitRange", "claims", spec={"limits": [{"type": "Container", "max": {"example.com/gpu": 1}}]}),
+    extra(
+        "NetworkPolicy",
+        "to-database",
+        "networking.k8s.io/v1",
+        spec={
+            "podSelector": {"matchLabels": {"app": "web"}},
+            "egress": [{"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}], "ports": [{"port": 5432}]}],
+        },
+    ),
+]
+EXPECTED = {
+    ("ConfigMap", "extras-facts"),
+    ("ServiceAccount", "runner"),
+    *((manifest["kind"], manifest["metadata"]["name"]) for manifest in OF_TENANT),
+}
+
+# What is touched, what is done to it, where that shows, and how the status tells it.
+EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
+    "a key": ("ConfigMap", "extras-facts", {"data": {"where": "x"}}, lambda live: live["data"], "data.where"),
+    "one more key": (
+        *("ConfigMap", "extras-facts", {"data": {"more": "x"}}),
+        lambda live: live["data"],
+        "data.more",
+    ),
+    "a binary key": (
+        *("ConfigMap", "extras-facts", {"binaryData": {"more": "eA=="}}),
+        lambda live: live.get("binaryData"),
+        "binaryData.more",
+    ),
+    "a mounted token": (
+        *("ServiceAccount", "runner", {"automountServiceAccountToken": True}),
+        lambda live: live["automountServiceAccountToken"],
+        "automountServiceAccountToken",
+    ),
+    "a service's selector": (
+        *("Service", "web", {"spec": {"selector": {"app": "other"}}}),
+        lambda live: live["spec"]["selector"],
+        "spec.selector.app",
+    ),
+    "a service's port": (
+        *("Service", "web", {"spec": {"ports": [{"port": 81, "protocol": "TCP"}]}}),
+        lambda live: live["spec"]["ports"],
+        "spec.ports[0].port",
+    ),
+    "a budget": (
+        *("PodDisruptionBudget", "web", {"spec": {"minAvailable": 0}}),
+        lambda live: live["spec"],
+        "spec.minAvailable",
+    ),
+    "a quota": (
+        *("ResourceQuota", "jobs", {"spec": {"hard": {"count/jobs.batch": "50"}}}),
+        lambda live: live["spec"],
+        "spec.hard.count/jobs.batch",
+    ),
+    "a policy's rule": (
+        *("NetworkPolicy", "to-database", {"spec": {"egress": [{}]}}),
+        lambda live: live["spec"],
+        "spec.egress[0].to",
+    ),
+    "a rule the policy has not": (
+        *("NetworkPolicy", "to-database", {"spec": {"ingress": [{}]}}),
+        lambda live: live["spec"],
+        "spec.ingress",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    document = yaml.safe_load(SHIPPED_PLANS.read_text(encoding="utf-8"))
+    document["plans"]["extra"] = {**document["plans"]["pro"], "extraResources": OF_PLAN}
+    file = tmp_path_factory.mktemp("plans") / "plans.yaml"
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
+    """One tenant for all tests here, on a watcher with the plan it needs."""
+    running_platform.stop()
+    running_platform.start("--plans", str(plans))
+    manifest = tenant_manifest(
+        "extras",
+        plan="extra",
+        namespaces=[{"name": "a", "purpose": "staging"}, {"name": "b"}],
+        extraResources=OF_TENANT,
+    )
+    running_platform.apply(manifest)
+    running_platform.await_active(manifest)
+    yield manifest
+    running_platform.delete(manifest)
+    running_platform.await_gone(manifest)
+    running_platform.stop()
+
+
+def await_repair(platform: Platform, tenant: Manifest, told: str) -> None:
+    def said() -> bool:
+        drifted = condition(platform.tenant(tenant) or {}, "Drifted")
+        return drifted["reason"] == "Repaired" and told in drifted["message"]
+
+    eventually(said, f"status tells that it repaired: {told}; is {platform.tenant(tenant)}")
+
+
+def await_no_drift_left(platform: Platform, plans: Path) -> None:
+    """Watcher and operator agree with the cluster: nothing is found to do, with a look at each object."""
+    told = platform.pulumi(
+        "tenant-extras",
+        *("preview", "--refresh", "--expect-no-changes", "--config", f"tenancy:plans={plans}"),
+    )
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+@pytest.mark.usefixtures("extras")
+def test_plans_and_tenants_objects_stand_in_each_namespace(platform: Platform) -> None:
+    found = platform.objects("extras")
+    for home in ("tenant-extras-a", "tenant-extras-b"):
+        assert {(kind, name) for kind, namespace, name in found if namespace == home} >= EXPECTED
+    facts = found["ConfigMap", "tenant-extras-a", "extras-facts"]["data"]
+    assert facts == {"where": "tenant-extras-a is for staging", "run.sh": "echo ${HOME}"}
+
+
+def test_objects_the_server_completes_are_no_drift(platform: Platform, extras: Manifest, plans: Path) -> None:
+    runs = platform.runs("up")
+    await_no_drift_left(platform, plans)
+    assert platform.runs("up") == runs
+    assert condition(platform.await_active(extras), "Ready")["status"] == "True"
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edited_extra_object_is_reverted(edit: str, platform: Platform, extras: Manifest) -> None:
+    kind, name, change, field, fault = EDITS[edit]
+    before = platform.get(kind, NAMESPACE, name)
+    assert before is not None
+    platform.patch(kind, NAMESPACE, name, change)
+
+    def reverted() -> bool:
+        found = platform.get(kind, NAMESPACE, name)
+        return found is not None and field(found) == field(before)
+
+    eventually(reverted, f"{kind} {name} is as it was")
+    await_repair(platform, extras, f"{kind} {NAMESPACE}/{name} {fault} changed")
+
+
+@pytest.mark.parametrize(("kind", "name"), sorted(EXPECTED))
+def test_deleted_extra_object_comes_back(kind: str, name: str, platform: Platform, extras: Manifest) -> None:
+    platform.remove(kind, NAMESPACE, name)
+    eventually(lambda: platform.get(kind, NAMESPACE, name), f"{kind} {name} is back")
+    await_repair(platform, extras, f"{kind} {NAMESPACE}/{name} deleted")
+
+
+def test_object_taken_out_of_the_tenant_is_gone_and_the_plans_stay(
+    platform: Platform, extras: Manifest, plans: Path
+) -> None:
+    await_no_drift_left(platform, plans)
+    kept = OF_TENANT[1:]
+    platform.apply({**extras, "spec": {**extras["spec"], "extraResources": kept}})
+    platform.await_active(extras)
+    assert platform.get("Service", NAMESPACE, "web") is None
+    assert platform.get("ConfigMap", NAMESPACE, "extras-facts") is not None
+    platform.apply(extras)
+    platform.await_active(extras)
+    assert platform.get("Service", NAMESPACE, "web") is not None
+    await_no_drift_left(platform, plans)
+
+
+BAD: dict[str, tuple[Manifest, str]] = {
+    "version": (extra("ConfigMap", "x", "v2"), "spec.extraResources[0].apiVersion: 'v2' is not allowed"),
+    "placeholder": (
+        extra("ConfigMap", "x", data={"a": "${tenant.nope}"}),
+        "spec.extraResources[0].data.a: there is no ${tenant.nope}",
+    ),
+    "label": (
+        extra("ConfigMap", "x", data={"a": "${tenant.labels[nope]}"}),
+        "spec.extraResources[0].data.a: namespace 'tenant-bad-label' has nothing for ${tenant.labels[nope]}",
+    ),
+    "taken": (
+        extra("ResourceQuota", "tenant-quota", spec={"hard": {"cpu": 1}}),
+        "spec.extraResources[0].metadata.name: ResourceQuota tenant-bad-taken/tenant-quota is made already",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_extra_object_is_told_by_its_field(case: str, platform: Platform, new_tenant: NewTenant) -> None:
+    manifest, message = BAD[case]
+    tenant = new_tenant(f"bad-{case}", extraResources=[manifest])
+    assert platform.await_condition(tenant, "InvalidSpec")["message"].startswith(message)
+    assert platform.objects(f"bad-{case}") == {}
+
+
+def test_kind_that_is_not_allowed_is_refused_by_the_api_server(platform: Platform) -> None:
+    secret = extra("Secret", "x")
+    with pytest.raises(ClusterError, match=r"spec\.extraResources\[0\]\.kind: Unsupported value") as refusal:
+        platform.create(tenant_manifest("bad-kind", extraResources=[secret]))
+    assert refusal.value.status == 422
