@@ -14,10 +14,9 @@ from tenancy.tenant import AccessRole
 
 def above_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
     """Each rule of operator and viewer that the admin's do not cover: its field below `roles`, and why."""
-    admin = [*ROLE_RULES[AccessRole.ADMIN], *(rule.model_dump(by_alias=True) for rule in roles.admin)]
+    admin = [*ROLE_RULES[AccessRole.ADMIN], *(rule.model_dump(by_alias=True) for rule in roles.of("admin"))]
     for role in (AccessRole.OPERATOR, AccessRole.VIEWER):
-        rules: tuple[PolicyRule, ...] = getattr(roles, role.value)
-        for index, rule in enumerate(rules):
+        for index, rule in enumerate(roles.of(role.value)):
             if (fault := _surplus(rule, admin)) is not None:
                 field, problem = fault
                 yield f"{role.value}[{index}].{field}", problem

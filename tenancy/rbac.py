@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tenancy.manifest import Manifest, namespaced
-from tenancy.rules import PolicyRule
 from tenancy.settings import TenantSettings
 from tenancy.tenant import Access, AccessRole, SubjectKind, Tenant
 
@@ -120,7 +119,7 @@ def roles(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Mani
 
 
 def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, Any]]:
-    given: tuple[PolicyRule, ...] = getattr(settings.roles, role.value)
+    given = settings.roles.of(role.value)
     return [rule.model_dump(by_alias=True, mode="json", exclude_defaults=True) for rule in given]
 
 

@@ -122,13 +122,17 @@ class PolicyRule(Model):
 class RoleRules(Model):
     """Rules added to the tenant's roles. No rule may hold more than a tenant's admin may have."""
 
-    admin: tuple[PolicyRule, ...] = Field(default=(), max_length=32, description="For `tenant-admin`.")
-    operator: tuple[PolicyRule, ...] = Field(
-        default=(), max_length=32, description="For `tenant-operator`; the admin must have all of it too."
+    admin: tuple[PolicyRule, ...] | None = Field(default=None, max_length=32, description="For `tenant-admin`.")
+    operator: tuple[PolicyRule, ...] | None = Field(
+        default=None, max_length=32, description="For `tenant-operator`; the admin must have all of it too."
     )
-    viewer: tuple[PolicyRule, ...] = Field(
-        default=(), max_length=32, description="For `tenant-viewer`; the admin must have all of it too."
+    viewer: tuple[PolicyRule, ...] | None = Field(
+        default=None, max_length=32, description="For `tenant-viewer`; the admin must have all of it too."
     )
+
+    def of(self, role: str) -> tuple[PolicyRule, ...]:
+        rules: tuple[PolicyRule, ...] | None = getattr(self, role)
+        return rules or ()
 
 
 def _is_in(known: set[tuple[str, str]], group: str, resource: str) -> bool:

@@ -228,7 +228,7 @@ class TenantSettings(Settings):
     extra_resources: ExtraResources = ()
 
 
-_NESTED: Final = ("network", "istio", "gatekeeper", "hnc")
+_NESTED: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
 
 
 def settings_of(plan: Settings, tenant: Settings) -> TenantSettings:

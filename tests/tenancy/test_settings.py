@@ -57,7 +57,8 @@ def test_extra_objects_add_up() -> None:
     assert [extra["metadata"]["name"] for extra in merged(plan, own).extra_resources] == ["a", "b"]
 
 
-def test_roles_of_a_tenant_stand_instead_of_the_plans() -> None:
+def test_rules_of_a_tenant_stand_instead_of_the_plans_for_that_role_alone() -> None:
     rule = {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}
-    settings = merged({"roles": {"admin": [rule]}}, {"roles": {"viewer": []}})
-    assert settings.roles.admin == ()
+    settings = merged({"roles": {"admin": [rule], "viewer": [rule]}}, {"roles": {"viewer": []}})
+    assert len(settings.roles.of("admin")) == 1
+    assert settings.roles.of("viewer") == ()
