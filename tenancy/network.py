@@ -8,12 +8,17 @@ from typing import Any, Final
 
 from tenancy.manifest import Manifest, namespaced
 from tenancy.names import SHARED_LABEL, object_labels
-from tenancy.settings import TenantSettings
+from tenancy.settings import Addresses, PortRange, TenantSettings
 from tenancy.tenant import Tenant
 
+# A label that the API server itself keeps on every namespace.
+_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+_ISTIO_NAMESPACE: Final = "istio-system"
+# Where sidecars get their configuration and their certificates, over TLS.
+_CONTROL_PLANE_PORTS: Final = [{"protocol": "TCP", "port": 15012}]
 _DNS_PORTS: Final = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
 _CLUSTER_DNS: Final = {
-    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+    "namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: "kube-system"}},
     "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
 }
 
@@ -30,10 +35,17 @@ def network_policies(tenant: Tenant, settings: TenantSettings, namespace: str) -
         "allow-dns": ([], [{"to": [_CLUSTER_DNS], "ports": _DNS_PORTS}]),
         "allow-platform-shared": ([], [{"to": [_namespaces_with({SHARED_LABEL: "true"})]}]),
     }
-    if settings.network.ingress_controller:
-        policies["allow-ingress-controller"] = (_ingress_from(settings.network.ingress_controller), [])
-    if settings.network.monitoring:
-        policies["allow-monitoring"] = (_ingress_from(settings.network.monitoring), [])
+    network = settings.network
+    if network.ingress_controller:
+        policies["allow-ingress-controller"] = (_ingress_from(network.ingress_controller), [])
+    if network.monitoring:
+        policies["allow-monitoring"] = (_ingress_from(network.monitoring), [])
+    if network.egress:
+        policies["allow-egress"] = ([], [_address_rule("to", addresses) for addresses in network.egress])
+    if network.ingress:
+        policies["allow-ingress"] = ([_address_rule("from", addresses) for addresses in network.ingress], [])
+    if settings.istio.enabled:
+        policies["allow-mesh"] = _mesh_rules(settings.istio.gateway_namespace or _ISTIO_NAMESPACE)
     return [
         namespaced(
             "networking.k8s.io/v1",
@@ -58,3 +70,29 @@ def _namespaces_with(labels: dict[str, str]) -> dict[str, Any]:
 
 def _ingress_from(labels: dict[str, str]) -> Rules:
     return [{"from": [_namespaces_with(labels)]}]
+
+
+def _address_rule(direction: str, addresses: Addresses) -> dict[str, Any]:
+    """Meant for addresses outside. Where a network plugin matches pods by it too, the walls of the tenant
+    at the other end still stand."""
+    block: dict[str, Any] = {"cidr": addresses.cidr}
+    if addresses.except_:
+        block["except"] = list(addresses.except_)
+    rule: dict[str, Any] = {direction: [{"ipBlock": block}]}
+    if addresses.ports:
+        rule["ports"] = [_port(ports) for ports in addresses.ports]
+    return rule
+
+
+def _port(ports: PortRange) -> dict[str, Any]:
+    port: dict[str, Any] = {"protocol": ports.protocol.value, "port": ports.port}
+    return port if ports.end_port is None else {**port, "endPort": ports.end_port}
+
+
+def _mesh_rules(gateway_namespace: str) -> tuple[Rules, Rules]:
+    """The gateway comes in; sidecars go to the control plane, which may stand beside the gateway."""
+    gateway, *rest = (
+        _namespaces_with({_NAMESPACE_NAME: name})
+        for name in dict.fromkeys((gateway_namespace, _ISTIO_NAMESPACE))
+    )
+    return [{"from": [gateway]}], [{"to": [gateway, *rest], "ports": _CONTROL_PLANE_PORTS}]

@@ -15,6 +15,7 @@ from tenancy.errors import PlansError, UnknownPlan, validation_message
 from tenancy.fields import DnsLabel, HostPatterns, unique
 from tenancy.model import Model
 from tenancy.rules import RoleRules
+from tenancy.quantity import quantity_value
 from tenancy.settings import ContainerLimits, QuotaSpec, Settings
 
 SHIPPED_PLANS = Path(__file__).with_name("plans.yaml")
@@ -48,7 +49,7 @@ class Plan(Settings):
     def _own_quotas_fit(self) -> "Plan":
         for quota in self.quotas:
             room = quota.hard.get("resourcequotas")
-            if room is not None and int(room) < len(self.quotas):
+            if room is not None and quantity_value(room) < len(self.quotas):
                 raise ValueError(
                     f"quota {quota.name!r} allows {room} resourcequotas, the plan has {len(self.quotas)}"
                 )

@@ -5,6 +5,7 @@ default in a plan. `settings_of` lays one over the other.
 """
 
 from enum import StrEnum
+from ipaddress import ip_network
 from typing import Annotated, Any, Final
 
 from pydantic import Field, model_validator
@@ -97,6 +98,16 @@ class Addresses(Model):
         default=(), alias="except", max_length=64, description="Networks inside `cidr` that are not meant."
     )
     ports: tuple[PortRange, ...] = Field(default=(), max_length=64, description="None given: all ports.")
+
+    @model_validator(mode="after")
+    def _exceptions_lie_inside(self) -> "Addresses":
+        whole = ip_network(self.cidr)
+        for text in self.except_:
+            part = ip_network(text)
+            is_inside = part.version == whole.version and part.subnet_of(whole) and part != whole  # type: ignore[arg-type]
+            if not is_inside:
+                raise ValueError(f"except {text!r} does not lie inside {self.cidr}")
+        return self
 
 
 class Network(Model):

@@ -37,7 +37,7 @@ def _make_room(cluster: Cluster, stacks: Stacks, tenant: Manifest, desired: Desi
     if (tenant.get("status") or {}).get("appliedDigest") != step.digest:
         stacks.up(step, f"{work.cause}: lowers quotas first", refresh=work.needs_refresh)
     if budget_step(desired, _live_quotas(cluster, desired.tenant)) is not desired:
-        raise NamespaceEnding("waiting for the end of namespaces whose quota is handed on", step)
+        raise NamespaceEnding("waiting until quota that is handed on is free: namespaces are ending", step)
 
 
 def _live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:

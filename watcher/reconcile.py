@@ -12,6 +12,7 @@ import structlog
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
 from stacks.stack import Stacks
+from tenancy.budget import budget_step
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift
 from tenancy.errors import InvalidSpec, TenancyError
@@ -154,7 +155,9 @@ class Reconciler:
         is_applied = status.get("appliedDigest") == desired.digest
         if not is_applied and status.get("observedGeneration") != generation:
             return Work(f"spec generation {generation}")
-        found = self._repairs.confirmed(desired, drift(desired, live))
+        # Where quotas share a budget, an edited one is put back no higher than there is room for.
+        allowed = budget_step(desired, live)
+        found = self._repairs.confirmed(allowed, drift(allowed, live))
         if not is_applied and status.get("phase") == "Active":
             has_new_kinds = integrations_told(tenant) != desired.missing_text
             return Work("integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed")

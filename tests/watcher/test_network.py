@@ -1,0 +1,187 @@
+"""Who can reach whom, worked out from the policies that stand in the cluster."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tenancy.kinds import NAMESPACE, NETWORK_POLICY
+from tenancy.names import SHARED_LABEL
+from tests.platform import Platform, tenant_manifest
+from tests.tenancy.reachability import Endpoint, Network, Port
+
+# Namespaces of other people, that need not be there to be reckoned with.
+NEIGHBOURS = {
+    name: {"kubernetes.io/metadata.name": name}
+    for name in ("ingress-nginx", "monitoring", "unrelated", "platform-shared")
+}
+NEIGHBOURS["platform-shared"][SHARED_LABEL] = "true"
+
+ENDPOINTS = {
+    "walled-one": Endpoint("10.1.0.1", "tenant-walled-one", {"app": "web"}),
+    "walled-two": Endpoint("10.1.0.2", "tenant-walled-two", {"app": "web"}),
+    "open": Endpoint("10.2.0.1", "tenant-open", {"app": "web"}),
+    "shared": Endpoint("10.3.0.1", "platform-shared"),
+    "dns": Endpoint("10.4.0.1", "kube-system", {"k8s-app": "kube-dns"}),
+    "system": Endpoint("10.4.0.2", "kube-system"),
+    "false-dns": Endpoint("10.5.0.2", "unrelated", {"k8s-app": "kube-dns"}),
+    "unrelated": Endpoint("10.5.0.1", "unrelated", {"app": "web"}),
+    "ingress": Endpoint("10.6.0.1", "ingress-nginx"),
+    "metrics": Endpoint("10.7.0.1", "monitoring"),
+    "partner": Endpoint("203.0.113.10"),
+    "rival": Endpoint("203.0.113.200"),
+    "customer": Endpoint("198.51.100.9"),
+    "elsewhere": Endpoint("192.0.2.1"),
+}
+TENANTS = ("walled-one", "walled-two", "open")
+
+# What stands in a cell of the tables, for the ports that it lets through.
+PORTS = (Port(53, "UDP"), Port(53), Port(80), Port(443), Port(8080), Port(8085), Port(8090))
+CELLS = {PORTS: "all", (): "-", PORTS[:2]: "dns", PORTS[3:4]: "443", PORTS[4:6]: "8080-8085"}
+
+FROM_TENANTS = """
+            walled-one walled-two open
+walled-one  all        all        -
+walled-two  all        all        -
+open        -          -          all
+shared      all        all        all
+dns         dns        dns        dns
+system      -          -          -
+false-dns   -          -          -
+unrelated   -          -          -
+ingress     -          -          -
+metrics     -          -          -
+partner     -          -          443
+rival       -          -          -
+customer    -          -          -
+elsewhere   -          -          -
+"""
+
+INTO_TENANTS = """
+            walled-one walled-two open
+walled-one  all        all        -
+walled-two  all        all        -
+open        -          -          all
+shared      -          -          -
+dns         -          -          -
+system      -          -          -
+false-dns   -          -          -
+unrelated   -          -          -
+ingress     all        all        all
+metrics     all        all        all
+partner     -          -          -
+rival       -          -          -
+customer    -          -          8080-8085
+elsewhere   -          -          -
+"""
+
+# Each opens something that is in the tables.
+HOLES = (
+    "allow-intra-tenant",
+    "allow-dns",
+    "allow-platform-shared",
+    "allow-ingress-controller",
+    "allow-monitoring",
+    "allow-egress",
+    "allow-ingress",
+)
+# Each stands in for the other.
+WALLS = ("default-deny-all", "tenant-isolation")
+
+
+@pytest.fixture(scope="module")
+def network(running_platform: Platform) -> Iterator[Network]:
+    """The live policies and namespaces, once the watcher has made two tenants."""
+    if running_platform.process is None:
+        running_platform.start()
+    walled = tenant_manifest("walled", namespaces=[{"name": "one"}, {"name": "two"}])
+    opened = tenant_manifest(
+        "open",
+        network={
+            "egress": [
+                {"cidr": "203.0.113.0/24", "except": ["203.0.113.128/25"], "ports": [{"port": 443}]},
+            ],
+            "ingress": [{"cidr": "198.51.100.0/24", "ports": [{"port": 8080, "endPort": 8085}]}],
+        },
+    )
+    for tenant in (walled, opened):
+        running_platform.apply(tenant)
+    for tenant in (walled, opened):
+        running_platform.await_active(tenant)
+    yield live_network(running_platform)
+    for tenant in (walled, opened):
+        running_platform.delete(tenant)
+
+
+def live_network(platform: Platform) -> Network:
+    policies, namespaces = (platform.admin.list(kind)[0] for kind in (NETWORK_POLICY, NAMESPACE))
+    found = Network.of(policies, namespaces)
+    return Network(found.policies, {**NEIGHBOURS, **found.namespaces})
+
+
+def table(network: Network, *, is_into: bool, tenants: tuple[str, ...] = TENANTS) -> str:
+    """What gets through between each endpoint (a row) and each pod of a tenant (a column)."""
+    rows = [("", *tenants)]
+    for name, endpoint in ENDPOINTS.items():
+        cells = []
+        for tenant in tenants:
+            ends = (endpoint, ENDPOINTS[tenant]) if is_into else (ENDPOINTS[tenant], endpoint)
+            open_ports = tuple(port for port in PORTS if network.lets(*ends, port))
+            cells.append(CELLS.get(open_ports) or " ".join(map(str, open_ports)))
+        rows.append((name, *cells))
+    lines = (f"{name:<12}" + "".join(f"{cell:<11}" for cell in cells) for name, *cells in rows)
+    return "\n" + "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def tables(network: Network) -> tuple[str, str]:
+    return table(network, is_into=False), table(network, is_into=True)
+
+
+def test_tenants_reach_just_what_is_meant(network: Network) -> None:
+    assert table(network, is_into=False) == FROM_TENANTS
+
+
+def test_tenants_are_reached_just_by_whom_it_is_meant(network: Network) -> None:
+    assert table(network, is_into=True) == INTO_TENANTS
+
+
+def test_every_policy_of_a_tenant_is_a_hole_or_a_wall(network: Network) -> None:
+    homes = {ENDPOINTS[name].namespace for name in TENANTS}
+    found = [policy["metadata"] for policy in network.policies if policy["metadata"]["namespace"] in homes]
+    assert {policy["name"] for policy in found} == {*HOLES, *WALLS}
+
+
+@pytest.mark.parametrize("policy", HOLES)
+def test_without_any_one_policy_something_meant_is_shut(network: Network, policy: str) -> None:
+    without = tables(network.without(policy))
+    assert without != (FROM_TENANTS, INTO_TENANTS)
+    # And nothing is open that was not: a policy gone astray is no way in.
+    for line, meant in zip("".join(without).split(), (FROM_TENANTS + INTO_TENANTS).split(), strict=True):
+        assert line in (meant, "-")
+
+
+@pytest.mark.parametrize("policy", WALLS)
+def test_walls_stand_while_either_of_the_two_is_taken_away(network: Network, policy: str) -> None:
+    assert tables(network.without(policy)) == (FROM_TENANTS, INTO_TENANTS)
+
+
+def test_without_policies_everything_is_open(network: Network) -> None:
+    bare = Network((), network.namespaces)
+    assert {cell for cell in "".join(tables(bare)).split() if cell not in ENDPOINTS} == {"all"}
+
+
+def test_tenant_that_may_reach_every_address_reaches_no_other_tenant(
+    network: Network, running_platform: Platform
+) -> None:
+    """Also where the network plugin matches pods by their addresses."""
+    loud = tenant_manifest("loud", network={"egress": [{"cidr": "0.0.0.0/0"}, {"cidr": "::/0"}]})
+    running_platform.apply(loud)
+    try:
+        running_platform.await_active(loud)
+        now = live_network(running_platform)
+    finally:
+        running_platform.delete(loud)
+    pod = Endpoint("10.8.0.1", "tenant-loud")
+    for port in PORTS:
+        assert [name for name, target in ENDPOINTS.items() if not now.lets(pod, target, port)] == [*TENANTS]
+        assert not any(now.lets(ENDPOINTS[name], pod, port) for name in TENANTS)
+    assert tables(now) == tables(network)
