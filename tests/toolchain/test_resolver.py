@@ -11,8 +11,8 @@ import pytest
 from embedded.toolchain import probe
 from embedded.toolchain import resolver as toolchain
 from embedded.toolchain.release import Releases
-from embedded.toolchain.resolver import cached_path, path_with, present, provide
-from embedded.toolchain.tools import TOOLS, Tool
+from embedded.toolchain.resolver import cached_path, ensure_tools, path_with, present, provide
+from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool
 from tests.toolchain.conftest import AddProgram
 
 ETCD, PULUMI, HOST = TOOLS["etcd"], TOOLS["pulumi"], TOOLS["pulumi-language-python"]
@@ -164,3 +164,11 @@ def test_path_finds_each_tool_and_this_python_and_keeps_the_order_of_the_rest(
     assert {name: shutil.which(name, path=path) for name in tools} == {n: str(p) for n, p in tools.items()}
     assert Path(shutil.which("python", path=path) or "").parent == Path(sys.executable).parent
     assert path.endswith(os.environ["PATH"])
+
+
+@pytest.mark.usefixtures("programs")
+def test_only_who_asks_for_a_tool_of_the_tests_gets_it() -> None:
+    for tool in (*TOOLS.values(), *TEST_TOOLS.values()):
+        put_in_cache(tool)
+    assert ensure_tools().keys() == TOOLS.keys()
+    assert ensure_tools(["gatekeeper"]) == {"gatekeeper": cached_path(TEST_TOOLS["gatekeeper"])}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from embedded.environment import LOCK_FILE
-from embedded.toolchain.tools import TOOLS, cache_key, version_in
+from embedded.toolchain.tools import TEST_TOOLS, TOOLS, cache_key, version_in
 
 ETCD = TOOLS["etcd"]
 
@@ -45,3 +45,8 @@ def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:
     assert version_in(tmp_path, "example.test/a") == "1.2.3"
     with pytest.raises(LookupError, match=r"example\.test/b"):
         version_in(tmp_path, "example.test/b")
+
+
+def test_tools_of_the_tests_are_not_those_a_user_waits_for() -> None:
+    assert set(TEST_TOOLS) == {"gatekeeper", "coredns"}
+    assert not TEST_TOOLS.keys() & TOOLS.keys()

@@ -1,0 +1,48 @@
+"""Files out of Go modules, each in the version that a go.mod under toolchain/ asks for.
+
+Called by the builds for what they take from other modules, and by `embedded.toolchain.crds`. Go keeps what it
+has fetched, so each module comes over the network once. Nothing is compiled here.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from embedded.progress import Progress
+from embedded.toolchain.golang import ensure_go, run_go
+from embedded.toolchain.tools import ModuleFile
+
+
+def module_files(wanted: ModuleFile) -> list[Path]:
+    """The files where Go keeps them, for reading only; fetched on first use, with progress on stderr."""
+    with Progress(f"Fetching {wanted.module}") as progress:
+        folder = fetch_module(str(ensure_go(wanted.folder)), wanted.folder, wanted.module, progress)
+    found = sorted(folder.glob(wanted.path))
+    if not found:
+        raise LookupError(
+            f"{wanted.module} has no {wanted.path} in the version that {wanted.folder} asks for"
+        )
+    return found
+
+
+def fetch_module(go: str, folder: Path, module: str, progress: Progress) -> Path:
+    """Where Go keeps the module that the go.mod in `folder` requires."""
+    # Go notes what it looked up in the go.mod beside it: in a copy, so that the checkout stays clean.
+    with tempfile.TemporaryDirectory(prefix="tenancy-lookup-") as temporary:
+        copy = Path(temporary) / "module"
+        shutil.copytree(folder, copy)
+        run_go([go, "mod", "download", module], copy, count_downloads(progress))
+        return Path(run_go([go, "list", "-m", "-f", "{{.Dir}}", module], copy, lambda _: None).strip())
+
+
+def count_downloads(progress: Progress) -> Callable[[str], None]:
+    downloaded = 0
+
+    def count(line: str) -> None:
+        nonlocal downloaded
+        if line.startswith("go: downloading"):
+            downloaded += 1
+            progress.detail = f"{downloaded} Go modules downloaded"
+
+    return count

@@ -1,0 +1,190 @@
+"""Gatekeeper as tests use it: the real manager beside the real API server, which asks it about every request.
+
+Used through the fixture `gatekeeper`. It is installed as its own manifests say, except that its webhook is an
+address on this machine, and that a request fails while Gatekeeper can't be asked. It generates no policies
+for the API server to check by itself.
+"""
+
+import base64
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import yaml
+
+from embedded.controlplane.components import CERTIFICATE, KEY
+from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.controlplane.plane import ControlPlane
+from embedded.controlplane.processes import ProcessGroup, log_tail
+from embedded.toolchain.modules import module_files
+from embedded.toolchain.tools import MODULES, ModuleFile
+from tenancy.manifest import Manifest
+from tests.waiting import eventually
+from watcher.cluster import CRD, NAMESPACE, Cluster, ClusterError, Kind
+
+SYSTEM_NAMESPACE = "gatekeeper-system"
+# Seventeen kinds at once keep a busy API server at work for a while.
+REMOVAL_TIMEOUT_S = 180.0
+TEMPLATE = Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False)
+_CONSTRAINTS = "constraints.gatekeeper.sh"
+_WEBHOOK = Kind(
+    "admissionregistration.k8s.io/v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    is_namespaced=False,
+)
+# With these, the API server would check CEL by itself, and go on when Gatekeeper has stopped.
+_GENERATED_POLICIES = ("default-create-vap-for-templates", "default-create-vap-binding-for-constraints")
+_SHIPPED = ModuleFile(
+    MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3", "deploy/gatekeeper.yaml"
+)
+
+
+@dataclass(frozen=True)
+class Gatekeeper:
+    """A running Gatekeeper. What is put into it is gone when it stops."""
+
+    admin: Cluster
+
+    def add_template(self, manifest: Manifest) -> None:
+        """Returns when constraints of the template's kind can be made."""
+        self.admin.create(TEMPLATE, manifest)
+        crd = f"{manifest['metadata']['name']}.{_CONSTRAINTS}"
+        eventually(lambda: _is_established(self.admin, crd), f"Gatekeeper has made {crd}")
+
+    def add_constraint(self, manifest: Manifest) -> None:
+        """Returns when Gatekeeper holds requests against the constraint."""
+        kind, name = constraint_kind(manifest["kind"]), manifest["metadata"]["name"]
+        # The API server serves a kind a moment after it says that the kind is established.
+        eventually(lambda: _is_created(self.admin, kind, manifest), f"{kind.kind} is served")
+        self.await_enforced(kind, name)
+
+    def await_enforced(self, kind: Kind, name: str) -> None:
+        def is_enforced() -> bool:
+            constraint = self.admin.get(kind, name) or {}
+            generation = constraint.get("metadata", {}).get("generation")
+            # It is `byPod: null` until the first report.
+            reports = constraint.get("status", {}).get("byPod") or []
+            return any(seen["enforced"] and seen["observedGeneration"] == generation for seen in reports)
+
+        eventually(is_enforced, f"{kind.kind} {name} is enforced; is {self.admin.get(kind, name)}")
+
+
+def constraint_kind(kind: str) -> Kind:
+    """The kind of constraint that a ConstraintTemplate defines."""
+    return Kind(f"{_CONSTRAINTS}/v1beta1", kind, kind.lower(), is_namespaced=False)
+
+
+@contextmanager
+def running_gatekeeper(
+    binary: Path, plane: ControlPlane, crds: list[Manifest], folder: Path
+) -> Iterator[Gatekeeper]:
+    """Gatekeeper in this cluster, from its installation to its removal."""
+    admin = Cluster.connect(plane.kubeconfig)
+    admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
+    try:
+        for crd in crds:
+            admin.apply(crd)
+        for name in (crd["metadata"]["name"] for crd in crds):
+            eventually(partial(_is_established, admin, name), f"{name} is established")
+        with _running_manager(binary, plane, folder) as port:
+            webhook = _webhook(f"https://{HOST}:{port}", plane.ca.read_bytes())
+            admin.create(_WEBHOOK, webhook)
+            try:
+                yield Gatekeeper(admin)
+            finally:
+                admin.delete(_WEBHOOK, webhook["metadata"]["name"])
+    finally:
+        # After its process has ended: it would make the kinds of the constraints anew.
+        eventually(lambda: _are_crds_deleted(admin), "Gatekeeper's CRDs are gone", REMOVAL_TIMEOUT_S)
+        admin.delete(NAMESPACE, SYSTEM_NAMESPACE)
+        eventually(lambda: not admin.get(NAMESPACE, SYSTEM_NAMESPACE), f"{SYSTEM_NAMESPACE} is gone")
+
+
+@contextmanager
+def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterator[int]:
+    """The manager's process, ready to be asked; yields the port of its webhook."""
+    certificates = folder / "certificates"
+    certificates.mkdir()
+    # The API server's own certificate is for this address, too, and it trusts itself.
+    shutil.copyfile(plane.data / CERTIFICATE, certificates / "tls.crt")
+    shutil.copyfile(plane.data / KEY, certificates / "tls.key")
+    port, health, metrics = free_port(), free_port(), free_port()
+    log = folder / "gatekeeper.log"
+    group = ProcessGroup()
+    try:
+        group.start(
+            "gatekeeper",
+            [
+                binary,
+                *("--operation=webhook", "--operation=status", "--operation=generate"),
+                *(f"--{policies}=false" for policies in _GENERATED_POLICIES),
+                "--debug-use-fake-pod",
+                *("--disable-cert-rotation", f"--cert-dir={certificates}"),
+                *(f"--host={HOST}", f"--port={port}", f"--health-addr={HOST}:{health}"),
+                *(f"--prometheus-port={metrics}", "--shutdown-delay=0"),
+                f"--exempt-namespace={SYSTEM_NAMESPACE}",
+            ],
+            log=log,
+            cwd=folder,
+            env={**os.environ, "KUBECONFIG": str(plane.kubeconfig), "POD_NAMESPACE": SYSTEM_NAMESPACE},
+        )
+
+        def is_ready() -> bool:
+            assert not group.exits(), f"Gatekeeper ended. The end of its log:\n{log_tail(log)}"
+            return is_ok(health, "/readyz")
+
+        eventually(is_ready, f"Gatekeeper is ready; see {log}")
+        yield port
+    finally:
+        group.stop()
+
+
+def _webhook(url: str, ca: bytes) -> Manifest:
+    """As Gatekeeper ships it, at another address."""
+    (path,) = module_files(_SHIPPED)
+    with path.open() as file:
+        shipped = list(yaml.load_all(file, Loader=yaml.CSafeLoader))
+    webhook: Manifest = next(found for found in shipped if found["kind"] == _WEBHOOK.kind)
+    for rule in webhook["webhooks"]:
+        rule["clientConfig"] = {
+            "url": url + rule["clientConfig"]["service"]["path"],
+            "caBundle": base64.b64encode(ca).decode(),
+        }
+        # What is let through because nobody was asked would look like a policy that allows it.
+        rule |= {"failurePolicy": "Fail", "timeoutSeconds": 10}
+    return webhook
+
+
+def _are_crds_deleted(admin: Cluster) -> bool:
+    """Whether no kind of Gatekeeper's is left; deletes those that are not being deleted yet."""
+    left = [crd for crd in admin.list(CRD)[0] if crd["spec"]["group"].endswith("gatekeeper.sh")]
+    for crd in left:
+        name = crd["metadata"]["name"]
+        if "deletionTimestamp" not in crd["metadata"]:
+            admin.delete(CRD, name)
+        elif any(entry["reason"] == "InstanceDeletionFailed" for entry in crd["status"]["conditions"]):
+            # A busy API server gives up on a kind whose storage is not ready, until the CRD changes.
+            admin.patch(CRD, name, {"metadata": {"annotations": {"again": str(time.monotonic_ns())}}})
+    return not left
+
+
+def _is_established(admin: Cluster, crd: str) -> bool:
+    # A CRD made by Gatekeeper has `conditions: null` at first.
+    conditions = (admin.get(CRD, crd) or {}).get("status", {}).get("conditions") or []
+    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
+
+
+def _is_created(admin: Cluster, kind: Kind, manifest: Manifest) -> bool:
+    try:
+        admin.create(kind, manifest)
+    except ClusterError as error:
+        if error.status == 404:
+            return False
+        raise
+    return True
