@@ -14,8 +14,8 @@ from tenancy.ceiling import above_admin
 from tenancy.errors import PlansError, UnknownPlan, validation_message
 from tenancy.fields import DnsLabel, HostPatterns, unique
 from tenancy.model import Model
-from tenancy.rules import RoleRules
 from tenancy.quantity import quantity_value
+from tenancy.rules import RoleRules
 from tenancy.settings import ContainerLimits, QuotaSpec, Settings
 
 SHIPPED_PLANS = Path(__file__).with_name("plans.yaml")

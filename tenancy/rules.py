@@ -122,7 +122,9 @@ class PolicyRule(Model):
 class RoleRules(Model):
     """Rules added to the tenant's roles. No rule may hold more than a tenant's admin may have."""
 
-    admin: tuple[PolicyRule, ...] | None = Field(default=None, max_length=32, description="For `tenant-admin`.")
+    admin: tuple[PolicyRule, ...] | None = Field(
+        default=None, max_length=32, description="For `tenant-admin`."
+    )
     operator: tuple[PolicyRule, ...] | None = Field(
         default=None, max_length=32, description="For `tenant-operator`; the admin must have all of it too."
     )

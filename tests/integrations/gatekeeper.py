@@ -23,9 +23,10 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.controlplane.processes import ProcessGroup, log_tail
 from embedded.toolchain.modules import module_files
 from embedded.toolchain.tools import MODULES, ModuleFile
+from tenancy.kinds import CRD, NAMESPACE, Kind
 from tenancy.manifest import Manifest
 from tests.waiting import eventually
-from watcher.cluster import CRD, NAMESPACE, Cluster, ClusterError, Kind
+from watcher.cluster import Cluster, ClusterError
 
 SYSTEM_NAMESPACE = "gatekeeper-system"
 # Seventeen kinds at once keep a busy API server at work for a while.

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tenancy.kinds import NAMESPACE, Kind
 from tenancy.manifest import Manifest
 from tests.integrations.gatekeeper import Gatekeeper
-from watcher.cluster import NAMESPACE, Cluster, ClusterError, Kind
+from watcher.cluster import Cluster, ClusterError
 
 POD = Kind("v1", "Pod", "pods")
 HOME = "gatekeeper-itself"

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from embedded.controlplane.plane import ControlPlane
+from tenancy.kinds import CRD
 from tests.conftest import CrdFiles
 from tests.integrations.gatekeeper import running_gatekeeper
 from tests.integrations.test_gatekeeper import POD, REGO, constraint, pod, template
-from watcher.cluster import CRD, Cluster
+from watcher.cluster import Cluster
 
 
 def test_stopped_gatekeeper_leaves_nothing_behind(
