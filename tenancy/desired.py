@@ -12,7 +12,9 @@ from functools import cached_property
 from tenancy.ceiling import above_admin
 from tenancy.errors import InvalidSpec
 from tenancy.extra import extra_resources
+from tenancy.hnc import staying
 from tenancy.integrations import EVERYTHING, Served, integration_objects
+from tenancy.kinds import ROLE, ROLE_BINDING, kind_of
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.namespace import namespace
 from tenancy.network import network_policies
@@ -82,6 +84,8 @@ def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> 
             *network_policies(tenant, settings, name),
         ]
         manifests += [*own, *extra_resources(tenant, settings, home, own)]
+    if settings.hnc.enabled:
+        manifests = [staying(made) if kind_of(made) in (ROLE, ROLE_BINDING) else made for made in manifests]
     integrated, missing = integration_objects(tenant, settings, served)
     return DesiredState(
         tenant.name,

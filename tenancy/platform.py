@@ -95,6 +95,12 @@ def _watcher_rules() -> list[dict[str, Any]]:
         {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
         *_managed_rules(),
         {
+            # HNC asks for this right in the parent before it lets anybody hang a namespace below it.
+            "apiGroups": ["hnc.x-k8s.io"],
+            "resources": ["hierarchyconfigurations"],
+            "verbs": ["update"],
+        },
+        {
             # Hands out rights it does not hold itself, but only by Roles of the tenants' three names.
             "apiGroups": [API_GROUP],
             "resources": ["roles"],

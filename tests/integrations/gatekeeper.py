@@ -8,7 +8,6 @@ for the API server to check by itself.
 import base64
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,14 +22,12 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.controlplane.processes import ProcessGroup, log_tail
 from embedded.toolchain.modules import module_files
 from embedded.toolchain.tools import MODULES, ModuleFile
-from tenancy.kinds import CRD, NAMESPACE, Kind
+from tenancy.kinds import CRD, Kind
 from tenancy.manifest import Manifest
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
 
 SYSTEM_NAMESPACE = "gatekeeper-system"
-# Seventeen kinds at once keep a busy API server at work for a while.
-REMOVAL_TIMEOUT_S = 180.0
 TEMPLATE = Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False)
 _CONSTRAINTS = "constraints.gatekeeper.sh"
 _WEBHOOK = Kind(
@@ -48,7 +45,7 @@ _SHIPPED = ModuleFile(
 
 @dataclass(frozen=True)
 class Gatekeeper:
-    """A running Gatekeeper. What is put into it is gone when it stops."""
+    """A running Gatekeeper."""
 
     admin: Cluster
 
@@ -85,26 +82,19 @@ def constraint_kind(kind: str) -> Kind:
 def running_gatekeeper(
     binary: Path, plane: ControlPlane, crds: list[Manifest], folder: Path
 ) -> Iterator[Gatekeeper]:
-    """Gatekeeper in this cluster, from its installation to its removal."""
+    """Gatekeeper in this cluster, which ends with the tests that use it."""
     admin = Cluster.connect(plane.kubeconfig)
     admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
-    try:
-        for crd in crds:
-            admin.apply(crd)
-        for name in (crd["metadata"]["name"] for crd in crds):
-            eventually(partial(_is_established, admin, name), f"{name} is established")
-        with _running_manager(binary, plane, folder) as port:
-            webhook = _webhook(f"https://{HOST}:{port}", plane.ca.read_bytes())
-            admin.create(_WEBHOOK, webhook)
-            try:
-                yield Gatekeeper(admin)
-            finally:
-                admin.delete(_WEBHOOK, webhook["metadata"]["name"])
-    finally:
-        # After its process has ended: it would make the kinds of the constraints anew.
-        eventually(lambda: _are_crds_deleted(admin), "Gatekeeper's CRDs are gone", REMOVAL_TIMEOUT_S)
-        admin.delete(NAMESPACE, SYSTEM_NAMESPACE)
-        eventually(lambda: not admin.get(NAMESPACE, SYSTEM_NAMESPACE), f"{SYSTEM_NAMESPACE} is gone")
+    for crd in crds:
+        admin.apply(crd)
+    for name in (crd["metadata"]["name"] for crd in crds):
+        eventually(partial(_is_established, admin, name), f"{name} is established")
+    with _running_manager(binary, plane, folder) as port:
+        webhook = _webhook(f"https://{HOST}:{port}", plane.ca.read_bytes())
+        admin.create(_WEBHOOK, webhook)
+        yield Gatekeeper(admin)
+        # Other tests of the module may go on without it.
+        admin.delete(_WEBHOOK, webhook["metadata"]["name"])
 
 
 @contextmanager
@@ -160,19 +150,6 @@ def _webhook(url: str, ca: bytes) -> Manifest:
         # What is let through because nobody was asked would look like a policy that allows it.
         rule |= {"failurePolicy": "Fail", "timeoutSeconds": 10}
     return webhook
-
-
-def _are_crds_deleted(admin: Cluster) -> bool:
-    """Whether no kind of Gatekeeper's is left; deletes those that are not being deleted yet."""
-    left = [crd for crd in admin.list(CRD)[0] if crd["spec"]["group"].endswith("gatekeeper.sh")]
-    for crd in left:
-        name = crd["metadata"]["name"]
-        if "deletionTimestamp" not in crd["metadata"]:
-            admin.delete(CRD, name)
-        elif any(entry["reason"] == "InstanceDeletionFailed" for entry in crd["status"]["conditions"]):
-            # A busy API server gives up on a kind whose storage is not ready, until the CRD changes.
-            admin.patch(CRD, name, {"metadata": {"annotations": {"again": str(time.monotonic_ns())}}})
-    return not left
 
 
 def _is_established(admin: Cluster, crd: str) -> bool:

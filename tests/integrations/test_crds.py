@@ -1,0 +1,105 @@
+"""CRDs that come and go under a living tenant: the rest of it stands, and what is missing is named."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from embedded.controlplane.plane import ControlPlane
+from tenancy.constraint_templates import constraint_templates
+from tenancy.kinds import INTEGRATION_KINDS, OPTIONAL_KINDS, Kind
+from tenancy.manifest import Manifest
+from tests.conftest import CrdFiles
+from tests.integrations.conftest import NewTenant
+from tests.integrations.crds import install_crds, remove_crds
+from tests.integrations.gatekeeper import running_gatekeeper
+from tests.platform import Platform, condition
+from tests.waiting import eventually
+
+READY = "IntegrationsReady"
+POLICY = "AuthorizationPolicy.security.istio.io"
+
+
+def preview(platform: Platform, tenant: str) -> None:
+    told = platform.pulumi(f"tenant-{tenant}", "preview", "--expect-no-changes")
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def await_missing(platform: Platform, manifest: Manifest, kinds: Iterable[Kind]) -> None:
+    """Until the tenant names all of these, and is Active without them."""
+
+    def is_told() -> bool:
+        told = condition(platform.tenant(manifest) or {}, READY)
+        return told.get("status") == "False" and all(kind.crd in told["message"] for kind in kinds)
+
+    eventually(is_told, f"the missing CRDs are named; is {platform.tenant(manifest)}")
+    platform.await_active(manifest)
+
+
+def test_missing_crds_are_named_and_the_rest_of_the_tenant_stands(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant("bare", hostnames=["bare.test"], registries=["a.test"])
+    await_missing(platform, manifest, OPTIONAL_KINDS)
+    assert {kind for kind, _, _ in platform.objects("bare")} >= {"Namespace", "NetworkPolicy", "RoleBinding"}
+    preview(platform, "bare")
+
+
+def test_tenant_is_completed_when_crds_come_and_lives_on_when_they_go(
+    platform: Platform, new_tenant: NewTenant, crd_files: CrdFiles
+) -> None:
+    manifest = new_tenant("tide", gatekeeper={"enabled": False})
+    platform.await_condition(manifest, "CRDsMissing", READY)
+    crds = [*crd_files("istio"), *crd_files("hnc")]
+    install_crds(platform.admin, crds)
+    platform.await_condition(manifest, "Applied", READY)
+    assert platform.get(POLICY, "tenant-tide", "tenant-isolation")
+    assert platform.get("HierarchyConfiguration.hnc.x-k8s.io", "tenant-tide", "hierarchy")
+    preview(platform, "tide")
+
+    remove_crds(platform.admin, crds)
+    await_missing(platform, manifest, (*INTEGRATION_KINDS["Istio"][1:], *INTEGRATION_KINDS["HNC"]))
+    preview(platform, "tide")
+    # The watcher goes on: a new spec is applied, and drift is repaired.
+    platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro"}})
+    platform.await_active(manifest)
+    platform.remove("Role", "tenant-tide", "tenant-viewer")
+    platform.await_condition(manifest, "Repaired", "Drifted")
+
+    install_crds(platform.admin, crds)
+    platform.await_condition(manifest, "Applied", READY)
+    assert platform.get(POLICY, "tenant-tide", "tenant-isolation")
+
+
+def test_tenant_that_lost_its_crds_can_be_deleted(
+    platform: Platform, new_tenant: NewTenant, crd_files: CrdFiles
+) -> None:
+    install_crds(platform.admin, crd_files("istio"))
+    manifest = new_tenant("ebb", gatekeeper={}, hnc={})
+    platform.await_active(manifest)
+    platform.await_condition(manifest, "Applied", READY)
+    platform.stop()
+    remove_crds(platform.admin, crd_files("istio"))
+    platform.delete(manifest)
+    platform.start()
+    platform.await_gone(manifest)
+    assert platform.namespace("tenant-ebb") is None
+
+
+def test_constraints_come_with_gatekeeper_and_go_with_it(
+    platform: Platform,
+    new_tenant: NewTenant,
+    gatekeeper_binary: Path,
+    control_plane: ControlPlane,
+    crd_files: CrdFiles,
+    tmp_path: Path,
+) -> None:
+    manifest = new_tenant("late", registries=["a.test"], istio={}, hnc={})
+    platform.await_condition(manifest, "CRDsMissing", READY)
+    kinds = INTEGRATION_KINDS["Gatekeeper"]
+    with running_gatekeeper(gatekeeper_binary, control_plane, crd_files("gatekeeper"), tmp_path) as running:
+        for template in constraint_templates():
+            running.add_template(template)
+        platform.await_condition(manifest, "Applied", READY)
+        for kind in kinds:
+            running.await_enforced(kind, "tenant-late")
+    await_missing(platform, manifest, kinds)
+    preview(platform, "late")

@@ -1,0 +1,149 @@
+"""A tenant in a cluster that has Gatekeeper, Istio and HNC: made whole, kept whole, and removed whole."""
+
+import pytest
+
+from tenancy.constraint_templates import constraint_templates, hnc_configuration
+from tenancy.desired import DesiredState, desired_state
+from tenancy.drift import drift, object_drift
+from tenancy.kinds import INTEGRATION_KINDS, KIND_BY_KEY, OPTIONAL_KINDS
+from tenancy.manifest import Manifest, ObjectKey, object_key
+from tenancy.names import TENANT_LABEL
+from tenancy.plans import read_plans
+from tenancy.tenant import tenant_from_manifest
+from tests.conftest import CrdFiles
+from tests.integrations.conftest import NewTenant
+from tests.integrations.crds import install_crds
+from tests.integrations.gatekeeper import Gatekeeper, constraint_kind
+from tests.integrations.pods import IMAGE, POD, allow_pods, pod
+from tests.platform import Platform, condition
+from tests.waiting import eventually
+from watcher.cluster import ClusterError
+
+TWO = [{"name": "web"}, {"name": "data"}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _integrations(gatekeeper: Gatekeeper, crd_files: CrdFiles) -> None:
+    """All three, and what the platform says to them once for all tenants."""
+    install_crds(gatekeeper.admin, [*crd_files("istio"), *crd_files("hnc")])
+    gatekeeper.admin.apply(hnc_configuration())
+    for template in constraint_templates():
+        gatekeeper.add_template(template)
+
+
+def desired(manifest: Manifest) -> DesiredState:
+    return desired_state(tenant_from_manifest(manifest), read_plans())
+
+
+def integrated(platform: Platform, tenant: str) -> dict[ObjectKey, Manifest]:
+    """What the tenant has of other projects."""
+    return {
+        object_key(found): found
+        for kind in OPTIONAL_KINDS
+        for found in platform.admin.list(kind, f"{TENANT_LABEL}={tenant}")[0]
+    }
+
+
+def test_tenant_gets_every_object_and_pulumi_finds_nothing_to_change(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant(
+        "whole", plan="pro", namespaces=TWO, registries=["a.test"], hostnames=["whole.test"]
+    )
+    tenant = platform.await_active(manifest)
+    assert condition(tenant, "IntegrationsReady")["status"] == "True"
+    live, wanted = integrated(platform, "whole"), desired(manifest)
+    assert live.keys() == {key for key in wanted.by_key if KIND_BY_KEY[key.kind] in OPTIONAL_KINDS}
+    assert {KIND_BY_KEY[key.kind] for key in live} == set(OPTIONAL_KINDS)
+    assert not [key for key in drift(wanted, live) if key in live]
+
+    told = platform.pulumi("tenant-whole", "preview", "--refresh", "--expect-no-changes")
+    assert told.returncode == 0, told.stdout + told.stderr
+    # One update, and no other since: nothing was taken for drift.
+    assert [update["message"] for update in platform.history("whole")] == ["spec generation 1"]
+
+
+def test_deleted_authorization_policy_comes_back(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("wall")
+    platform.await_active(manifest)
+    kind = "AuthorizationPolicy.security.istio.io"
+    platform.remove(kind, "tenant-wall", "tenant-isolation")
+    repaired = platform.await_condition(manifest, "Repaired", "Drifted")
+    assert f"{kind} tenant-wall/tenant-isolation deleted" in repaired["message"]
+    assert platform.get(kind, "tenant-wall", "tenant-isolation")
+
+
+def test_edited_objects_are_put_back(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest, home = new_tenant("loose"), "tenant-loose"
+    platform.await_active(manifest)
+    edits = {
+        ("TenantPodSecurity.constraints.gatekeeper.sh", "", home): {"enforcementAction": "dryrun"},
+        ("PeerAuthentication.security.istio.io", home, "default"): {"mtls": {"mode": "PERMISSIVE"}},
+        ("HierarchyConfiguration.hnc.x-k8s.io", home, "hierarchy"): {"parent": "kube-system"},
+    }
+    for key, change in edits.items():
+        platform.patch(*key, {"spec": change})
+    wanted = desired(manifest).by_key
+
+    def are_back() -> bool:
+        return not any(object_drift(wanted[ObjectKey(*key)], platform.get(*key)) for key in edits)
+
+    eventually(are_back, "all are as they were")
+    platform.await_condition(manifest, "Repaired", "Drifted")
+
+
+def test_what_is_switched_off_is_removed(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("less")
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"istio": {"enabled": True}}})
+    platform.await_active(manifest)
+    left = {KIND_BY_KEY[key.kind] for key in integrated(platform, "less")}
+    assert left == set(INTEGRATION_KINDS["Istio"][1:])
+
+
+def test_constraints_go_with_the_tenant(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("brief", registries=["a.test"])
+    platform.await_active(manifest)
+    assert len(constraints(platform, "brief")) == 2
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    assert not constraints(platform, "brief")
+
+
+def constraints(platform: Platform, tenant: str) -> list[Manifest]:
+    return [
+        constraint
+        for kind in INTEGRATION_KINDS["Gatekeeper"]
+        if (constraint := platform.admin.get(kind, f"tenant-{tenant}"))
+    ]
+
+
+def test_gatekeeper_keeps_foreign_images_and_privileged_pods_out(
+    platform: Platform, new_tenant: NewTenant, gatekeeper: Gatekeeper
+) -> None:
+    home = "tenant-guarded"
+    manifest = new_tenant("guarded", registries=["registry.example.test"])
+    platform.await_active(manifest)
+    for kind in ("TenantImageRegistries", "TenantPodSecurity"):
+        gatekeeper.await_enforced(constraint_kind(kind), home)
+    allow_pods(platform.admin, home)
+
+    platform.admin.create(POD, pod(home))
+    with pytest.raises(ClusterError, match=r'container "main-0" has image "evil\.test/app"'):
+        platform.admin.create(POD, pod(home, "evil.test/app"))
+
+    # Pod Security would refuse it as well: the constraint stands also while the namespace's labels are gone.
+    platform.stop()
+    loosened = dict.fromkeys(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "warn"))
+    platform.patch("Namespace", "", home, {"metadata": {"labels": loosened}})
+    with pytest.raises(ClusterError, match=f'"main-0" with image "{IMAGE}" is privileged'):
+        platform.admin.create(POD, pod(home, privileged=True, allowPrivilegeEscalation=None))
+    platform.start()
+    platform.await_condition(manifest, "Repaired", "Drifted")
+
+
+def test_tenant_with_an_unknown_parent_says_so(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("orphan", hnc={"enabled": True, "parent": "nowhere"})
+    failed = platform.await_condition(manifest, "InvalidSpec")
+    assert failed["message"] == "spec.hnc.parent: 'nowhere' is not in spec.namespaces"
+    assert platform.namespace("tenant-orphan") is None
