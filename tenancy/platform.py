@@ -6,6 +6,7 @@ it does not use, and none over the content of the namespaces it makes.
 
 from typing import Any, Final
 
+from tenancy.admission import admission_manifests
 from tenancy.crd import crds
 from tenancy.kinds import CRD, MANAGED_KINDS, OPTIONAL_KINDS
 from tenancy.manifest import Manifest
@@ -82,6 +83,7 @@ def platform_manifests() -> list[Manifest]:
             "roleRef": {"apiGroup": API_GROUP, "kind": "Role", "name": WATCHER},
             "subjects": _SUBJECTS,
         },
+        *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"),
     ]
 
 

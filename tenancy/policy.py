@@ -34,7 +34,12 @@ def policy_annotations(tenant: str, settings: TenantSettings) -> dict[str, str]:
         PRIORITY_CLASSES: settings.priority_classes,
         RUNTIME_CLASSES: settings.runtime_classes,
         HOSTNAMES: hostnames(tenant, settings),
-        EGRESS_NETWORKS: [addresses.cidr for addresses in settings.network.egress or ()],
+        # Only those that are open as a whole: what is cut out of one, or its ports, a list can't tell.
+        EGRESS_NETWORKS: [
+            addresses.cidr
+            for addresses in settings.network.egress or ()
+            if not (addresses.except_ or addresses.ports)
+        ],
     }
     annotations = {name: ",".join(items) for name, items in lists.items() if items is not None}
     if settings.node_selector:

@@ -1,13 +1,20 @@
-"""What every test may ask for: the tools, real CRDs, and one real control plane for the whole session."""
+"""What every test may ask for: the tools, real CRDs, one real control plane, and one watcher in it.
+
+The watcher runs as its own ServiceAccount with the rights that are shipped.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.crds import crd_manifests
+from embedded.toolchain.resolver import ensure_tools, path_with
 from tenancy.manifest import Manifest
+from tests.platform import NewTenant, Platform, tenant_manifest
 
 CrdFiles = Callable[[str], list[Manifest]]
 
@@ -20,38 +27,28 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     used = {fixture for item in session.items for fixture in getattr(item, "fixturenames", ())}
     names = [tool for fixture, tool in _TEST_TOOLS.items() if fixture in used]
     if names and not session.config.option.collectonly:
-        from embedded.toolchain.resolver import ensure_tools
-
         ensure_tools(names)
 
 
 @pytest.fixture(scope="session")
 def tools() -> dict[str, Path]:
     """The path of every tool, built or downloaded if need be."""
-    from embedded.toolchain import resolver as toolchain
-
-    return toolchain.ensure_tools()
+    return ensure_tools()
 
 
 @pytest.fixture(scope="session")
 def gatekeeper_binary() -> Path:
-    from embedded.toolchain import resolver as toolchain
-
-    return toolchain.ensure_tools(["gatekeeper"])["gatekeeper"]
+    return ensure_tools(["gatekeeper"])["gatekeeper"]
 
 
 @pytest.fixture(scope="session")
 def coredns_binary() -> Path:
-    from embedded.toolchain import resolver as toolchain
-
-    return toolchain.ensure_tools(["coredns"])["coredns"]
+    return ensure_tools(["coredns"])["coredns"]
 
 
 @pytest.fixture(scope="session")
 def crd_files() -> CrdFiles:
     """The CRDs of a project by its name: gatekeeper, gateway-api, hnc, istio, prometheus."""
-    from embedded.toolchain.crds import crd_manifests
-
     return cache(crd_manifests)
 
 
@@ -60,3 +57,39 @@ def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
     """One cluster shared by all tests: use names of your own in it, and clean up after yourself."""
     with ControlPlane(tools, tmp_path_factory.mktemp("control-plane"), is_throw_away=True) as plane:
         yield plane
+
+
+@pytest.fixture(scope="session")
+def running_platform(
+    tools: dict[str, Path], control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Platform]:
+    platform = Platform.install(
+        control_plane.kubeconfig, path_with(tools), tmp_path_factory.mktemp("platform")
+    )
+    platform.start()
+    yield platform
+    platform.stop()
+
+
+@pytest.fixture
+def platform(running_platform: Platform) -> Platform:
+    """The platform with its watcher running, whatever the test before did to it."""
+    if running_platform.process is None or running_platform.process.poll() is not None:
+        running_platform.start()
+    return running_platform
+
+
+@pytest.fixture
+def new_tenant(platform: Platform) -> Iterator[NewTenant]:
+    """Applies a tenant, and deletes it after the test without waiting: each test has names of its own."""
+    made: list[Manifest] = []
+
+    def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:
+        manifest = tenant_manifest(name, group, **spec)
+        made.append(manifest)
+        platform.apply(manifest)
+        return manifest
+
+    yield make
+    for manifest in made:
+        platform.delete(manifest)

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from tests.waiting import eventually
 from watcher.cluster import Cluster
 
 ROOT = Path(__file__).parent.parent
+
+# Applies a tenant of this name and spec.
+NewTenant = Callable[..., Manifest]
 
 
 def tenant_manifest(name: str, group: str = GROUP, **spec: Any) -> Manifest:

@@ -54,7 +54,9 @@ def main() -> int:
         signal.signal(number, lambda *_: stopping.set())
     watcher.start()
     log.info("started", http=f"{host}:{server.server_port}", backend=without_secrets(settings.backend))
-    stopping.wait()
+    # Woken now and then: a signal that another thread has caught is handled only here, and wakes nobody.
+    while not stopping.wait(0.5):
+        pass
     watcher.stop()
     server.shutdown()
     return 0

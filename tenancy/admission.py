@@ -1,0 +1,21 @@
+"""The admission policies that the API server itself enforces: no webhook that could be down.
+
+`platform` installs them. Three modules say what they check: who may write (`admission_guards`), pods and
+claims (`admission_workloads`), the ways in and out (`admission_network`).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tenancy.admission_guards import guards
+from tenancy.admission_network import network_policies
+from tenancy.admission_workloads import workload_policies
+from tenancy.manifest import Manifest
+
+# People who run `pulumi up` by hand.
+OPERATOR_GROUPS: Final = ("system:masters", "tenancy:operators")
+
+
+def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS) -> list[Manifest]:
+    """Each policy, followed by what binds it. `watcher` is the user name of the watcher's ServiceAccount."""
+    return [*guards(watcher, operators), *network_policies(), *workload_policies()]

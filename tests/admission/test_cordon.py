@@ -1,0 +1,77 @@
+"""In a cordoned tenant's namespaces the tenant's people write nothing; the cluster itself goes on."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from tenancy.kinds import CONFIG_MAP, SERVICE_ACCOUNT
+from tests.admission.conftest import People
+from tests.admission.people import (
+    NAMESPACE,
+    POD,
+    Attempt,
+    Person,
+    change,
+    create,
+    delete,
+    denied_by,
+    pod_spec,
+)
+from tests.platform import Platform, tenant_manifest
+from tests.waiting import eventually
+
+FROZEN = "tenant-frozen"
+CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
+ATTEMPTS: dict[str, Attempt] = {
+    "create": create(CONFIG_MAP, "attempt", FROZEN),
+    "update": change(CONFIG_MAP, "kube-root-ca.crt", {"data": {"a": "b"}}, FROZEN),
+    "delete": delete(SERVICE_ACCOUNT, "default", FROZEN),
+}
+
+
+@pytest.fixture(scope="module")
+def frozen(running_platform: Platform, people: People) -> Iterator[Person]:
+    """The admin of a cordoned tenant."""
+    manifest = tenant_manifest("frozen", adminUsers=["fred"], cordoned=True, podSecurity="privileged")
+    running_platform.apply(manifest)
+    running_platform.await_active(manifest)
+    for kind, name in ((CONFIG_MAP, "kube-root-ca.crt"), (SERVICE_ACCOUNT, "default")):
+        eventually(partial(running_platform.admin.get, kind, name, FROZEN), f"{name} is there")
+    yield people("fred")
+    running_platform.delete(manifest)
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_cordoned_tenants_admin_writes_nothing(attempt: str, frozen: Person) -> None:
+    refusal = frozen.refusal(ATTEMPTS[attempt])
+    assert denied_by("cordoned") in refusal
+    assert "tenant frozen is cordoned" in refusal
+    assert "spec.cordoned: false" in refusal
+
+
+@pytest.mark.parametrize("way", ["exec", "portforward"])
+def test_cordoned_tenants_admin_gets_into_no_pod(way: str, frozen: Person) -> None:
+    attempt = Attempt("POST", POD.path(FROZEN, "any", way))
+    assert denied_by("cordoned") in frozen.refusal(attempt, is_dry_run=False)
+
+
+def test_cordoned_tenants_admin_still_reads(frozen: Person) -> None:
+    assert frozen.refusal(Attempt("GET", CONFIG_MAP.path(FROZEN))) == ""
+
+
+def test_uncordoned_tenant_is_not_concerned(frozen: Person, people: People) -> None:
+    assert frozen.refusal(ATTEMPTS["create"]) != ""
+    assert people("alice").refusal(create(CONFIG_MAP, "attempt", NAMESPACE)) == ""
+
+
+@pytest.mark.parametrize(
+    ("user", "attempt"),
+    [
+        pytest.param("carol", ATTEMPTS["create"], id="who may update Tenants"),
+        pytest.param(CONTROLLER, create(POD, "attempt", FROZEN, spec=pod_spec()), id="controller"),
+    ],
+)
+def test_others_go_on_writing(user: str, attempt: Attempt, frozen: Person, people: People) -> None:
+    assert frozen.refusal(ATTEMPTS["create"]) != ""
+    assert people(user).refusal(attempt) == ""

@@ -1,0 +1,68 @@
+"""Where there is no list all is allowed, where it is empty nothing is; hosts and networks must be given."""
+
+import pytest
+
+from tests.admission.people import (
+    CLAIM,
+    ENDPOINTS,
+    INGRESS,
+    POD,
+    Attempt,
+    Person,
+    claim_spec,
+    container,
+    create,
+    denied_by,
+)
+
+HOME = "tenant-rival"
+BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
+RULE = {"host": "a.test", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]}}
+
+
+def pod(**spec: object) -> Attempt:
+    return create(POD, "attempt", HOME, spec={"containers": [container("any.test/a", "Never")], **spec})
+
+
+WITHOUT_A_LIST: dict[str, Attempt] = {
+    "image, pull policy and node": pod(nodeName="any"),
+    "priority class": pod(priorityClassName="high"),
+    "runtime class": pod(runtimeClassName="raw"),
+}
+
+DENIED: dict[str, tuple[Attempt, str, str]] = {
+    "host path": (pod(volumes=[{"name": "h", "hostPath": {"path": "/"}}]), "pods", "hostPath"),
+    "the cluster's priority class": (pod(priorityClassName="system-cluster-critical"), "pods", "never"),
+    "class with an empty list": (
+        create(CLAIM, "attempt", HOME, spec=claim_spec(storageClassName="fast")),
+        *("claims", "'fast' is not allowed for this tenant; allowed: none"),
+    ),
+    "no class with an empty list": (
+        create(CLAIM, "attempt", HOME, spec=claim_spec()),
+        *("claims", "'' is not allowed for this tenant; allowed: none"),
+    ),
+    "host without hostnames": (
+        create(INGRESS, "attempt", HOME, spec={"ingressClassName": "any", "rules": [RULE]}),
+        *(
+            "ingresses",
+            "a.test is a wildcard or not one of the tenant's hosts; allowed: none",
+        ),
+    ),
+    "endpoint without networks": (
+        create(ENDPOINTS, "attempt", HOME, subsets=[{"addresses": [{"ip": "203.0.113.7"}]}]),
+        *("endpoints", "must lie inside the tenant's networks; allowed: none"),
+    ),
+}
+
+
+@pytest.mark.parametrize("attempt", WITHOUT_A_LIST)
+def test_without_a_list_all_is_allowed(attempt: str, mallory: Person) -> None:
+    assert mallory.refusal(WITHOUT_A_LIST[attempt]) == ""
+
+
+@pytest.mark.parametrize("attempt", DENIED)
+def test_what_no_list_opens_stays_closed(attempt: str, mallory: Person) -> None:
+    request, policy, words = DENIED[attempt]
+    refusal = mallory.refusal(request)
+    assert denied_by(policy) in refusal
+    assert words in refusal

@@ -1,0 +1,240 @@
+"""No Service, host, NetworkPolicy or endpoint of a tenant's leads through its walls or around them."""
+
+from typing import Any
+
+import pytest
+
+from tenancy.kinds import NETWORK_POLICY, SERVICE
+from tests.admission.people import (
+    ENDPOINT_SLICE,
+    ENDPOINTS,
+    GATEWAY,
+    HTTP_ROUTE,
+    INGRESS,
+    Attempt,
+    Person,
+    change,
+    create,
+    denied_by,
+)
+
+PORTS = [{"port": 80}]
+BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
+OWN = {"namespaceSelector": {"matchLabels": {"tenant.platform.ai/name": "acme"}}}
+RIVALS = {"namespaceSelector": {"matchLabels": {"tenant.platform.ai/name": "rival"}}}
+ALL_PODS: dict[str, Any] = {"podSelector": {}}
+
+
+def service(**spec: Any) -> Attempt:
+    return create(SERVICE, "attempt", spec={"ports": PORTS, **spec})
+
+
+def ingress(*hosts: str, annotations: dict[str, str] | None = None, **spec: Any) -> Attempt:
+    paths = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
+    rules = [{"http": {"paths": paths}, **({"host": host} if host else {})} for host in hosts]
+    spec = {"ingressClassName": "public", "rules": rules, **spec}
+    # Only one of the two may name the class.
+    given = {key: value for key, value in spec.items() if value is not None}
+    return create(INGRESS, "attempt", annotations=annotations or {}, spec=given)
+
+
+def gateway(hostname: str = "", gateway_class: str = "public") -> Attempt:
+    listener = {"name": "web", "port": 80, "protocol": "HTTP"} | ({"hostname": hostname} if hostname else {})
+    return create(GATEWAY, "attempt", spec={"gatewayClassName": gateway_class, "listeners": [listener]})
+
+
+def route(*hostnames: str) -> Attempt:
+    return create(HTTP_ROUTE, "attempt", spec={"hostnames": list(hostnames)})
+
+
+def network_policy(**spec: Any) -> Attempt:
+    return create(NETWORK_POLICY, "attempt", spec={"podSelector": {}, **spec})
+
+
+def let_in(*peers: Any) -> Attempt:
+    return network_policy(ingress=[{"from": list(peers), "ports": PORTS}])
+
+
+def lead_out(*peers: Any) -> Attempt:
+    return network_policy(egress=[{"to": list(peers)}], policyTypes=["Egress"])
+
+
+def block(cidr: str) -> dict[str, Any]:
+    return {"ipBlock": {"cidr": cidr}}
+
+
+def endpoints(address: str) -> Attempt:
+    return create(ENDPOINTS, "attempt", subsets=[{"addresses": [{"ip": address}], "ports": PORTS}])
+
+
+def unready_endpoints(address: str) -> Attempt:
+    return create(ENDPOINTS, "attempt", subsets=[{"notReadyAddresses": [{"ip": address}], "ports": PORTS}])
+
+
+def endpoint_slice(address: str, kind: str = "IPv4") -> Attempt:
+    return create(ENDPOINT_SLICE, "attempt", addressType=kind, endpoints=[{"addresses": [address]}])
+
+
+# What is tried, the policy that refuses it, and words of the reason.
+DENIED: dict[str, tuple[Attempt, str, str]] = {
+    "node port": (service(type="NodePort"), "services", "spec.type: NodePort is never allowed"),
+    "load balancer with node ports": (
+        service(type="LoadBalancer"),
+        *("services", "spec.allocateLoadBalancerNodePorts: must be false"),
+    ),
+    "load balancer that names a node port": (
+        service(
+            type="LoadBalancer",
+            allocateLoadBalancerNodePorts=False,
+            ports=[{"port": 80, "nodePort": 30080}],
+        ),
+        *("services", "no port may name a nodePort"),
+    ),
+    "external address": (service(externalIPs=["192.0.2.1"]), "services", "spec.externalIPs: not allowed"),
+    "service type": (
+        service(type="ExternalName", externalName="evil.test", ports=[]),
+        *("services", "spec.type: 'ExternalName' is not allowed for this tenant; allowed: ClusterIP, Load"),
+    ),
+    "external name inside the cluster": (
+        service(type="ExternalName", externalName="db.tenant-rival.svc.cluster.local", ports=[]),
+        *("services", "spec.externalName: must not be a name inside the cluster"),
+    ),
+    "ingress class": (
+        ingress("a.acme.example", ingressClassName="internal"),
+        *("ingresses", "spec.ingressClassName: 'internal' is not allowed for this tenant; allowed: public"),
+    ),
+    "ingress class by annotation": (
+        ingress(
+            "a.acme.example",
+            annotations={"kubernetes.io/ingress.class": "internal"},
+            ingressClassName=None,
+        ),
+        *("ingresses", "'internal' is not allowed for this tenant"),
+    ),
+    "host of another": (
+        ingress("a.acme.example", "rival.example"),
+        *("ingresses", "spec.rules[].host: rival.example is a wildcard or not one of the tenant's hosts"),
+    ),
+    "host that ends the same": (
+        ingress("a.evilacme.example"),
+        "ingresses",
+        "allowed: *.acme.example, acme.test",
+    ),
+    "domain itself": (ingress("acme.example"), "ingresses", "spec.rules[].host: acme.example is"),
+    "name below a host": (ingress("www.acme.test"), "ingresses", "spec.rules[].host: www.acme.test is"),
+    "wildcard": (ingress("*.acme.example"), "ingresses", "spec.rules[].host: *.acme.example is a wildcard"),
+    "rule without host": (ingress(""), "ingresses", "spec.rules[].host: must be given"),
+    "default backend": (
+        ingress(defaultBackend=BACKEND),
+        *("ingresses", "spec.defaultBackend: would answer for every host"),
+    ),
+    "host in TLS": (
+        ingress("a.acme.example", tls=[{"hosts": ["rival.example"], "secretName": "tls"}]),
+        *("ingresses", "spec.tls[].hosts: holds a host"),
+    ),
+    "host in an alias": (
+        ingress("a.acme.example", annotations={"nginx.ingress.kubernetes.io/server-alias": "rival.example"}),
+        *("ingresses", "metadata.annotations: server-alias"),
+    ),
+    "gateway class": (
+        gateway("a.acme.example", "internal"),
+        *("gateways", "spec.gatewayClassName: 'internal' is not allowed"),
+    ),
+    "gateway's host": (gateway("rival.example"), "gateways", "spec.listeners[].hostname: rival.example is"),
+    "gateway for every host": (gateway(), "gateways", "spec.listeners[].hostname: must be given"),
+    "route's host": (route("rival.example"), "routes", "spec.hostnames: rival.example is"),
+    "route for every host": (route(), "routes", "spec.hostnames: must name the hosts"),
+    "everybody in": (let_in(), "network-policies", "spec.ingress[].from: must name peers"),
+    "rule that names nothing": (network_policy(ingress=[{}]), "network-policies", "must name peers"),
+    "all namespaces in": (
+        let_in({"namespaceSelector": {}}),
+        *("network-policies", "a namespaceSelector with matchLabels tenant.platform.ai/name: acme"),
+    ),
+    "a neighbour in": (let_in(ALL_PODS, RIVALS), "network-policies", "spec.ingress[].from[]: a peer must be"),
+    "a neighbour's pods in": (let_in({**RIVALS, **ALL_PODS}), "network-policies", "spec.ingress[].from[]"),
+    "a network in": (let_in(block("203.0.113.0/24")), "network-policies", "spec.ingress[].from[]"),
+    "out to a network of which one port is open": (
+        lead_out(block("198.51.100.0/24")),
+        *("network-policies", "must lie inside the tenant's networks; allowed: 203"),
+    ),
+    "out to everywhere": (lead_out(), "network-policies", "spec.egress[].to: must name peers"),
+    "out to a neighbour": (lead_out(RIVALS), "network-policies", "spec.egress[].to[]: a peer must be"),
+    "out to other networks": (
+        lead_out(block("203.0.112.0/23")),
+        *(
+            "network-policies",
+            "spec.egress[].to[].ipBlock: must lie inside the tenant's networks; allowed: 203",
+        ),
+    ),
+    "endpoint": (endpoints("10.96.0.1"), "endpoints", "subsets[].addresses: must lie inside"),
+    "endpoint that is not ready": (unready_endpoints("10.96.0.1"), "endpoints", "allowed: 203.0.113.0/24"),
+    "endpoint slice": (endpoint_slice("10.96.0.1"), "endpointslices", "endpoints[].addresses: must lie"),
+    "endpoint by name": (endpoint_slice("evil.test", "FQDN"), "endpointslices", "endpoints[].addresses"),
+}
+
+ALLOWED: dict[str, Attempt] = {
+    "service": service(),
+    "load balancer without node ports": service(type="LoadBalancer", allocateLoadBalancerNodePorts=False),
+    "name below the domain": ingress("a.acme.example"),
+    "name far below the domain": ingress("a.b.c.acme.example"),
+    "host itself, with TLS": ingress("acme.test", tls=[{"hosts": ["acme.test"], "secretName": "tls"}]),
+    "gateway": gateway("a.acme.example"),
+    "route": route("a.acme.example", "acme.test"),
+    "own pods in": let_in({"podSelector": {"matchLabels": {"app": "web"}}}),
+    "own namespaces in": let_in(OWN, {**OWN, **ALL_PODS}),
+    "own namespaces out": lead_out(OWN),
+    "out to the own network": lead_out(block("203.0.113.128/25")),
+    "policy without rules": network_policy(policyTypes=["Ingress", "Egress"]),
+    "endpoint": endpoints("203.0.113.7"),
+    "endpoint slice": endpoint_slice("203.0.113.7"),
+}
+
+
+@pytest.mark.parametrize("attempt", DENIED)
+def test_way_through_the_walls_is_refused(attempt: str, alice: Person) -> None:
+    request, policy, words = DENIED[attempt]
+    refusal = alice.refusal(request)
+    assert denied_by(policy) in refusal
+    assert words in refusal
+
+
+@pytest.mark.parametrize("attempt", ALLOWED)
+def test_way_inside_the_walls_is_allowed(attempt: str, alice: Person) -> None:
+    assert alice.refusal(ALLOWED[attempt]) == ""
+
+
+@pytest.mark.parametrize(
+    ("made", "edit", "policy"),
+    [
+        pytest.param(
+            service(),
+            change(SERVICE, "attempt", {"spec": {"type": "NodePort"}}),
+            "services",
+            id="service",
+        ),
+        pytest.param(
+            ingress("acme.test"),
+            change(
+                INGRESS, "attempt", {"metadata": {"annotations": {"kubernetes.io/ingress.class": "internal"}}}
+            ),
+            "ingresses",
+            id="ingress",
+        ),
+        pytest.param(
+            let_in(OWN),
+            change(NETWORK_POLICY, "attempt", {"spec": {"ingress": [{}]}}),
+            "network-policies",
+            id="network policy",
+        ),
+    ],
+)
+def test_update_gets_nothing_that_a_create_does_not(
+    made: Attempt, edit: Attempt, policy: str, alice: Person
+) -> None:
+    label = Attempt(edit.method, edit.path, {"metadata": {"labels": {"a": "b"}}}, edit.content_type)
+    alice.do(made)
+    try:
+        assert denied_by(policy) in alice.refusal(edit)
+        assert alice.refusal(label) == ""
+    finally:
+        alice.do(made.undone)
