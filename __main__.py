@@ -1,24 +1,35 @@
-"""The other door: `pulumi up --stack tenant-NAME` builds what the watcher builds, on the same stack.
+"""The other door, chosen by the stack's name: the platform itself, or one tenant.
 
-It reads the Tenant from the cluster that kubectl would use. Two optional settings, with `pulumi
-config set`: `manifest`, a file to read the Tenant from instead; `plans`, the plans file.
+`pulumi up --stack platform` installs all that the platform needs. Its settings are those of
+`tenancy/platform_settings.py`, each with `pulumi config set`; `plans` is a file.
+
+`pulumi up --stack tenant-NAME` builds what the watcher builds, on the same stack. It reads the Tenant from
+the cluster that kubectl would use. Two optional settings: `manifest`, a file to read it from; `plans`,
+a file to use in place of the plans in force.
 """
 
 from pathlib import Path
+from typing import Any
 
 import pulumi
 import yaml
+from pydantic import ValidationError
 
 from tenancy.component import TenantResources
 from tenancy.desired import desired_state
-from tenancy.errors import TenancyError
+from tenancy.errors import TenancyError, validation_message
 from tenancy.manifest import Manifest
 from tenancy.names import tenant_of_stack
 from tenancy.plans import SHIPPED_PLANS, read_plans
+from tenancy.platform import optional_kinds, platform_manifests
+from tenancy.platform_component import PlatformResources
+from tenancy.platform_settings import PlatformSettings
+from tenancy.system import PLATFORM_STACK
 from tenancy.tenant import tenant_from_manifest
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
-from watcher.integrations import served_kinds
+from watcher.integrations import is_served, served_kinds
+from watcher.plans import plans_in_force
 from watcher.tenants import known_namespaces, read_tenant
 
 
@@ -36,20 +47,50 @@ def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
     raise pulumi.RunError(f"{file} has no Tenant {name!r}")
 
 
+def platform_settings(config: pulumi.Config) -> PlatformSettings:
+    names = [field.alias or name for name, field in PlatformSettings.model_fields.items()]
+    given: dict[str, Any] = {name: config.get(name) for name in names}
+    given["monitoringLabels"] = config.get_object("monitoringLabels")
+    given["plans"] = Path(given["plans"] or SHIPPED_PLANS).read_text(encoding="utf-8")
+    try:
+        return PlatformSettings.model_validate({name: value for name, value in given.items() if value})
+    except ValidationError as error:
+        raise pulumi.RunError(": ".join(validation_message(error, "pulumi config"))) from None
+
+
+def build_platform(config: pulumi.Config) -> None:
+    settings = platform_settings(config)
+    cluster = Cluster.connect()
+    kinds = optional_kinds(settings)
+    served = [kind for kind in kinds if is_served(cluster, kind)]
+    if absent := [kind.crd for kind in kinds if kind not in served]:
+        pulumi.log.warn(
+            f"left out, because the cluster lacks these CRDs: {', '.join(absent)}. "
+            "Once they are there, the next `pulumi up` adds what is missing."
+        )
+    PlatformResources(PLATFORM_STACK, platform_manifests(settings, served))
+
+
+def build_tenant(config: pulumi.Config, name: str) -> None:
+    cluster = Cluster.connect()
+    manifest = tenant_manifest(cluster, name, config.get("manifest"))
+    tenant = tenant_from_manifest(manifest)
+    file = config.get("plans")
+    plans = read_plans(Path(file)) if file else plans_in_force(cluster)
+    desired = desired_state(tenant, plans, served_kinds(cluster))
+    Claims(cluster).take(tenant, desired.hostnames, known_namespaces(manifest))
+    TenantResources(name, desired)
+
+
 def main() -> None:
     config = pulumi.Config()
     try:
-        name = tenant_of_stack(pulumi.get_stack())
-        cluster = Cluster.connect()
-        manifest = tenant_manifest(cluster, name, config.get("manifest"))
-        tenant = tenant_from_manifest(manifest)
-        desired = desired_state(
-            tenant, read_plans(Path(config.get("plans") or SHIPPED_PLANS)), served_kinds(cluster)
-        )
-        Claims(cluster).take(tenant, desired.hostnames, known_namespaces(manifest))
+        if pulumi.get_stack() == PLATFORM_STACK:
+            build_platform(config)
+        else:
+            build_tenant(config, tenant_of_stack(pulumi.get_stack()))
     except (ValueError, KeyError, OSError, yaml.YAMLError, TenancyError, ClusterError) as error:
         raise pulumi.RunError(str(error)) from None
-    TenantResources(name, desired)
 
 
 main()

@@ -5,6 +5,7 @@ takes a spec, for anybody's own program. Neither decides anything: each object i
 """
 
 import re
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -27,9 +28,9 @@ _ANNOTATIONS: Final = {
     "pulumi.com/patchFieldManager": FIELD_MANAGER,
     # What somebody else has set in a field of ours is drift, and is taken back.
     "pulumi.com/patchForce": "true",
-    # Nothing here becomes ready by itself, and a namespace's end is awaited by watching it.
-    "pulumi.com/skipAwait": "true",
 }
+# Nothing of a tenant becomes ready by itself, and a namespace's end is awaited by watching it.
+NO_AWAIT: Final = {"pulumi.com/skipAwait": "true"}
 
 
 class TenantResources(pulumi.ComponentResource):
@@ -39,16 +40,16 @@ class TenantResources(pulumi.ComponentResource):
         super().__init__("tenancy:index:Tenant", name, None, opts)
         self._homes: dict[str, pulumi.Resource] = {}
         for key, manifest in desired.by_key.items():
-            options = pulumi.ResourceOptions(parent=self, version=_PROVIDER_VERSION)
+            options = pulumi.ResourceOptions(parent=self)
             if key.kind == "Namespace":
                 options.retain_on_delete = desired.retains
-                self._homes[key.name] = _object(key, manifest, options)
+                self._homes[key.name] = kubernetes_object(key, manifest, options)
                 continue
             if key.namespace:
                 options.depends_on = [self._homes[key.namespace]]
                 # A namespace takes its content with it, one delete instead of twenty; unless it stays.
                 options.deleted_with = None if desired.retains else self._homes[key.namespace]
-            _object(key, manifest, options)
+            kubernetes_object(key, manifest, options)
         self.register_outputs({"namespaces": list(desired.namespaces)})
 
 
@@ -90,14 +91,20 @@ class Tenant(TenantResources):
         return self._homes[namespace].urn.apply(lambda _: namespace)
 
 
-def _object(key: ObjectKey, manifest: Manifest, options: pulumi.ResourceOptions) -> pulumi.Resource:
+def kubernetes_object(
+    key: ObjectKey,
+    manifest: Manifest,
+    options: pulumi.ResourceOptions,
+    awaits: Mapping[str, str] = NO_AWAIT,
+) -> pulumi.Resource:
     """A Kubernetes object as it stands. The SDK's class per kind would send the same, but translate every
     field there and back, and take seconds to import."""
     name = f"{key.namespace}/{key.name}" if key.namespace else key.name
     token = f"kubernetes:{_group(manifest['apiVersion'])}:{manifest['kind']}"
     metadata = manifest["metadata"]
-    annotations = {**metadata.get("annotations", {}), **_ANNOTATIONS}
+    annotations = {**metadata.get("annotations", {}), **_ANNOTATIONS, **awaits}
     properties: dict[str, Any] = {**manifest, "metadata": {**metadata, "annotations": annotations}}
+    options.version = _PROVIDER_VERSION
     return pulumi.CustomResource(token, name, properties, options)
 
 

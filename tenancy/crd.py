@@ -1,17 +1,19 @@
-"""The CRDs of both API groups, generated from the models. `./dev generate` writes them to `crds.yaml`.
+"""The CRDs, generated from the models: Tenant in both API groups, and AISession.
 
-Kubernetes wants a structural schema: no references, no titles, and none of the
-keywords pydantic uses for "may be absent".
+Part of the platform's manifests. `./dev generate` writes them to `crds.yaml` too.
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
+from tenancy.aisession import AISESSION_COLUMNS, AISESSION_RULES, AISessionSpec, AISessionStatus
 from tenancy.fields import DNS_NAME
 from tenancy.manifest import Manifest
-from tenancy.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, crd_name, namespace_name
+from tenancy.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, namespace_name
+from tenancy.schema import structural_schema
 from tenancy.status import TenantStatus
 from tenancy.tenant import TenantSpec
 
@@ -56,7 +58,7 @@ _ACCESS_RULES: Final = [
     },
 ]
 
-_COLUMNS: Final = [
+_COLUMNS: Final[list[dict[str, Any]]] = [
     {"name": "Plan", "type": "string", "jsonPath": ".spec.plan"},
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
     {"name": "Namespaces", "type": "integer", "jsonPath": ".status.namespaceCount"},
@@ -72,7 +74,11 @@ _COLUMNS: Final = [
 
 
 def crds() -> list[Manifest]:
-    return [_crd(group) for group in GROUPS]
+    return [*tenant_crds(), aisession_crd()]
+
+
+def tenant_crds() -> list[Manifest]:
+    return [_tenant_crd(group) for group in GROUPS]
 
 
 def crds_text() -> str:
@@ -80,30 +86,62 @@ def crds_text() -> str:
     return header + yaml.safe_dump_all(crds(), sort_keys=False, width=110)
 
 
-def _crd(group: str) -> Manifest:
-    schema = {
+def aisession_crd() -> Manifest:
+    spec = structural_schema(AISessionSpec)
+    # The API server fills in the defaults inside only where there is an object to hold them.
+    spec["properties"]["resources"]["default"] = {}
+    schema = _object_schema(
+        "A piece of work that an AI model does for a tenant, in one of its namespaces.",
+        spec,
+        structural_schema(AISessionStatus),
+        AISESSION_RULES,
+    )
+    schema["required"] = ["spec"]
+    names = {"kind": "AISession", "plural": "aisessions", "singular": "aisession", "shortNames": ["ais"]}
+    return _crd(GROUP, "Namespaced", names, schema, AISESSION_COLUMNS)
+
+
+def _tenant_crd(group: str) -> Manifest:
+    schema = _object_schema(
+        "A tenant of the platform: its namespaces and everything in them that keeps it apart.",
+        _spec_schema(),
+        structural_schema(TenantStatus),
+        _OBJECT_RULES,
+    )
+    names: Manifest = {"kind": "Tenant", "plural": "tenants", "singular": "tenant"}
+    if group == GROUP:
+        names["shortNames"] = ["tn"]
+    return _crd(group, "Cluster", names, schema, _COLUMNS)
+
+
+def _object_schema(
+    description: str, spec: Manifest, status: Manifest, rules: Sequence[Mapping[str, str]]
+) -> Manifest:
+    return {
         "type": "object",
-        "description": "A tenant of the platform: its namespaces and everything in them that keeps it apart.",
+        "description": description,
         "properties": {
             "apiVersion": {"type": "string"},
             "kind": {"type": "string"},
             "metadata": {"type": "object"},
-            "spec": _spec_schema(),
-            "status": _schema(TenantStatus.model_json_schema(by_alias=True)),
+            "spec": spec,
+            "status": status,
         },
-        "x-kubernetes-validations": _OBJECT_RULES,
+        "x-kubernetes-validations": list(rules),
     }
-    names = {"kind": "Tenant", "listKind": "TenantList", "plural": "tenants", "singular": "tenant"}
-    if group == GROUP:
-        names["shortNames"] = ["tn"]  # type: ignore[assignment]
+
+
+def _crd(
+    group: str, scope: str, names: Manifest, schema: Manifest, columns: Sequence[Mapping[str, Any]]
+) -> Manifest:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": crd_name(group)},
+        "metadata": {"name": f"{names['plural']}.{group}"},
         "spec": {
             "group": group,
-            "scope": "Cluster",
-            "names": names,
+            "scope": scope,
+            "names": {**names, "listKind": f"{names['kind']}List"},
             "versions": [
                 {
                     "name": VERSION,
@@ -111,7 +149,7 @@ def _crd(group: str) -> Manifest:
                     "storage": True,
                     "schema": {"openAPIV3Schema": schema},
                     "subresources": {"status": {}},
-                    "additionalPrinterColumns": _COLUMNS,
+                    "additionalPrinterColumns": list(columns),
                 }
             ],
         },
@@ -119,41 +157,8 @@ def _crd(group: str) -> Manifest:
 
 
 def _spec_schema() -> Manifest:
-    schema = _schema(TenantSpec.model_json_schema(by_alias=True))
+    schema = structural_schema(TenantSpec)
     # Server-side apply drops a spec that has lost its last field; defaults must hold all the same.
     schema["default"] = {}
     schema["properties"]["access"]["items"]["x-kubernetes-validations"] = _ACCESS_RULES
     return schema
-
-
-def _schema(document: dict[str, Any]) -> Manifest:
-    """A pydantic schema in the shape Kubernetes takes."""
-    definitions = document.pop("$defs", {})
-
-    def structural(node: Any) -> Any:
-        if isinstance(node, list):
-            return [structural(item) for item in node]
-        if not isinstance(node, dict):
-            return node
-        node = dict(node)
-        if "$ref" in node:
-            target = definitions[node.pop("$ref").rsplit("/", 1)[-1]]
-            node = {**target, **node}
-        node.pop("title", None)
-        options = node.get("anyOf", [])
-        if {"type": "null"} in options:
-            [kept] = [option for option in options if option != {"type": "null"}]
-            del node["anyOf"]
-            return structural({**kept, **node})
-        if node.get("default", "") in (None, [], {}, ()) or isinstance(node.get("default"), dict):
-            del node["default"]
-        # Unknown fields are the API server's to refuse: closed objects are not structural.
-        if node.get("additionalProperties") is False:
-            del node["additionalProperties"]
-        if "properties" in node:
-            node["properties"] = {name: structural(value) for name, value in node["properties"].items()}
-            return {key: value if key == "properties" else structural(value) for key, value in node.items()}
-        return {key: structural(value) for key, value in node.items()}
-
-    result: Manifest = structural(document)
-    return result

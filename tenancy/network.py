@@ -16,8 +16,8 @@ _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 _ISTIO_NAMESPACE: Final = "istio-system"
 # Where sidecars get their configuration and their certificates, over TLS.
 _CONTROL_PLANE_PORTS: Final = [{"protocol": "TCP", "port": 15012}]
-_DNS_PORTS: Final = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
-_CLUSTER_DNS: Final = {
+DNS_PORTS: Final = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
+CLUSTER_DNS: Final = {
     "namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: "kube-system"}},
     "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
 }
@@ -32,7 +32,7 @@ def network_policies(tenant: Tenant, settings: TenantSettings, namespace: str) -
         "allow-intra-tenant": ([{"from": [own]}], [{"to": [own]}]),
         # Selects every pod as default-deny-all does, so that the wall stands while either is away.
         "tenant-isolation": ([{"from": [own]}], []),
-        "allow-dns": ([], [{"to": [_CLUSTER_DNS], "ports": _DNS_PORTS}]),
+        "allow-dns": ([], [{"to": [CLUSTER_DNS], "ports": DNS_PORTS}]),
         "allow-platform-shared": ([], [{"to": [_namespaces_with({SHARED_LABEL: "true"})]}]),
     }
     network = settings.network

@@ -1,128 +1,65 @@
-"""What the platform itself needs in a cluster: the CRDs, and the watcher's identity and rights.
+"""What the platform itself needs in a cluster: CRDs, the watcher and its rights, guards, monitoring.
 
-Pure manifests; whoever installs the platform applies them. The watcher holds no right that
-it does not use, and none over the content of the namespaces it makes.
+Pure manifests. The platform's stack applies them (`platform_component`), and so do `./dev run` and the tests.
+What needs another project's CRDs is made where the cluster serves them, and named where it does not.
 """
 
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Final
 
 from tenancy.admission import admission_manifests
+from tenancy.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.crd import crds
-from tenancy.kinds import CRD, MANAGED_KINDS, OPTIONAL_KINDS
+from tenancy.crd_guard import crd_guard
+from tenancy.dashboard import dashboard_config_map
+from tenancy.kinds import Kind, kind_of
 from tenancy.manifest import Manifest
-from tenancy.names import GROUPS
-from tenancy.rbac import API_GROUP, API_VERSION, role_name
-from tenancy.tenant import AccessRole
+from tenancy.monitoring import prometheus_rule, service_monitor
+from tenancy.platform_settings import PlatformSettings
+from tenancy.shared import platform_namespaces, shared_policies
+from tenancy.system import EVENT_NAMESPACE, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
+from tenancy.watcher_rbac import watcher_rbac
+from tenancy.workload import plans_config_map, watcher_workload
 
-SYSTEM_NAMESPACE: Final = "tenancy-system"
-WATCHER: Final = "tenancy-watcher"
-# The plans in force, where they are not the shipped ones.
-PLANS_CONFIG_MAP: Final = "tenancy-plans"
-# Where Kubernetes keeps the events of objects that have no namespace.
-EVENT_NAMESPACE: Final = "default"
-
-_MANAGE: Final = ["get", "list", "watch", "create", "patch", "delete"]
-_SUBJECTS: Final = [{"kind": "ServiceAccount", "name": WATCHER, "namespace": SYSTEM_NAMESPACE}]
-_ROLE_NAMES: Final = [role_name(role) for role in AccessRole]
+__all__ = [
+    "EVENT_NAMESPACE",
+    "PLANS_CONFIG_MAP",
+    "SYSTEM_NAMESPACE",
+    "WATCHER",
+    "optional_kinds",
+    "platform_manifests",
+]
 
 
-def platform_manifests() -> list[Manifest]:
-    """In the order in which they are applied."""
+_DEFAULTS: Final = PlatformSettings()
+
+
+def platform_manifests(
+    settings: PlatformSettings = _DEFAULTS, served: Collection[Kind] = ()
+) -> list[Manifest]:
+    """In an order in which they can be applied. Of other projects' kinds, only those that are `served`."""
     return [
         *crds(),
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}},
-        {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
-        },
-        {
-            "apiVersion": API_VERSION,
-            "kind": "ClusterRole",
-            "metadata": {"name": WATCHER},
-            "rules": _watcher_rules(),
-        },
-        {
-            "apiVersion": API_VERSION,
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": WATCHER},
-            "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": WATCHER},
-            "subjects": _SUBJECTS,
-        },
-        {
-            "apiVersion": API_VERSION,
-            "kind": "Role",
-            "metadata": {"name": WATCHER, "namespace": EVENT_NAMESPACE},
-            "rules": [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}],
-        },
-        {
-            "apiVersion": API_VERSION,
-            "kind": "RoleBinding",
-            "metadata": {"name": WATCHER, "namespace": EVENT_NAMESPACE},
-            "roleRef": {"apiGroup": API_GROUP, "kind": "Role", "name": WATCHER},
-            "subjects": _SUBJECTS,
-        },
-        {
-            "apiVersion": API_VERSION,
-            "kind": "Role",
-            "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
-            "rules": [
-                {
-                    "apiGroups": [""],
-                    "resources": ["configmaps"],
-                    "verbs": ["get", "list", "watch"],
-                    "resourceNames": [PLANS_CONFIG_MAP],
-                },
-                {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]},
-            ],
-        },
-        {
-            "apiVersion": API_VERSION,
-            "kind": "RoleBinding",
-            "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
-            "roleRef": {"apiGroup": API_GROUP, "kind": "Role", "name": WATCHER},
-            "subjects": _SUBJECTS,
-        },
-        *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"),
+        *platform_namespaces(),
+        *watcher_rbac(),
+        *crd_guard(),
+        *admission_manifests(WATCHER_USER),
+        *shared_policies(),
+        *plans_config_map(settings),
+        *watcher_workload(settings),
+        dashboard_config_map(),
+        *(manifest for manifest in _optional_manifests(settings) if kind_of(manifest) in served),
     ]
 
 
-def _watcher_rules() -> list[dict[str, Any]]:
-    return [
-        {
-            "apiGroups": list(GROUPS),
-            "resources": ["tenants"],
-            "verbs": ["get", "list", "watch", "patch"],
-        },
-        {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
-        *_managed_rules(),
-        {
-            # HNC asks for this right in the parent before it lets anybody hang a namespace below it.
-            "apiGroups": ["hnc.x-k8s.io"],
-            "resources": ["hierarchyconfigurations"],
-            "verbs": ["update"],
-        },
-        {
-            # Hands out rights it does not hold itself, but only by Roles of the tenants' three names.
-            "apiGroups": [API_GROUP],
-            "resources": ["roles"],
-            "verbs": ["escalate", "bind"],
-            "resourceNames": _ROLE_NAMES,
-        },
-        {
-            # To see integrations come and go, and to tell a deleted Tenant from a deleted kind.
-            "apiGroups": [CRD.group],
-            "resources": [CRD.plural],
-            "verbs": ["get", "list", "watch"],
-        },
-    ]
+def optional_kinds(settings: PlatformSettings) -> tuple[Kind, ...]:
+    """The kinds of other projects that the platform makes objects of."""
+    return tuple(dict.fromkeys(kind_of(manifest) for manifest in _optional_manifests(settings)))
 
 
-def _managed_rules() -> list[dict[str, Any]]:
-    plurals: dict[str, list[str]] = {}
-    for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS):
-        plurals.setdefault(kind.group, []).append(kind.plural)
-    return [
-        {"apiGroups": [group], "resources": resources, "verbs": _MANAGE}
-        for group, resources in plurals.items()
-    ]
+def _optional_manifests(settings: PlatformSettings) -> list[Manifest]:
+    """Objects whose CRDs come with another project."""
+    manifests = [prometheus_rule(settings)]
+    if settings.image is not None:
+        manifests.append(service_monitor(settings))
+    return [*manifests, *constraint_templates(), hnc_configuration()]

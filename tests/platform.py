@@ -51,23 +51,31 @@ class Platform:
 
     @classmethod
     def install(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
-        admin = Cluster.connect(kubeconfig)
-        install_platform(admin)
-        own = folder / "watcher.kubeconfig"
-        write_watcher_kubeconfig(admin, kubeconfig, own)
+        install_platform(Cluster.connect(kubeconfig))
+        platform = cls.on(kubeconfig, path, folder)
+        platform.identify()
+        return platform
+
+    @classmethod
+    def on(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
+        """The same on a cluster where nothing is installed yet."""
         (folder / "state").mkdir()
         environment = {
             **os.environ,
             "PATH": path,
-            "KUBECONFIG": str(own),
+            "KUBECONFIG": str(folder / "watcher.kubeconfig"),
             "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
             "PULUMI_CONFIG_PASSPHRASE": "test",
             "PULUMI_HOME": str(folder / "pulumi"),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }
-        return cls(admin, kubeconfig, folder, environment)
+        return cls(Cluster.connect(kubeconfig), kubeconfig, folder, environment)
 
     # The watcher
+
+    def identify(self) -> None:
+        """Gives the watcher the identity that the installed platform has for it."""
+        write_watcher_kubeconfig(self.admin, self.admin_kubeconfig, Path(self.environment["KUBECONFIG"]))
 
     def start(self, *args: str, **environment: str) -> None:
         self.launch(*args, **environment)
@@ -146,7 +154,7 @@ class Platform:
             env={**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=240,
             check=False,
         )
         # The CLI notes a salt for the stack beside Pulumi.yaml; the next one of this name has another.

@@ -1,6 +1,6 @@
 """The CRDs that are shipped are those of the models."""
 
-from tenancy.crd import CRD_FILE, crds, crds_text
+from tenancy.crd import CRD_FILE, crds_text, tenant_crds
 
 
 def test_generated_file_is_current() -> None:
@@ -8,7 +8,7 @@ def test_generated_file_is_current() -> None:
 
 
 def test_both_groups_serve_the_same_schema() -> None:
-    main, kleff = crds()
+    main, kleff = tenant_crds()
     assert main["spec"]["versions"] == kleff["spec"]["versions"]
     assert [crd["metadata"]["name"] for crd in (main, kleff)] == [
         "tenants.platform.ai",

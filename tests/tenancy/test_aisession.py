@@ -1,0 +1,102 @@
+"""An AISession is checked by the API server alone: fields, defaults, and that it stays as it began."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from embedded.controlplane.plane import ControlPlane
+from tenancy.aisession import AISessionSpec, duration_s
+from tenancy.crd import aisession_crd
+from tenancy.kinds import Kind
+from tenancy.manifest import Manifest
+from tests.waiting import eventually
+from watcher.cluster import Cluster, ClusterError
+from watcher.integrations import is_served
+
+AISESSION = Kind("platform.ai/v1", "AISession", "aisessions")
+SPEC = {"tenantRef": {"name": "any"}, "sessionType": "analysis"}
+
+
+@pytest.fixture(scope="module")
+def cluster(control_plane: ControlPlane) -> Cluster:
+    admin = Cluster.connect(control_plane.kubeconfig)
+    admin.apply(aisession_crd())
+    eventually(lambda: is_served(admin, AISESSION), "AISessions are served")
+    return admin
+
+
+@pytest.fixture
+def session(cluster: Cluster) -> Iterator[Manifest]:
+    yield created(cluster, SPEC)
+    cluster.delete(AISESSION, "one", "default")
+
+
+def created(cluster: Cluster, spec: dict[str, Any]) -> Manifest:
+    return cluster.create(
+        AISESSION,
+        {
+            "apiVersion": AISESSION.api_version,
+            "kind": AISESSION.kind,
+            "metadata": {"name": "one", "namespace": "default"},
+            "spec": spec,
+        },
+    )
+
+
+def test_what_is_left_out_is_filled_in_as_the_model_does(session: Manifest) -> None:
+    assert session["spec"] == {
+        **SPEC,
+        "resources": {"cpu": "500m", "memory": "1Gi"},
+        "timeout": "30m",
+    }
+    model = AISessionSpec.model_validate(SPEC)
+    assert model.model_dump(mode="json", by_alias=True, exclude_none=True) == session["spec"]
+    assert duration_s(model.timeout) == 1800
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "tenantRef": {"sessionType": "analysis"},
+    "tenantRef.name": {**SPEC, "tenantRef": {"name": "Not A Name"}},
+    "sessionType": {**SPEC, "sessionType": "chat"},
+    "aiModel": {**SPEC, "aiModel": ""},
+    "resources.cpu": {**SPEC, "resources": {"cpu": "much"}},
+    "resources.memory": {**SPEC, "resources": {"memory": "-1Gi"}},
+    "timeout": {**SPEC, "timeout": "soon"},
+}
+
+
+@pytest.mark.parametrize("field", BAD)
+def test_bad_field_is_refused_by_its_name(cluster: Cluster, field: str) -> None:
+    with pytest.raises(ClusterError, match=rf"spec\.{field}"):
+        created(cluster, BAD[field])
+
+
+@pytest.mark.parametrize("timeout", ["0s", "169h", "30", "1m1h"])
+def test_timeout_is_a_duration_of_at_most_a_week_in_schema_and_model(cluster: Cluster, timeout: str) -> None:
+    with pytest.raises(ClusterError, match=r"spec\.timeout"):
+        created(cluster, {**SPEC, "timeout": timeout})
+    with pytest.raises(ValueError, match="timeout"):
+        AISessionSpec.model_validate({**SPEC, "timeout": timeout})
+
+
+def test_spec_can_be_changed_until_the_session_runs(cluster: Cluster, session: Manifest) -> None:
+    def change(**spec: Any) -> None:
+        cluster.patch(AISESSION, "one", {"spec": spec}, namespace="default")
+
+    def set_phase(phase: str) -> None:
+        status = {"status": {"phase": phase}}
+        cluster.patch(AISESSION, "one", status, namespace="default", subresource="status")
+
+    assert "status" not in session
+    change(timeout="1h30m")
+    set_phase("Pending")
+    change(aiModel="large")
+    set_phase("Running")
+    with pytest.raises(ClusterError, match="can't be changed once the session runs"):
+        change(aiModel="larger")
+    # Labels are nobody's spec.
+    cluster.patch(AISESSION, "one", {"metadata": {"labels": {"a": "b"}}}, namespace="default")
+    set_phase("Completed")
+    with pytest.raises(ClusterError, match="can't be changed once the session runs"):
+        change(timeout="2h")

@@ -1,0 +1,47 @@
+"""The dashboard and the alerts speak of what the watcher serves."""
+
+import json
+import re
+
+from tenancy.dashboard import DASHBOARD_KEY, dashboard_config_map
+from tenancy.monitoring import prometheus_rule
+from tenancy.platform_settings import PlatformSettings
+
+# The series under /metrics; a histogram's are named after it.
+SERIES = {
+    "tenancy_quota_used",
+    "tenancy_quota_hard",
+    "tenancy_tenants",
+    "tenancy_plans_valid",
+    "tenancy_reconciles_total",
+    "tenancy_queue_depth",
+    "tenancy_reconcile_seconds_bucket",
+}
+
+
+def series_in(text: str) -> set[str]:
+    return set(re.findall(r"tenancy_\w+", text))
+
+
+def test_dashboard_is_json_with_a_panel_for_every_series() -> None:
+    manifest = dashboard_config_map()
+    assert manifest["metadata"]["labels"]["grafana_dashboard"] == "1"
+    dashboard = json.loads(manifest["data"][DASHBOARD_KEY])
+    assert dashboard["schemaVersion"]
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert series_in(" ".join(queries)) == SERIES
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in dashboard["panels"]]
+    assert len(set(places)) == len(places)
+
+
+def test_alerts_watch_quotas_tenants_plans_and_the_watcher_itself() -> None:
+    groups = prometheus_rule(PlatformSettings())["spec"]["groups"]
+    alerts = {rule["alert"]: rule for group in groups for rule in group["rules"]}
+    quota = alerts["TenantResourceQuotaExceeded"]
+    assert quota["for"] == "5m"
+    # Where a resource's limit is 0, dividing by it would give a share that is none.
+    assert quota["expr"] == (
+        "max by (tenant, namespace, resource) (tenancy_quota_used / (tenancy_quota_hard > 0)) > 0.9"
+    )
+    watched = set().union(*(series_in(rule["expr"]) for rule in alerts.values()))
+    assert watched == SERIES - {"tenancy_reconcile_seconds_bucket"}
