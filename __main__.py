@@ -1,7 +1,7 @@
 """The other door, chosen by the stack's name: the platform itself, or one tenant.
 
 `pulumi up --stack platform` installs all that the platform needs. Its settings are those of
-`tenancy/platform_settings.py`, each with `pulumi config set`; `plans` is a file.
+`tenancy/platform/settings.py`, each with `pulumi config set`; `plans` is a file.
 
 `pulumi up --stack tenant-NAME` builds what the watcher builds, on the same stack. It reads the Tenant from
 the cluster that kubectl would use. Two optional settings: `manifest`, a file to read it from; `plans`,
@@ -21,9 +21,9 @@ from tenancy.errors import TenancyError, validation_message
 from tenancy.manifest import Manifest
 from tenancy.names import tenant_of_stack
 from tenancy.plans import SHIPPED_PLANS, read_plans
-from tenancy.platform import optional_kinds, platform_manifests
-from tenancy.platform_component import PlatformResources
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.component import PlatformResources
+from tenancy.platform.manifests import optional_kinds, platform_manifests
+from tenancy.platform.settings import PlatformSettings
 from tenancy.system import PLATFORM_STACK
 from tenancy.tenant import tenant_from_manifest
 from watcher.claims import Claims

@@ -12,8 +12,8 @@ from tenancy.errors import TenancyError
 from tenancy.kinds import NAMESPACE
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import MANAGED_LABEL, SHARED_LABEL, namespace_name
-from tenancy.platform import SYSTEM_NAMESPACE
 from tenancy.policy import hosts_overlap
+from tenancy.system import SYSTEM_NAMESPACE
 from tenancy.tenant import Tenant
 from watcher.cluster import Cluster
 from watcher.managed import is_ending, tenant_of

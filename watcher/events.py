@@ -7,7 +7,7 @@ import structlog
 
 from tenancy.kinds import EVENT
 from tenancy.manifest import Manifest
-from tenancy.platform import EVENT_NAMESPACE
+from tenancy.system import EVENT_NAMESPACE
 from watcher.cluster import Cluster, ClusterError
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,7 @@ from tenancy.errors import PlansError
 from tenancy.kinds import CONFIG_MAP, NAMESPACE
 from tenancy.manifest import Manifest
 from tenancy.plans import Plans, plans_from_text, read_plans
-from tenancy.platform import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
+from tenancy.system import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.informer import Informer

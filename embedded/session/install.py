@@ -13,7 +13,8 @@ from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.errors import SetupFailed
 from tenancy.kinds import CRD, Kind
 from tenancy.manifest import Manifest
-from tenancy.platform import SYSTEM_NAMESPACE, WATCHER, platform_manifests
+from tenancy.platform.manifests import platform_manifests
+from tenancy.system import SYSTEM_NAMESPACE, WATCHER
 from watcher.cluster import Cluster
 
 ESTABLISHED_TIMEOUT_S = 30.0

@@ -4,7 +4,7 @@ from functools import partial
 
 from tenancy.kinds import kind_of
 from tenancy.manifest import Manifest
-from tenancy.platform import platform_manifests
+from tenancy.platform.manifests import platform_manifests
 from tests.platform import Platform
 from tests.waiting import eventually
 

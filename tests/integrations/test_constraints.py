@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tenancy.constraint_templates import constraint_templates
 from tenancy.gatekeeper import gatekeeper_objects
 from tenancy.kinds import NAMESPACE
 from tenancy.manifest import Manifest
+from tenancy.platform.constraint_templates import constraint_templates
 from tenancy.settings import Gatekeeper as GatekeeperSettings
 from tenancy.settings import PodSecurity, TenantSettings
 from tenancy.tenant import Tenant, TenantSpec

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from embedded.controlplane.plane import ControlPlane
-from tenancy.constraint_templates import constraint_templates
 from tenancy.kinds import INTEGRATION_KINDS, OPTIONAL_KINDS, Kind
 from tenancy.manifest import Manifest
+from tenancy.platform.constraint_templates import constraint_templates
 from tests.conftest import CrdFiles
 from tests.integrations.conftest import NewTenant
 from tests.integrations.crds import install_crds, remove_crds

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tenancy.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, object_drift
 from tenancy.kinds import INTEGRATION_KINDS, KIND_BY_KEY, OPTIONAL_KINDS
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.names import TENANT_LABEL
 from tenancy.plans import read_plans
+from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.tenant import tenant_from_manifest
 from tests.conftest import CrdFiles
 from tests.integrations.conftest import NewTenant

@@ -12,8 +12,8 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.kinds import kind_of
 from tenancy.manifest import Manifest, object_key
-from tenancy.platform_settings import PlatformSettings
-from tenancy.workload import watcher_workload
+from tenancy.platform.settings import PlatformSettings
+from tenancy.platform.workload import watcher_workload
 from tests.platform import Platform
 
 Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]

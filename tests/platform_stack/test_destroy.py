@@ -5,8 +5,8 @@ import pytest
 from tenancy.crd import tenant_crds
 from tenancy.kinds import CRD
 from tenancy.manifest import Manifest
-from tenancy.platform import platform_manifests
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.manifests import platform_manifests
+from tenancy.platform.settings import PlatformSettings
 from tests.platform import Platform, tenant_manifest
 from tests.platform_stack.conftest import IMAGE, Kubectl, start_as_pod, uids, up
 from tests.waiting import eventually

@@ -1,8 +1,8 @@
 """`pulumi up --stack platform` on an empty cluster installs everything, and only once."""
 
 from tenancy.plans import SHIPPED_PLANS
-from tenancy.platform import platform_manifests
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.manifests import platform_manifests
+from tenancy.platform.settings import PlatformSettings
 from tests.platform import Platform, tenant_manifest
 from tests.platform_stack.conftest import IMAGE, live
 

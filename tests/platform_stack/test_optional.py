@@ -1,8 +1,8 @@
 """What needs another project's CRDs is left out with a warning, until they have arrived."""
 
 from tenancy.kinds import CRD
-from tenancy.platform import optional_kinds, platform_manifests
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.manifests import optional_kinds, platform_manifests
+from tenancy.platform.settings import PlatformSettings
 from tests.conftest import CrdFiles
 from tests.platform import Platform
 from tests.platform_stack.conftest import IMAGE, uids, up

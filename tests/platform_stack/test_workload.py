@@ -5,9 +5,9 @@ import pytest
 from tenancy.crd import crds
 from tenancy.kinds import CONFIG_MAP, NAMESPACE, kind_of
 from tenancy.manifest import Manifest
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.settings import PlatformSettings
+from tenancy.platform.workload import watcher_workload
 from tenancy.system import PLANS_CONFIG_MAP, SHARED_NAMESPACE, SYSTEM_NAMESPACE, WATCHER
-from tenancy.workload import watcher_workload
 from tests.platform import ROOT, Platform
 from tests.platform_stack.conftest import IMAGE, Kubectl, live, uids, up
 

@@ -3,9 +3,9 @@
 import json
 import re
 
-from tenancy.dashboard import DASHBOARD_KEY, dashboard_config_map
-from tenancy.monitoring import prometheus_rule
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.dashboard import DASHBOARD_KEY, dashboard_config_map
+from tenancy.platform.monitoring import prometheus_rule
+from tenancy.platform.settings import PlatformSettings
 
 # The series under /metrics; a histogram's are named after it.
 SERIES = {

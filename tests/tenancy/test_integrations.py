@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from tenancy.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import object_drift, repair_patch
 from tenancy.errors import InvalidSpec
@@ -14,6 +13,7 @@ from tenancy.kinds import INTEGRATION_KINDS, kind_of
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import object_labels
 from tenancy.plans import read_plans
+from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.tenant import tenant_from_manifest
 
 TWO = [{"name": "web"}, {"name": "data"}]

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from tenancy.kinds import Kind, kind_of
-from tenancy.platform import WATCHER
+from tenancy.system import WATCHER
 from tests.platform import Platform, condition
 from tests.waiting import eventually
 from tests.watcher.conftest import NewTenant

@@ -1,15 +1,15 @@
 """The admission policies that the API server itself enforces: no webhook that could be down.
 
-`platform` installs them. Three modules say what they check: who may write (`admission_guards`), pods and
-claims (`admission_workloads`), the ways in and out (`admission_network`).
+`platform` installs them. Three modules say what they check: who may write (`guards`), pods and
+claims (`workloads`), the ways in and out (`network`).
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from tenancy.admission_guards import guards
-from tenancy.admission_network import network_policies
-from tenancy.admission_workloads import workload_policies
+from tenancy.admission.guards import guards
+from tenancy.admission.network import network_policies
+from tenancy.admission.workloads import workload_policies
 from tenancy.manifest import Manifest
 
 # People who run `pulumi up` by hand.

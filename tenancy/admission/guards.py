@@ -7,7 +7,7 @@ Part of `admission`. What a tenant may write into its own objects is checked els
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tenancy.admission_policy import KUBERNETES, TENANT_NAME, binding, check, policy, rule, sender_is, text
+from tenancy.admission.policy import KUBERNETES, TENANT_NAME, binding, check, policy, rule, sender_is, text
 from tenancy.manifest import Manifest
 from tenancy.names import (
     CORDONED_LABEL,

@@ -1,35 +1,25 @@
 """What the platform itself needs in a cluster: CRDs, the watcher and its rights, guards, monitoring.
 
-Pure manifests. The platform's stack applies them (`platform_component`), and so do `./dev run` and the tests.
+Pure manifests. The platform's stack applies them (`component`), and so do `./dev run` and the tests.
 What needs another project's CRDs is made where the cluster serves them, and named where it does not.
 """
 
 from collections.abc import Collection
 from typing import Final
 
-from tenancy.admission import admission_manifests
-from tenancy.constraint_templates import constraint_templates, hnc_configuration
+from tenancy.admission.manifests import admission_manifests
 from tenancy.crd import crds
-from tenancy.crd_guard import crd_guard
-from tenancy.dashboard import dashboard_config_map
 from tenancy.kinds import Kind, kind_of
 from tenancy.manifest import Manifest
-from tenancy.monitoring import prometheus_rule, service_monitor
-from tenancy.platform_settings import PlatformSettings
-from tenancy.shared import platform_namespaces, shared_policies
-from tenancy.system import EVENT_NAMESPACE, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
-from tenancy.watcher_rbac import watcher_rbac
-from tenancy.workload import plans_config_map, watcher_workload
-
-__all__ = [
-    "EVENT_NAMESPACE",
-    "PLANS_CONFIG_MAP",
-    "SYSTEM_NAMESPACE",
-    "WATCHER",
-    "optional_kinds",
-    "platform_manifests",
-]
-
+from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
+from tenancy.platform.crd_guard import crd_guard
+from tenancy.platform.dashboard import dashboard_config_map
+from tenancy.platform.monitoring import prometheus_rule, service_monitor
+from tenancy.platform.rbac import watcher_rbac
+from tenancy.platform.settings import PlatformSettings
+from tenancy.platform.shared import platform_namespaces, shared_policies
+from tenancy.platform.workload import plans_config_map, watcher_workload
+from tenancy.system import SYSTEM_NAMESPACE, WATCHER
 
 _DEFAULTS: Final = PlatformSettings()
 
@@ -43,7 +33,7 @@ def platform_manifests(
         *platform_namespaces(),
         *watcher_rbac(),
         *crd_guard(),
-        *admission_manifests(WATCHER_USER),
+        *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"),
         *shared_policies(),
         *plans_config_map(settings),
         *watcher_workload(settings),

@@ -7,7 +7,7 @@ watcher knows its own locks after a restart.
 from typing import Any, Final
 
 from tenancy.manifest import Manifest
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.settings import PlatformSettings
 from tenancy.system import (
     HTTP_PORT,
     HTTP_PORT_NAME,

@@ -6,7 +6,7 @@ opening them or leading around them.
 
 from typing import Final
 
-from tenancy.admission_policy import (
+from tenancy.admission.policy import (
     ANNOTATIONS,
     KUBERNETES,
     SPEC_IS_NEW,

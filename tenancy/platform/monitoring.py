@@ -6,7 +6,7 @@ Part of the platform's manifests, where the Prometheus operator's CRDs are. The 
 from typing import Any, Final
 
 from tenancy.manifest import Manifest
-from tenancy.platform_settings import PlatformSettings
+from tenancy.platform.settings import PlatformSettings
 from tenancy.system import HTTP_PORT_NAME, SYSTEM_NAMESPACE, WATCHER, WATCHER_LABELS
 
 _API: Final = "monitoring.coreos.com/v1"

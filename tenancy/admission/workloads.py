@@ -5,7 +5,7 @@ Part of `admission`. Templates in Deployments and Jobs are not read: their pods 
 
 from typing import Final
 
-from tenancy.admission_policy import (
+from tenancy.admission.policy import (
     ANNOTATIONS,
     KUBERNETES,
     SPEC_IS_NEW,

@@ -7,7 +7,7 @@ import json
 from typing import Any, Final
 
 from tenancy.manifest import Manifest
-from tenancy.monitoring import QUOTA_SHARE
+from tenancy.platform.monitoring import QUOTA_SHARE
 from tenancy.system import SYSTEM_NAMESPACE
 
 DASHBOARD_CONFIG_MAP: Final = "tenancy-dashboard"
