@@ -15,6 +15,7 @@ import pulumi
 import yaml
 from pydantic import ValidationError
 
+from tenancy.budget import budget_problem, budget_step
 from tenancy.component import TenantResources
 from tenancy.desired import desired_state
 from tenancy.errors import TenancyError, validation_message
@@ -26,11 +27,12 @@ from tenancy.platform.manifests import optional_kinds, platform_manifests
 from tenancy.platform.settings import PlatformSettings
 from tenancy.system import PLATFORM_STACK
 from tenancy.tenant import tenant_from_manifest
+from watcher.apply import live_quotas
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_served, served_kinds
 from watcher.plans import plans_in_force
-from watcher.tenants import known_namespaces, read_tenant
+from watcher.tenants import known_hosts, known_namespaces, read_tenant, read_tenants
 
 
 def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
@@ -78,8 +80,17 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     file = config.get("plans")
     plans = read_plans(Path(file)) if file else plans_in_force(cluster)
     desired = desired_state(tenant, plans, served_kinds(cluster))
-    Claims(cluster).take(tenant, desired.hostnames, known_namespaces(manifest))
-    TenantResources(name, desired)
+    claims = Claims(cluster)
+    for other in read_tenants(cluster):
+        claims.remember(other["metadata"]["name"], known_namespaces(other), known_hosts(other))
+    claims.take(tenant, desired.hostnames, known_namespaces(manifest))
+    quotas = live_quotas(cluster, name)
+    if problem := budget_problem(desired, quotas):
+        raise pulumi.RunError(problem)
+    step = budget_step(desired, quotas)
+    if step is not desired:
+        pulumi.log.warn("quotas that share a budget are lowered first: run `pulumi up` again to raise others")
+    TenantResources(name, step)
 
 
 def main() -> None:

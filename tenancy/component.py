@@ -5,6 +5,7 @@ takes a spec, for anybody's own program. Neither decides anything: each object i
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final
@@ -13,10 +14,14 @@ import pulumi
 
 from tenancy.desired import DesiredState, desired_state
 from tenancy.errors import InvalidSpec
+from tenancy.kinds import CONFIG_MAP, RESOURCE_QUOTA, SERVICE
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import DNS_LABEL_PATTERN, FIELD_MANAGER
 from tenancy.plans import Plans, read_plans
 from tenancy.tenant import TenantSpec, tenant_from_manifest
+
+_QUOTA: Final = RESOURCE_QUOTA.kind
+_COUNTED: Final = (CONFIG_MAP.kind, SERVICE.kind)
 
 # The short name of a namespace that was not given one.
 DEFAULT_NAMESPACE: Final = "default"
@@ -39,17 +44,22 @@ class TenantResources(pulumi.ComponentResource):
     def __init__(self, name: str, desired: DesiredState, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:Tenant", name, None, opts)
         self._homes: dict[str, pulumi.Resource] = {}
-        for key, manifest in desired.by_key.items():
+        counted: defaultdict[str, list[pulumi.Resource]] = defaultdict(list)
+        for key, manifest in sorted(desired.by_key.items(), key=lambda item: item[0].kind == _QUOTA):
             options = pulumi.ResourceOptions(parent=self)
             if key.kind == "Namespace":
                 options.retain_on_delete = desired.retains
                 self._homes[key.name] = kubernetes_object(key, manifest, options)
                 continue
             if key.namespace:
-                options.depends_on = [self._homes[key.namespace]]
+                # A quota refuses what it counts until its own count is known: it comes last.
+                before = counted[key.namespace] if key.kind == _QUOTA else []
+                options.depends_on = [self._homes[key.namespace], *before]
                 # A namespace takes its content with it, one delete instead of twenty; unless it stays.
                 options.deleted_with = None if desired.retains else self._homes[key.namespace]
-            kubernetes_object(key, manifest, options)
+            made = kubernetes_object(key, manifest, options)
+            if key.kind in _COUNTED:
+                counted[key.namespace].append(made)
         self.register_outputs({"namespaces": list(desired.namespaces)})
 
 

@@ -81,7 +81,10 @@ def platform(running_platform: Platform) -> Platform:
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """Applies a tenant, and deletes it after the test without waiting: each test has names of its own."""
+    """Applies a tenant, and deletes it after the test without waiting: each test has names of its own.
+
+    Whatever the test has done to a tenant, if it is well in the end, a preview shows no change.
+    """
     made: list[Manifest] = []
 
     def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:
@@ -92,4 +95,6 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
 
     yield make
     for manifest in made:
+        if platform.is_settled(manifest):
+            platform.expect_no_changes(manifest["metadata"]["name"])
         platform.delete(manifest)

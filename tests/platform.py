@@ -47,6 +47,7 @@ class Platform:
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
     port: int = 0
+    plans: str = ""
     logs: list[Path] = field(default_factory=list)
 
     @classmethod
@@ -84,6 +85,7 @@ class Platform:
     def launch(self, *args: str, **environment: str) -> None:
         """Starts the watcher, and does not wait until it is ready to work."""
         self.port = free_port()
+        self.plans = args[args.index("--plans") + 1] if "--plans" in args else ""
         self.logs.append(self.folder / f"watcher-{len(self.logs)}.log")
         with self.logs[-1].open("wb") as log:
             self.process = subprocess.Popen(
@@ -160,6 +162,22 @@ class Platform:
         # The CLI notes a salt for the stack beside Pulumi.yaml; the next one of this name has another.
         (ROOT / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
         return told
+
+    def expect_no_changes(self, tenant: str) -> None:
+        """An operator's preview of the tenant's stack, with the plans that the watcher has."""
+        plans = ("--config", f"tenancy:plans={self.plans}") if self.plans else ()
+        told = self.pulumi(f"tenant-{tenant}", "preview", "--diff", "--expect-no-changes", *plans)
+        assert told.returncode == 0, told.stdout + told.stderr
+
+    def is_settled(self, manifest: Manifest) -> bool:
+        """Whether the watcher is done with the tenant as it is now, and all went well."""
+        tenant = self.tenant(manifest) or {}
+        status = tenant.get("status", {})
+        return (
+            self.process is not None
+            and status.get("observedGeneration") == tenant["metadata"]["generation"]
+            and condition(tenant, "Ready").get("reason") == "Applied"
+        )
 
     def history(self, tenant: str) -> list[dict[str, Any]]:
         """The stack's updates, newest first."""

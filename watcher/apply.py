@@ -28,7 +28,7 @@ def apply(
 
 def _make_room(cluster: Cluster, stacks: Stacks, tenant: Manifest, desired: DesiredState, work: Work) -> None:
     """Quotas are lowered before any is raised, so that their sum never passes the budget."""
-    quotas = _live_quotas(cluster, desired.tenant)
+    quotas = live_quotas(cluster, desired.tenant)
     if problem := budget_problem(desired, quotas):
         raise QuotaInUse(problem)
     step = budget_step(desired, quotas)
@@ -36,11 +36,11 @@ def _make_room(cluster: Cluster, stacks: Stacks, tenant: Manifest, desired: Desi
         return
     if (tenant.get("status") or {}).get("appliedDigest") != step.digest:
         stacks.up(step, f"{work.cause}: lowers quotas first", refresh=work.needs_refresh)
-    if budget_step(desired, _live_quotas(cluster, desired.tenant)) is not desired:
+    if budget_step(desired, live_quotas(cluster, desired.tenant)) is not desired:
         raise NamespaceEnding("waiting until quota that is handed on is free: namespaces are ending", step)
 
 
-def _live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
+def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
     """As they are at this moment: the watcher's own copy may lag behind."""
     found, _ = cluster.list(RESOURCE_QUOTA, f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant}")
     return {object_key(quota): quota for quota in found}

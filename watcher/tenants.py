@@ -46,6 +46,11 @@ def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
     return min(found, key=_precedence, default=None)
 
 
+def read_tenants(cluster: Cluster) -> list[Manifest]:
+    """All Tenants, straight from the API server."""
+    return [tenant for kind in TENANTS for tenant in cluster.list(kind)[0]]
+
+
 class Tenants:
     """What the watcher knows of the Tenant objects, its own latest writes included."""
 
