@@ -8,13 +8,12 @@ from typing import Any, Final
 from tenancy.manifest import Manifest, namespaced
 from tenancy.policy import hostnames
 from tenancy.settings import TenantSettings
+from tenancy.system import SHARED_NAMESPACE
 from tenancy.tenant import Tenant
 
 NETWORKING: Final = "networking.istio.io/v1"
 SECURITY: Final = "security.istio.io/v1"
 CONTROL_PLANE: Final = "istio-system"
-# Where the platform keeps what all tenants use. A Sidecar can only name namespaces, not select them.
-_SHARED: Final = "platform-shared"
 _GATEWAY_SELECTOR: Final = {"istio": "ingressgateway"}
 
 
@@ -66,5 +65,6 @@ def _authorization(settings: TenantSettings, own: list[str]) -> dict[str, Any]:
 
 
 def _sidecar(own: list[str]) -> dict[str, Any]:
-    seen = (".", *own, _SHARED, CONTROL_PLANE)
+    # A Sidecar can only name namespaces, not select them.
+    seen = (".", *own, SHARED_NAMESPACE, CONTROL_PLANE)
     return {"egress": [{"hosts": [f"{namespace}/*" for namespace in seen]}]}

@@ -10,10 +10,11 @@ import structlog
 from stacks.command import PulumiProcess
 from stacks.errors import StackStopped
 from stacks.stack import Stacks
-from tenancy.kinds import MANAGED_KINDS
+from tenancy.kinds import MANAGED_KINDS, NAMESPACE
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
 from watcher.cluster import Cluster, ClusterError
+from watcher.dns import DnsConfig
 from watcher.informer import Informer
 from watcher.integrations import Integrations
 from watcher.managed import ManagedObjects, quota_use, tenant_of
@@ -47,6 +48,8 @@ class Watcher:
         self._informers = [
             Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
         ]
+        namespaces = next(informer for informer in self._informers if informer.kind == NAMESPACE)
+        self._dns = DnsConfig(cluster, namespaces)
         self._integrations = Integrations(cluster, self._managed_changed, self._add_all)
         self.metrics = Metrics(self._tenants, self._managed, self._queue.depth, lambda: plans.is_valid)
         self._reconciler = Reconciler(
@@ -77,6 +80,7 @@ class Watcher:
         for informer in self._all_informers():
             informer.stop()
         self._plans.stop()
+        self._dns.stop()
         self._join_workers(_FINISH_S)
         self._command.stop()
         self._join_workers(_WIND_DOWN_S)
@@ -90,7 +94,8 @@ class Watcher:
         return [*unlisted, *self._plans.missing()]
 
     def not_healthy(self) -> list[str]:
-        threads = [*self._all_informers(), *self._workers, self._plans.thread]
+        others = [self._plans.thread, self._dns.thread, self._dns.informer]
+        threads = [*self._all_informers(), *self._workers, *others]
         return [f"thread died: {thread.name}" for thread in threads if thread.ident and not thread.is_alive()]
 
     def _start_workers(self) -> None:
@@ -98,6 +103,7 @@ class Watcher:
         self._integrations.crds.is_synced.wait()
         for informer in self._all_informers():
             informer.is_synced.wait()
+        self._dns.start()
         for problem in self._plans.missing():
             log.warning("waiting for plans", problem=problem)
         self._plans.is_known.wait()
@@ -134,6 +140,8 @@ class Watcher:
 
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         self._managed.put(before, after)
+        if (after or before or {}).get("kind") == NAMESPACE.kind:
+            self._dns.wake()
         for tenant in self._reconciler.concerns(before, after):
             self._queue.add(tenant)
         if before and after and quota_use(before) != quota_use(after):

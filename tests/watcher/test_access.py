@@ -4,8 +4,7 @@ import pytest
 
 from tenancy.kinds import Kind
 from tenancy.manifest import Manifest
-from tests.platform import Platform, tenant_manifest
-from tests.watcher.conftest import NewTenant
+from tests.platform import NewTenant, Platform, tenant_manifest
 
 REVIEW = Kind("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", is_namespaced=False)
 DEV, PROD = "tenant-access-dev", "tenant-access-prod"

@@ -7,9 +7,8 @@ import pytest
 
 from tenancy.kinds import CONFIG_MAP, NAMESPACE
 from tenancy.manifest import Manifest
-from tests.platform import Platform
+from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from tenancy.kinds import CONFIG_MAP, RESOURCE_QUOTA
 from tenancy.manifest import Manifest
 from tenancy.names import TENANT_LABEL
 from tenancy.quantity import quantity_value
-from tests.platform import Platform
+from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 BUDGET = {"cpu": "4", "memory": "4Gi", "storage": "10Gi"}
 HOME = "tenant-crowded-a"

@@ -1,7 +1,6 @@
 """The other door: an operator's own `pulumi` on the watcher's stacks."""
 
-from tests.platform import Platform
-from tests.watcher.conftest import NewTenant
+from tests.platform import NewTenant, Platform
 
 
 def test_preview_after_the_watchers_up_shows_no_change(platform: Platform, new_tenant: NewTenant) -> None:

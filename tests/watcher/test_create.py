@@ -7,8 +7,7 @@ import pytest
 
 from embedded.controlplane.plane import ControlPlane
 from tenancy.kinds import kind_of
-from tests.platform import Platform, condition
-from tests.watcher.conftest import NewTenant
+from tests.platform import NewTenant, Platform, condition
 
 ROLES = ("tenant-admin", "tenant-operator", "tenant-viewer")
 QUOTAS = ("tenant-quota", "tenant-quota-objects", "tenant-quota-storage")

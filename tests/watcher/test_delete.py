@@ -7,9 +7,8 @@ import pytest
 
 from embedded.session.install import install_platform
 from tenancy.kinds import CRD, Kind
-from tests.platform import Platform, condition, tenant_manifest
+from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 from watcher.cluster import Cluster, ClusterError
 
 

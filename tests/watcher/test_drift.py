@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from tenancy.manifest import Manifest
-from tests.platform import Platform, condition, tenant_manifest
+from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 NAMESPACE = "tenant-drifts"
 FROM_EVERYWHERE: list[Manifest] = [{"from": [{"namespaceSelector": {}}]}]

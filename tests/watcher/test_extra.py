@@ -9,9 +9,8 @@ import yaml
 
 from tenancy.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS
-from tests.platform import Platform, condition, tenant_manifest
+from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 from watcher.cluster import ClusterError
 
 NAMESPACE = "tenant-extras-a"

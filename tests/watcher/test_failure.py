@@ -6,9 +6,8 @@ import sys
 
 from tenancy.kinds import Kind, kind_of
 from tenancy.system import WATCHER
-from tests.platform import Platform, condition
+from tests.platform import NewTenant, Platform, condition
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", is_namespaced=False)
 

@@ -3,8 +3,7 @@
 import pytest
 
 from tenancy.policy import hosts_overlap
-from tests.platform import Platform
-from tests.watcher.conftest import NewTenant
+from tests.platform import NewTenant, Platform
 
 
 @pytest.mark.parametrize(

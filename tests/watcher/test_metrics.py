@@ -3,9 +3,8 @@
 from collections import Counter
 
 from tenancy.kinds import TENANTS
-from tests.platform import Platform
+from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 
 def quotas(platform: Platform, tenant: str, name: str) -> dict[tuple[str, ...], float]:

@@ -1,8 +1,7 @@
 """`paused: true`: a tenant is left as it is, and what differs is told."""
 
-from tests.platform import Platform, condition
+from tests.platform import NewTenant, Platform, condition
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 
 def test_paused_tenant_reports_drift_and_repairs_it_when_resumed(

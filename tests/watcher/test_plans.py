@@ -15,9 +15,8 @@ from tenancy.errors import PlansError
 from tenancy.kinds import CONFIG_MAP
 from tenancy.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS, plans_from_text, read_plans
-from tests.platform import Platform
+from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 from watcher.plans import plans_in_force
 
 BROKEN = "plans: {pro: {maxNamespaces: none}}"

@@ -3,9 +3,8 @@
 The API server's own refusal is tried with the other admission rules; here the watcher's hold is.
 """
 
-from tests.platform import Platform
+from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 
 def test_status_says_that_a_tenant_is_protected(platform: Platform, new_tenant: NewTenant) -> None:

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.platform import Platform, tenant_manifest
+from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 from watcher.cluster import ClusterError
 
 # What the API server itself refuses: the spec, and what its message must name.

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 from tenancy.kinds import kind_of
-from tests.platform import Platform
+from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from tests.watcher.conftest import NewTenant
 
 TENANTS = 20
 

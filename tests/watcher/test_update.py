@@ -1,7 +1,6 @@
 """A changed spec changes just what it says."""
 
-from tests.platform import Platform
-from tests.watcher.conftest import NewTenant
+from tests.platform import NewTenant, Platform
 
 
 def test_plan_update_changes_quotas_in_place(platform: Platform, new_tenant: NewTenant) -> None:

@@ -1,0 +1,65 @@
+"""What the Corefile lists, and that nothing but a tenant's namespaces changes it. Who resolves what by it is
+tested with CoreDNS itself."""
+
+from pathlib import Path
+
+import pytest
+
+from tenancy.platform.coredns import Surroundings, coredns_config_map, corefile
+
+
+def listed(text: str) -> set[str]:
+    return {line for line in text.splitlines() if line.startswith("/")}
+
+
+@pytest.mark.parametrize(
+    ("families", "lines"),
+    [
+        ([], set()),
+        # The rules know by its name that it is a tenant's.
+        ([["tenant-a"], ["tenant-b"]], set()),
+        ([["tenant-a", "tenant-a-x"], ["tenant-a-b"]], {"/tenant-a/tenant-a-x/"}),
+        # Adopted: by their names alone they would be the platform's.
+        ([["payments"]], {"/payments/"}),
+        ([["tenant-a", "payments"], ["billing"]], {"/payments/tenant-a/", "/billing/"}),
+    ],
+)
+def test_only_what_a_name_does_not_tell_is_listed(families: list[list[str]], lines: set[str]) -> None:
+    assert listed(corefile(families)) == lines
+
+
+def test_all_views_go_by_the_same_list() -> None:
+    assert corefile([["tenant-a", "tenant-a-x"]]).count("/tenant-a/tenant-a-x/\n") == 3
+
+
+def test_order_of_tenants_and_namespaces_changes_nothing() -> None:
+    families = [["tenant-a", "tenant-a-x"], ["billing"], ["tenant-b", "payments"]]
+    backwards = [list(reversed(family)) for family in reversed(families)]
+    assert corefile(backwards) == corefile(families)
+
+
+def test_in_a_pod_it_needs_nothing_but_its_service_account() -> None:
+    text = corefile([])
+    assert "cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {" in text
+    assert "forward . /etc/resolv.conf {" in text
+    assert "kubeconfig" not in text
+    assert "bind" not in text
+
+
+def test_surroundings_hold_throughout() -> None:
+    kubeconfig = Path("/somewhere/kubeconfig")
+    around = Surroundings("example.internal", address="192.0.2.1", port=1053, kubeconfig=kubeconfig)
+    text = corefile([], around)
+    assert "cluster.local" not in text
+    assert text.count("    bind 192.0.2.1\n") == 4
+    assert ":53 " not in text
+    assert "        kubeconfig /somewhere/kubeconfig\n" in text
+
+
+def test_config_map_is_where_coredns_can_mount_it_and_says_how() -> None:
+    manifest = coredns_config_map([["payments"]])
+    assert manifest["metadata"] == {"name": "tenancy-coredns", "namespace": "kube-system"}
+    assert manifest["data"] == {"Corefile": corefile([["payments"]])}
+    command = next(line for line in manifest["data"]["Corefile"].splitlines() if "kubectl" in line)
+    assert command.startswith("#   kubectl -n kube-system patch deployment coredns ")
+    assert '"configMap": {"name": "tenancy-coredns"}' in command
