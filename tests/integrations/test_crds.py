@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from embedded.controlplane.plane import ControlPlane
-from tenancy.kinds import INTEGRATION_KINDS, OPTIONAL_KINDS, Kind
+from tenancy.kinds import CRD, INTEGRATION_KINDS, OPTIONAL_KINDS, Kind
 from tenancy.manifest import Manifest
 from tenancy.platform.constraint_templates import constraint_templates
 from tests.conftest import CrdFiles
@@ -101,5 +101,6 @@ def test_constraints_come_with_gatekeeper_and_go_with_it(
         platform.await_condition(manifest, "Applied", READY)
         for kind in kinds:
             running.await_enforced(kind, "tenant-late")
+    remove_crds(platform.admin, [crd for kind in kinds if (crd := platform.admin.get(CRD, kind.crd))])
     await_missing(platform, manifest, kinds)
     preview(platform, "late")

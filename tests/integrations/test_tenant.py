@@ -4,7 +4,7 @@ import pytest
 
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, object_drift
-from tenancy.kinds import INTEGRATION_KINDS, KIND_BY_KEY, OPTIONAL_KINDS
+from tenancy.kinds import INTEGRATION_KINDS, KIND_BY_KEY, OPTIONAL_KINDS, Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.names import TENANT_LABEL
 from tenancy.plans import read_plans
@@ -19,6 +19,12 @@ from tests.platform import Platform, condition
 from tests.waiting import eventually
 from watcher.cluster import ClusterError
 
+POLICY_BINDING = Kind(
+    "admissionregistration.k8s.io/v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    is_namespaced=False,
+)
 TWO = [{"name": "web"}, {"name": "data"}]
 
 
@@ -127,10 +133,18 @@ def test_gatekeeper_keeps_foreign_images_and_privileged_pods_out(
     for kind in ("TenantImageRegistries", "TenantPodSecurity"):
         gatekeeper.await_enforced(constraint_kind(kind), home)
     allow_pods(platform.admin, home)
+    # Our own policy would refuse a foreign image first: Gatekeeper must not need it.
+    platform.admin.delete(POLICY_BINDING, "tenancy-pods")
 
     platform.admin.create(POD, pod(home))
-    with pytest.raises(ClusterError, match=r'container "main-0" has image "evil\.test/app"'):
-        platform.admin.create(POD, pod(home, "evil.test/app"))
+
+    def refusal() -> str:
+        with pytest.raises(ClusterError) as refused:
+            platform.admin.create(POD, pod(home, "evil.test/app"))
+        return str(refused.value)
+
+    eventually(lambda: "ValidatingAdmissionPolicy" not in refusal(), "our own policy is out of force")
+    assert 'container "main-0" has image "evil.test/app"' in refusal()
 
     # Pod Security would refuse it as well: the constraint stands also while the namespace's labels are gone.
     platform.stop()

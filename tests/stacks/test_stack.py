@@ -42,7 +42,10 @@ def test_each_operation_is_one_process(open_stacks: OpenStacks) -> None:
     planned = stacks.preview(pro)
     changes = {(change.operation, change.kind, change.name): change.fields for change in planned.changes}
     assert "spec.hard.cpu" in changes["update", "ResourceQuota", "tenant-ops/tenant-quota"]
-    assert changes["update", "Namespace", "tenant-ops"] == ('metadata.labels["kleff.io/tenant-plan"]',)
+    assert changes["update", "Namespace", "tenant-ops"] == (
+        'metadata.annotations["policy.platform.ai/service-types"]',
+        'metadata.labels["kleff.io/tenant-plan"]',
+    )
 
     assert not stacks.up(basic, "again").has_changes
     assert not stacks.refresh("ops", "look").has_changes

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 from tenancy.kinds import Kind, kind_of
+from tenancy.manifest import Manifest
 from tenancy.system import WATCHER
 from tests.platform import NewTenant, Platform, condition
 from tests.waiting import eventually
@@ -39,19 +40,14 @@ def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_ten
     manifest = new_tenant("fought", plan="basic")
     platform.await_active(manifest)
 
-    def fight() -> bool:
+    def fight() -> Manifest | None:
         platform.patch("ResourceQuota", "tenant-fought", "tenant-quota", {"spec": {"hard": {"cpu": "64"}}})
-        tenant = platform.tenant(manifest)
-        assert tenant is not None
-        conditions = {condition["type"]: condition for condition in tenant["status"]["conditions"]}
-        return bool(conditions["Ready"]["reason"] == "DriftContested")
+        tenant = platform.tenant(manifest) or {}
+        return tenant if condition(tenant, "Ready").get("reason") == "DriftContested" else None
 
-    eventually(fight, "the status tells of the fight")
-    runs = platform.runs("up")
-    told = platform.await_condition(manifest, "DriftContested")
-    assert "ResourceQuota tenant-fought/tenant-quota was put back" in told["message"]
-    tenant = platform.tenant(manifest)
-    assert tenant is not None
+    tenant = eventually(fight, "the status tells of the fight")
+    told = condition(tenant, "Ready")["message"]
+    assert "ResourceQuota tenant-fought/tenant-quota was put back" in told
     assert condition(tenant, "Drifted")["status"] == "True"
     # Meanwhile, what else goes wrong is still mended.
     platform.remove("NetworkPolicy", "tenant-fought", "default-deny-all")
