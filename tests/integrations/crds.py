@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from tenancy.kinds import CRD
 from tenancy.manifest import Manifest
 from tests.waiting import eventually
-from watcher.cluster import Cluster
+from watcher.cluster import Cluster, ClusterError
 
 
 def install_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
@@ -35,7 +36,8 @@ def _try_again(admin: Cluster, crd: Manifest) -> None:
     conditions = crd.get("status", {}).get("conditions") or []
     if any(entry["reason"] == "InstanceDeletionFailed" for entry in conditions):
         tried = {"metadata": {"annotations": {"tried-at": str(time.monotonic_ns())}}}
-        admin.patch(CRD, crd["metadata"]["name"], tried)
+        with suppress(ClusterError):  # It may be gone by now.
+            admin.patch(CRD, crd["metadata"]["name"], tried)
 
 
 def _is_established(crd: Manifest | None) -> bool:
