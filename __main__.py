@@ -27,7 +27,7 @@ from tenancy.platform.manifests import optional_kinds, platform_manifests
 from tenancy.platform.settings import PlatformSettings
 from tenancy.system import PLATFORM_STACK
 from tenancy.tenant import tenant_from_manifest
-from watcher.apply import live_quotas
+from watcher.apply import leaving_namespaces, live_quotas
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_served, served_kinds
@@ -84,6 +84,8 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     for other in read_tenants(cluster):
         claims.remember(other["metadata"]["name"], known_namespaces(other), known_hosts(other))
     claims.take(tenant, desired.hostnames, known_namespaces(manifest))
+    if desired.retains:
+        refuse_to_drop(leaving_namespaces(cluster, manifest, desired))
     quotas = live_quotas(cluster, name)
     if problem := budget_problem(desired, quotas):
         raise pulumi.RunError(problem)
@@ -91,6 +93,22 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     if step is not desired:
         pulumi.log.warn("quotas that share a budget are lowered first: run `pulumi up` again to raise others")
     TenantResources(name, step)
+
+
+def refuse_to_drop(leaving: list[Manifest]) -> None:
+    """What Pulumi does with a namespace that leaves is written in its state, and may not be `Retain` yet."""
+    names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)
+    if not leaving:
+        return
+    if pulumi.runtime.is_dry_run():
+        pulumi.log.warn(
+            f"namespaces leave and are to stay: {names}; the watcher lets go of them, not `pulumi up`"
+        )
+        return
+    raise pulumi.RunError(
+        f"spec.deletionPolicy: {names} would leave the stack, and could be deleted with it; "
+        "apply the Tenant and let the watcher release them"
+    )
 
 
 def main() -> None:

@@ -73,3 +73,16 @@ def release_patch(live: Manifest) -> Manifest:
         if (found := {key: None for key in live["metadata"].get(field) or () if key.startswith(own)})
     }
     return {"metadata": metadata} if metadata else {}
+
+
+def as_it_stands(live: Manifest) -> Manifest:
+    """The namespace with all that is ours on it now."""
+    metadata = {
+        field: {key: live["metadata"][field][key] for key in ours}
+        for field, ours in release_patch(live).get("metadata", {}).items()
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": live["metadata"]["name"], **metadata},
+    }

@@ -8,6 +8,8 @@ from typing import Final
 PLATFORM_STACK: Final = "platform"
 SYSTEM_NAMESPACE: Final = "tenancy-system"
 SHARED_NAMESPACE: Final = "platform-shared"
+# Where the controllers of integrations run: who runs pods there is trusted as the platform is.
+INTEGRATION_NAMESPACES: Final = ("gatekeeper-system", "hnc-system", "istio-system")
 WATCHER: Final = "tenancy-watcher"
 WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/part-of": "tenancy"}
 # Where Kubernetes keeps the events of objects that have no namespace.

@@ -171,7 +171,9 @@ class Platform:
 
     def is_settled(self, manifest: Manifest) -> bool:
         """Whether the watcher is done with the tenant as it is now, and all went well."""
-        tenant = self.tenant(manifest) or {}
+        tenant = self.tenant(manifest)
+        if tenant is None:
+            return False
         status = tenant.get("status", {})
         return (
             self.process is not None

@@ -13,12 +13,12 @@ from tenancy.kinds import NAMESPACE
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import MANAGED_LABEL, SHARED_LABEL, namespace_name
 from tenancy.policy import hosts_overlap
-from tenancy.system import SYSTEM_NAMESPACE
+from tenancy.system import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
 from tenancy.tenant import Tenant
 from watcher.cluster import Cluster
 from watcher.managed import is_ending, tenant_of
 
-_NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE)
+_NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
 
 
 class NamespaceTaken(TenancyError):
@@ -45,7 +45,7 @@ class Claims:
         with self._guard:
             for name in namespaces:
                 self._holders.setdefault(name, tenant)
-            self._hosts.setdefault(tenant, tuple(hosts))
+            self._add_hosts(tenant, hosts)
 
     def take(self, tenant: Tenant, hosts: tuple[str, ...], known: Container[str] = ()) -> None:
         """Claims all the tenant's namespaces and hosts, or none. Namespaces known to be its own are not
@@ -61,16 +61,18 @@ class Claims:
                     raise _taken(tenant, index, name, f"belongs to tenant {holder!r}")
             self._check_hosts(tenant.name, hosts)
             self._holders.update(dict.fromkeys(namespaces, tenant.name))
-            self._hosts[tenant.name] = hosts
+            # Those it had before stay its own until the change is applied.
+            self._add_hosts(tenant.name, hosts)
 
-    def release(self, tenant: str, keep: tuple[str, ...] = ()) -> None:
-        """Gives back the tenant's namespaces, all but those to keep; with none to keep, its hosts too."""
+    def release(self, tenant: str, keep: tuple[str, ...] = (), hosts: tuple[str, ...] = ()) -> None:
+        """Gives back the tenant's namespaces and hosts, all but those to keep."""
         with self._guard:
             self._holders = {
                 name: holder for name, holder in self._holders.items() if holder != tenant or name in keep
             }
-            if not keep:
-                self._hosts.pop(tenant, None)
+            self._hosts.pop(tenant, None)
+            if hosts:
+                self._hosts[tenant] = hosts
 
     def may_remove(self, tenant: str, key: ObjectKey) -> bool:
         """Whether an object that names this tenant is really its own: a label alone can be forged."""
@@ -78,6 +80,13 @@ class Claims:
         holder = self._holder(home)
         has_its_name = home == namespace_name(tenant) or home.startswith(namespace_name(tenant, "") + "-")
         return holder == tenant or (holder is None and has_its_name)
+
+    def may_release(self, tenant: str, namespace: str) -> bool:
+        """Whether our labels may come off a namespace that names this tenant: unless it is another's."""
+        return self._holder(namespace) in (None, tenant)
+
+    def _add_hosts(self, tenant: str, hosts: Iterable[str]) -> None:
+        self._hosts[tenant] = tuple(dict.fromkeys((*self._hosts.get(tenant, ()), *hosts)))
 
     def _holder(self, name: str) -> str | None:
         with self._guard:

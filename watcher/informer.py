@@ -74,6 +74,7 @@ class Informer(threading.Thread):
     def drop(self) -> None:
         """Stops, and forgets the objects: their kind is gone."""
         self.stop()
+        self.is_synced.set()  # Nobody is to wait for a list that never comes.
         for key in list(self._objects):
             self._put(key, None)
 
@@ -109,7 +110,16 @@ class Informer(threading.Thread):
                 return
 
     def _put(self, key: ObjectKey, item: Manifest | None) -> None:
-        before = self._objects.pop(key, None) if item is None else self._objects.get(key)
-        if item is not None:
+        before = self._objects.get(key)
+        self._keep(key, item)
+        try:
+            self._on_change(before, item)
+        except ClusterError:
+            self._keep(key, before)  # Not taken in: the next list or watch tells of it again.
+            raise
+
+    def _keep(self, key: ObjectKey, item: Manifest | None) -> None:
+        if item is None:
+            self._objects.pop(key, None)
+        else:
             self._objects[key] = item
-        self._on_change(before, item)

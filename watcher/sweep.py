@@ -29,14 +29,18 @@ def sweep(
         return  # Our copy of the spec lags behind; what it does not name may be wanted by now.
     for key, manifest in surplus.items():
         home = live.get(ObjectKey(NAMESPACE.kind, "", key.namespace), manifest)
-        if is_ending(manifest) or is_ending(home) or not claims.may_remove(desired.tenant, key):
+        if is_ending(manifest) or is_ending(home):
             continue
         if desired.retains and key.kind == NAMESPACE.kind:
-            release_namespace(cluster, manifest)
+            # Also one that was adopted and dropped just before a restart, of which no status tells any more.
+            if claims.may_release(desired.tenant, key.name):
+                release_namespace(cluster, manifest)
+            continue
+        if not claims.may_remove(desired.tenant, key):
             continue
         cluster.delete(KIND_BY_KEY[key.kind], key.name, key.namespace, manifest["metadata"]["uid"])
         log.info("removed what is not wanted", tenant=desired.tenant, object=str(key))
-    claims.release(desired.tenant, keep=desired.namespaces)
+    claims.release(desired.tenant, keep=desired.namespaces, hosts=desired.hostnames)
 
 
 def _is_current(cluster: Cluster, tenant: Manifest) -> bool:

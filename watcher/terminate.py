@@ -78,9 +78,10 @@ class Terminator:
         name = tenant["metadata"]["name"]
         if _is_retained(tenant):
             remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
+            # First: once released, a namespace may be anybody's, and no stack must have it any more.
+            self._stacks.forget(name)
             for namespace in self._own_namespaces(tenant):
                 release_namespace(self._cluster, namespace)
-            self._stacks.forget(name)
         else:
             self._stacks.destroy(name, "tenant deleted")
 
@@ -100,7 +101,9 @@ class Terminator:
         """Whether all Tenants go because their kind goes: an accident or a reinstallation, nobody's wish to
         lose what runs in their namespaces. With the CRD back, the same Tenants take up where they were."""
         group = tenant["apiVersion"].partition("/")[0]
-        return is_ending(self._cluster.get(CRD, crd_name(group)))
+        crd = self._cluster.get(CRD, crd_name(group))
+        # With the CRD gone, the Tenant is too, and our copy of it is out of date.
+        return crd is None or is_ending(crd)
 
     def _leftovers(self, tenant: Manifest) -> list[str]:
         """What of the tenant is still there: namespaces, and objects outside of any. Those that state did

@@ -20,11 +20,10 @@ from tenancy.names import (
     PURPOSE_LABEL,
     TENANT_LABEL,
 )
+from tenancy.system import INTEGRATION_NAMESPACES
 
-# Where the controllers of integrations run; they write the status, and copies, of managed objects.
-_INTEGRATIONS: Final = tuple(
-    f"system:serviceaccounts:{name}" for name in ("gatekeeper-system", "hnc-system", "istio-system")
-)
+# The controllers of integrations write the status, and copies, of managed objects.
+_INTEGRATIONS: Final = tuple(f"system:serviceaccounts:{name}" for name in INTEGRATION_NAMESPACES)
 _PREFIX: Final = "tenant.platform.ai/"
 _LABELS: Final = (MANAGED_LABEL, TENANT_LABEL, PURPOSE_LABEL, CORDONED_LABEL)
 _OUR_PREFIXES: Final = (_PREFIX, "kleff.io/", "platform.ai/", POLICY_PREFIX, "pod-security.kubernetes.io/")

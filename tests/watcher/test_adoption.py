@@ -89,6 +89,14 @@ def test_what_cannot_be_adopted_is_named(
     assert told in message
 
 
+def test_namespace_of_an_integrations_controller_is_not_adopted(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    existing("hnc-system")
+    manifest = new_tenant("rooter", adopt=True, namespaces=[{"name": "x", "existing": "hnc-system"}])
+    assert "is the platform's own" in platform.await_condition(manifest, "NamespaceTaken")["message"]
+
+
 def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tenant: NewTenant) -> None:
     platform.await_active(new_tenant("victim"))
     thief = new_tenant("thief", adopt=True, namespaces=[{"name": "x", "existing": "tenant-victim"}])
@@ -157,3 +165,52 @@ def test_namespace_dropped_from_a_retaining_tenant_stays(
     platform.delete(manifest)
     platform.await_gone(manifest)
     platform.admin.delete(NAMESPACE, "tenant-dropper-a")
+
+
+def test_namespace_that_leaves_in_the_change_to_retain_stays(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    existing("departing")
+    namespaces = [{"name": "a"}, {"name": "b", "existing": "departing"}]
+    manifest = new_tenant("waverer", adopt=True, namespaces=namespaces)
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"deletionPolicy": "Retain", "namespaces": [{"name": "a"}]}})
+    platform.await_active(manifest)
+
+    def released() -> bool:
+        live = platform.namespace("departing")
+        assert live is not None
+        assert "deletionTimestamp" not in live["metadata"]
+        return set(live["metadata"]["labels"]) == {"kubernetes.io/metadata.name"}
+
+    eventually(released, "the namespace carries no label of ours")
+    assert not [key for key in platform.objects("waverer") if "departing" in key]
+    assert _workload(platform, "departing")["data"] == {"kept": "yes"}
+    platform.expect_no_changes("waverer")
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    platform.admin.delete(NAMESPACE, "tenant-waverer-a")
+
+
+def test_namespace_that_was_dropped_just_before_a_restart_is_released(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    existing("forgotten")
+    manifest = new_tenant("restarted", deletionPolicy="Retain")
+    platform.await_active(manifest)
+    platform.stop()
+    # As the first half of letting it go leaves it: no stack and no status know of it.
+    labels = {"tenant.platform.ai/name": "restarted", "tenant.platform.ai/managed": "true"}
+    platform.admin.patch(NAMESPACE, "forgotten", {"metadata": {"labels": labels}})
+    platform.start()
+
+    def released() -> bool:
+        live = platform.namespace("forgotten")
+        assert live is not None
+        assert "deletionTimestamp" not in live["metadata"]
+        return set(live["metadata"]["labels"]) == {"kubernetes.io/metadata.name"}
+
+    eventually(released, "the namespace carries no label of ours")
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    platform.admin.delete(NAMESPACE, "tenant-restarted")

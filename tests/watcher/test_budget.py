@@ -93,6 +93,13 @@ def test_share_below_what_is_used_is_refused_until_some_is_freed(
     assert told["status"] == "False"
     assert f"namespace {HOME} uses 7 of configmaps, more than its new share 4" in told["message"]
     assert "raise the budget or the namespace's weight, or free some of it" in told["message"]
+    # What is put back meanwhile comes after the quotas of the other namespace.
+    wall = ("NetworkPolicy", "tenant-crowded-b", "tenant-isolation")
+    closed = platform.get(*wall)
+    assert closed is not None
+    platform.patch(*wall, {"spec": {"ingress": [{}]}})
+    eventually(lambda: (platform.get(*wall) or {}).get("spec") == closed["spec"], "the wall is closed again")
+    platform.await_condition(manifest, "QuotaInUse")
     after, _ = live_quotas(platform, "crowded")
     assert {key: quota["spec"] for key, quota in after.items()} == {
         key: quota["spec"] for key, quota in before.items()

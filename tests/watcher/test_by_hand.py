@@ -51,3 +51,24 @@ def test_history_has_one_update_per_change_and_its_cause(platform: Platform, new
         "spec generation 1",
     ]
     assert {update["result"] for update in platform.history("past")} == {"succeeded"}
+
+
+def test_up_by_hand_drops_no_namespace_that_is_to_stay(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("handkeep", namespaces=[{"name": "a"}, {"name": "b"}])
+    platform.await_active(manifest)
+    platform.stop()
+    platform.apply({**manifest, "spec": {"deletionPolicy": "Retain", "namespaces": [{"name": "a"}]}})
+    told = platform.pulumi("tenant-handkeep", "up", "--yes", "--skip-preview")
+    assert told.returncode != 0
+    assert "tenant-handkeep-b would leave the stack" in told.stdout + told.stderr
+    namespace = platform.namespace("tenant-handkeep-b")
+    assert namespace is not None
+    assert "deletionTimestamp" not in namespace["metadata"]
+
+    platform.start()
+    platform.await_active(manifest)
+    namespace = platform.namespace("tenant-handkeep-b")
+    assert namespace is not None
+    assert "deletionTimestamp" not in namespace["metadata"]
+    platform.apply({**manifest, "spec": {"namespaces": [{"name": "a"}, {"name": "b"}], "adopt": True}})
+    platform.await_active(manifest)

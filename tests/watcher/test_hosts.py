@@ -49,3 +49,18 @@ def test_second_tenant_with_a_host_is_told_who_has_it_and_gets_it_when_it_is_fre
     namespace = platform.namespace("tenant-copy")
     assert namespace is not None
     assert namespace["metadata"]["annotations"]["policy.platform.ai/hostnames"] == "pay.shop.example.com"
+
+
+def test_host_is_free_only_when_the_one_who_had_it_can_no_longer_use_it(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    first = new_tenant("holder", hostnames=["held.example.com"])
+    platform.await_active(first)
+    platform.apply({**first, "spec": {"paused": True, "hostnames": []}})
+    platform.await_condition(first, "Paused")
+    second = new_tenant("heir", hostnames=["held.example.com"])
+    assert "belongs to tenant 'holder'" in platform.await_condition(second, "HostTaken")["message"]
+
+    platform.apply({**first, "spec": {"hostnames": []}})
+    platform.await_active(first)
+    platform.await_active(second)

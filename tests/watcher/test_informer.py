@@ -9,7 +9,7 @@ from embedded.controlplane.plane import ControlPlane
 from tenancy.kinds import NAMESPACE
 from tenancy.manifest import Manifest, ObjectKey
 from tests.waiting import eventually
-from watcher.cluster import Cluster, WatchExpired
+from watcher.cluster import Cluster, ClusterError, WatchExpired
 from watcher.informer import Informer
 
 SELECTOR = "informed=true"
@@ -89,6 +89,22 @@ def test_expired_watch_is_listed_anew_and_tells_what_it_missed(followed: Followe
     eventually(lambda: ("informed-stays", "informed-stays") in followed.told, "the changed one is told")
     followed.make("informed-after")
     eventually(lambda: followed.knows("informed-after"), "it watches again")
+
+
+def test_what_could_not_be_taken_in_is_told_again(followed: Followed) -> None:
+    followed.make("informed-refused")
+    refusals = [ClusterError("no answer from the API server")]
+
+    def note(before: Manifest | None, after: Manifest | None) -> None:
+        if refusals and _name(after) == "informed-refused":
+            raise refusals.pop()
+        followed.told.append((_name(before), _name(after)))
+
+    followed.informer = Informer(followed.cluster, NAMESPACE, note, SELECTOR)
+    followed.informer.start()
+    assert followed.informer.is_synced.wait(30)
+    assert not refusals
+    assert followed.told.count((None, "informed-refused")) == 1
 
 
 def _name(manifest: Manifest | None) -> str | None:
