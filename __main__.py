@@ -32,7 +32,7 @@ from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_served, served_kinds
 from watcher.plans import plans_in_force
-from watcher.tenants import known_hosts, known_namespaces, read_tenant, read_tenants
+from watcher.tenants import is_deleting, known_hosts, known_namespaces, read_tenant, read_tenants
 
 
 def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
@@ -76,6 +76,8 @@ def build_platform(config: pulumi.Config) -> None:
 def build_tenant(config: pulumi.Config, name: str) -> None:
     cluster = Cluster.connect()
     manifest = tenant_manifest(cluster, name, config.get("manifest"))
+    if is_deleting(manifest):
+        raise pulumi.RunError(f"the Tenant {name!r} is being deleted; the watcher ends it")
     tenant = tenant_from_manifest(manifest)
     file = config.get("plans")
     plans = read_plans(Path(file)) if file else plans_in_force(cluster)

@@ -14,14 +14,15 @@ import pulumi
 
 from tenancy.desired import DesiredState, desired_state
 from tenancy.errors import InvalidSpec
-from tenancy.kinds import CONFIG_MAP, RESOURCE_QUOTA, SERVICE
+from tenancy.kinds import RESOURCE_QUOTA, ROLE_BINDING
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import DNS_LABEL_PATTERN, FIELD_MANAGER
 from tenancy.plans import Plans, read_plans
 from tenancy.tenant import TenantSpec, tenant_from_manifest
 
-_QUOTA: Final = RESOURCE_QUOTA.kind
-_COUNTED: Final = (CONFIG_MAP.kind, SERVICE.kind)
+# What waits until the rest of its namespace is there. A quota refuses what it counts until its own count
+# is known; people get in when the walls stand.
+_STAGES: Final = {RESOURCE_QUOTA.kind: 1, ROLE_BINDING.kind: 2}
 
 # The short name of a namespace that was not given one.
 DEFAULT_NAMESPACE: Final = "default"
@@ -44,22 +45,19 @@ class TenantResources(pulumi.ComponentResource):
     def __init__(self, name: str, desired: DesiredState, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:Tenant", name, None, opts)
         self._homes: dict[str, pulumi.Resource] = {}
-        counted: defaultdict[str, list[pulumi.Resource]] = defaultdict(list)
-        for key, manifest in sorted(desired.by_key.items(), key=lambda item: item[0].kind == _QUOTA):
+        made: defaultdict[str, list[tuple[int, pulumi.Resource]]] = defaultdict(list)
+        for key, manifest in sorted(desired.by_key.items(), key=lambda item: _stage(item[0])):
             options = pulumi.ResourceOptions(parent=self)
             if key.kind == "Namespace":
                 options.retain_on_delete = desired.retains
                 self._homes[key.name] = kubernetes_object(key, manifest, options)
                 continue
             if key.namespace:
-                # A quota refuses what it counts until its own count is known: it comes last.
-                before = counted[key.namespace] if key.kind == _QUOTA else []
+                before = [resource for stage, resource in made[key.namespace] if stage < _stage(key)]
                 options.depends_on = [self._homes[key.namespace], *before]
                 # A namespace takes its content with it, one delete instead of twenty; unless it stays.
                 options.deleted_with = None if desired.retains else self._homes[key.namespace]
-            made = kubernetes_object(key, manifest, options)
-            if key.kind in _COUNTED:
-                counted[key.namespace].append(made)
+            made[key.namespace].append((_stage(key), kubernetes_object(key, manifest, options)))
         self.register_outputs({"namespaces": list(desired.namespaces)})
 
 
@@ -99,6 +97,10 @@ class Tenant(TenantResources):
     def _name_of(self, namespace: str) -> pulumi.Output[str]:
         """Known before the namespace is made, and yet a reason to wait for it."""
         return self._homes[namespace].urn.apply(lambda _: namespace)
+
+
+def _stage(key: ObjectKey) -> int:
+    return _STAGES.get(key.kind, 0)
 
 
 def kubernetes_object(

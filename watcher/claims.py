@@ -5,11 +5,12 @@ process has handed out, what a live namespace's label says, what another Tenant'
 """
 
 import threading
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
+from tenancy.desired import DesiredState
 from tenancy.errors import TenancyError
-from tenancy.kinds import NAMESPACE
+from tenancy.kinds import CONFIG_MAP, DISRUPTION_BUDGET, KIND_BY_KEY, NAMESPACE, SERVICE
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.names import MANAGED_LABEL, SHARED_LABEL, namespace_name
 from tenancy.policy import hosts_overlap
@@ -31,6 +32,28 @@ class HostTaken(TenancyError):
     """A host this tenant would have is another tenant's."""
 
     reason = "HostTaken"
+
+
+class ObjectTaken(TenancyError):
+    """An extra object would overwrite one of the tenant's own."""
+
+    reason = "ObjectTaken"
+
+
+# Extra objects of these kinds stand among the tenant's own, which may have their names already.
+_AMONG_OTHERS: Final = {kind.key for kind in (CONFIG_MAP, SERVICE, DISRUPTION_BUDGET)}
+
+
+def check_names_are_free(cluster: Cluster, desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> None:
+    """Looks for objects that are not ours where extra objects are to be made."""
+    for key in desired.by_key:
+        if key.kind in _AMONG_OTHERS and key not in live:
+            found = cluster.get(KIND_BY_KEY[key.kind], key.name, key.namespace)
+            if found is not None and _labels(found).get(MANAGED_LABEL) != "true":
+                raise ObjectTaken(
+                    f"extraResources: {key} exists already and is not ours; "
+                    "delete it, or give ours another name"
+                )
 
 
 class Claims:
@@ -121,8 +144,8 @@ class Claims:
             raise _taken(tenant, index, name, "is being deleted, and can't be adopted")
 
 
-def _labels(namespace: Manifest) -> dict[str, str]:
-    return namespace["metadata"].get("labels") or {}
+def _labels(manifest: Manifest) -> dict[str, str]:
+    return manifest["metadata"].get("labels") or {}
 
 
 def _taken(tenant: Tenant, index: int, name: str, fact: str) -> NamespaceTaken:

@@ -20,7 +20,7 @@ from tenancy.kinds import RESOURCE_QUOTA, Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.tenant import tenant_from_manifest
 from watcher.apply import apply
-from watcher.claims import Claims
+from watcher.claims import Claims, check_names_are_free
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
@@ -97,6 +97,7 @@ class Reconciler:
                 sweep(self._cluster, self._claims, tenant, desired, self._managed.of(name))
                 status = active_status(tenant, desired, self._managed.of(name))
             else:
+                check_names_are_free(self._cluster, desired, self._managed.of(name))
                 result = apply(self._cluster, self._stacks, tenant, desired, work)
                 self._tell(tenant, work, result)
                 status = active_status(

@@ -92,8 +92,12 @@ def _ingresses() -> list[Manifest]:
                 f"'spec.tls[].hosts: holds a host this tenant may not use' + {told_list(HOSTNAMES)}",
             ),
             check(
-                f"object.{annotations}.all(k, !k.endsWith('/server-alias'))",
-                text("metadata.annotations: server-alias would take other hosts; name them in spec.rules"),
+                f"object.{annotations}.all(k, !k.endsWith('/server-alias') && !k.endsWith('-snippet') && "
+                "!k.startsWith('external-dns.alpha.kubernetes.io/'))",
+                text(
+                    "metadata.annotations: server-alias, snippets and external-dns could take other hosts; "
+                    "name yours in spec.rules"
+                ),
             ),
         ],
         variables={

@@ -136,6 +136,10 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
         ingress("a.acme.example", annotations={"nginx.ingress.kubernetes.io/server-alias": "rival.example"}),
         *("ingresses", "metadata.annotations: server-alias"),
     ),
+    "host in a DNS annotation": (
+        ingress("a.acme.example", annotations={"external-dns.alpha.kubernetes.io/hostname": "rival.example"}),
+        *("ingresses", "metadata.annotations: server-alias, snippets and external-dns"),
+    ),
     "gateway class": (
         gateway("a.acme.example", "internal"),
         *("gateways", "spec.gatewayClassName: 'internal' is not allowed"),

@@ -131,6 +131,7 @@ def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
     running_platform.delete(manifest)
     running_platform.await_gone(manifest)
     running_platform.stop()
+    running_platform.start()
 
 
 def await_repair(platform: Platform, tenant: Manifest, told: str) -> None:
@@ -233,3 +234,24 @@ def test_kind_that_is_not_allowed_is_refused_by_the_api_server(platform: Platfor
     with pytest.raises(ClusterError, match=r"spec\.extraResources\[0\]\.kind: Unsupported value") as refusal:
         platform.create(tenant_manifest("bad-kind", extraResources=[secret]))
     assert refusal.value.status == 422
+
+
+def test_object_of_the_tenants_own_is_not_overwritten(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("owner")
+    platform.await_active(manifest)
+    own = {**extra("ConfigMap", "settings"), "data": {"mine": "yes"}}
+    platform.apply({**own, "metadata": {"name": "settings", "namespace": "tenant-owner"}})
+    ours = extra("ConfigMap", "settings", data={"mine": "no"})
+    platform.apply({**manifest, "spec": {"extraResources": [ours]}})
+    told = platform.await_condition(manifest, "ObjectTaken")
+    assert told["message"] == (
+        "extraResources: ConfigMap tenant-owner/settings exists already and is not ours; "
+        "delete it, or give ours another name"
+    )
+    kept = platform.get("ConfigMap", "tenant-owner", "settings")
+    assert kept is not None
+    assert kept["data"] == {"mine": "yes"}
+
+    platform.remove("ConfigMap", "tenant-owner", "settings")
+    platform.apply({**manifest, "spec": {"extraResources": [ours], "displayName": "tried again"}})
+    platform.await_active(manifest)
