@@ -95,6 +95,8 @@ _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
 _PASSWORD = re.compile(
     r"(://)\S*@|([?&][^=&\s]*(?:password|secret|token|key)[^=&\s]*=)[^&\s]+", re.IGNORECASE
 )
+# What the provider puts before the API server's own words; the object is named already.
+_PREAMBLE = re.compile(r'resource "urn:[^"]*" was not successfully \w+ by the Kubernetes API server: ')
 _BUSY = re.compile(r"the stack is currently locked by|Another update is currently in progress")
 
 
@@ -124,7 +126,7 @@ def without_secrets(text: str) -> str:
 
 def _brief(text: str) -> str:
     """One short line: it goes into logs, status and events."""
-    text = without_secrets(text)
+    text = _PREAMBLE.sub("", without_secrets(text))
     lines = [line.strip() for line in text.splitlines()]
     joined = " ".join(line for line in lines if line)
     return joined if len(joined) <= _MESSAGE_MAX_LENGTH else joined[: _MESSAGE_MAX_LENGTH - 1] + "…"

@@ -8,7 +8,12 @@
 Raised by the models and the planning step, turned into status by the watcher.
 """
 
+from typing import Final
+
 from pydantic import ValidationError
+
+_UNKNOWN_FIELD: Final = "extra_forbidden"
+_WORDS: Final = {_UNKNOWN_FIELD: "there is no such field here", "missing": "is required"}
 
 
 class TenancyError(Exception):
@@ -38,11 +43,15 @@ class PlansError(TenancyError):
 
 
 def validation_message(error: ValidationError, root: str) -> tuple[str, str]:
-    """The first fault of a pydantic error as a Kubernetes field path and a sentence."""
-    fault = error.errors(include_url=False)[0]
+    """The first fault of a pydantic error as a Kubernetes field path and a sentence.
+
+    A misspelt field is told before the one that it was meant to be.
+    """
+    faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != _UNKNOWN_FIELD)
+    fault = faults[0]
     path = root
     for part in fault["loc"]:
         path += f"[{part}]" if isinstance(part, int) else f".{part}"
-    message = fault["msg"].removeprefix("Value error, ")
-    more = len(error.errors()) - 1
+    message = _WORDS.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
+    more = len(faults) - 1
     return path, message + (f" (and {more} more)" if more else "")

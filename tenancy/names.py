@@ -53,7 +53,7 @@ def tenant_of_stack(stack: str) -> str:
     """The tenant a stack belongs to; the inverse of `stack_name`."""
     prefix, _, tenant = stack.partition("-")
     if prefix != "tenant" or not tenant:
-        raise ValueError(f"stack {stack!r} is no tenant's stack: its name must be tenant-NAME")
+        raise ValueError(f"stack {stack!r} is no tenant's: name it tenant-NAME, or platform")
     return tenant
 
 

@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from tenancy.errors import InvalidSpec, validation_message
 from tenancy.fields import DNS_NAME, DnsLabel, DnsLabels, ServiceAccountNames, Subject, Subjects, Text, unique
@@ -131,7 +131,9 @@ class TenantSpec(Settings):
     )
     cordoned: bool = Field(default=False, description="Stops the tenant's own users from writing anything.")
     adopt: bool = Field(
-        default=False, description="Lets the tenant take over namespaces that exist and are no tenant's."
+        default=False,
+        validate_default=True,
+        description="Lets the tenant take over namespaces that exist and are no tenant's.",
     )
     deletion_policy: DeletionPolicy = Field(
         default=DeletionPolicy.DELETE,
@@ -146,12 +148,13 @@ class TenantSpec(Settings):
         unique(tuple(namespace.existing for namespace in namespaces if namespace.existing))
         return namespaces
 
-    @model_validator(mode="after")
-    def _existing_namespaces_are_adopted(self) -> "TenantSpec":
-        for index, namespace in enumerate(self.namespaces):
-            if namespace.existing and not self.adopt:
-                raise ValueError(f"namespaces[{index}].existing needs adopt: true")
-        return self
+    @field_validator("adopt")
+    @classmethod
+    def _existing_namespaces_are_adopted(cls, adopt: bool, others: ValidationInfo) -> bool:
+        for index, namespace in enumerate(others.data.get("namespaces", ())):
+            if namespace.existing and not adopt:
+                raise ValueError(f"must be true, because namespaces[{index}].existing is given")
+        return adopt
 
 
 class Tenant(Model):

@@ -16,7 +16,7 @@ from tenancy.budget import budget_step
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift
 from tenancy.errors import InvalidSpec, TenancyError
-from tenancy.kinds import RESOURCE_QUOTA, Kind
+from tenancy.kinds import Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.tenant import tenant_from_manifest
 from watcher.apply import apply
@@ -156,18 +156,14 @@ class Reconciler:
         is_applied = status.get("appliedDigest") == desired.digest
         if not is_applied and status.get("observedGeneration") != generation:
             return Work(f"spec generation {generation}")
-        # Where quotas share a budget, an edited one is put back no higher than there is room for.
-        allowed = budget_step(desired, live)
-        suspected = drift(allowed, live)
-        if desired.has_budget and not is_applied:
-            # New shares are for `apply` to hand out: it looks first at what is in use.
-            suspected = {key: fault for key, fault in suspected.items() if key.kind != RESOURCE_QUOTA.kind}
-        found = self._repairs.confirmed(allowed, suspected)
         if not is_applied and status.get("phase") == "Active":
             has_new_kinds = integrations_told(tenant) != desired.missing_text
             return Work("integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed")
         if not is_applied:
             return Work(f"spec generation {generation}", is_retry="lastUpdate" in status)
+        # Where quotas share a budget, an edited one is put back no higher than there is room for.
+        allowed = budget_step(desired, live)
+        found = self._repairs.confirmed(allowed, drift(allowed, live))
         contested = self._repairs.contested(found)
         if found and contested >= found.keys():
             raise DriftContested(min(contested))

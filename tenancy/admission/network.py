@@ -51,12 +51,6 @@ def _services() -> list[Manifest]:
                 text("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
             ),
             check(
-                "object.spec.type != 'LoadBalancer' || "
-                "!object.spec.?allocateLoadBalancerNodePorts.orValue(true) && "
-                "object.spec.?ports.orValue([]).all(p, p.?nodePort.orValue(0) == 0)",
-                text("spec.allocateLoadBalancerNodePorts: must be false, and no port may name a nodePort"),
-            ),
-            check(
                 "object.spec.?externalIPs.orValue([]).size() == 0",
                 text("spec.externalIPs: not allowed for a tenant; leave it out"),
             ),
@@ -66,6 +60,12 @@ def _services() -> list[Manifest]:
                 text("spec.externalName: must not be a name inside the cluster; use that name itself"),
             ),
             list_check("spec.type", "object.spec.type", SERVICE_TYPES),
+            check(
+                "object.spec.type != 'LoadBalancer' || "
+                "!object.spec.?allocateLoadBalancerNodePorts.orValue(true) && "
+                "object.spec.?ports.orValue([]).all(p, p.?nodePort.orValue(0) == 0)",
+                text("spec.allocateLoadBalancerNodePorts: must be false, and no port may name a nodePort"),
+            ),
         ],
         variables=ANNOTATIONS,
         conditions={"spec-is-new": SPEC_IS_NEW},

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tenancy.kinds import SERVICE
 from tests.admission.people import (
     CLAIM,
     ENDPOINTS,
@@ -40,6 +41,10 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
     "no class with an empty list": (
         create(CLAIM, "attempt", HOME, spec=claim_spec()),
         *("claims", "'' is not allowed for this tenant; allowed: none"),
+    ),
+    "load balancer where the plan has none": (
+        create(SERVICE, "attempt", HOME, spec={"type": "LoadBalancer", "ports": [{"port": 80}]}),
+        *("services", "'LoadBalancer' is not allowed for this tenant; allowed: ClusterIP"),
     ),
     "host without hostnames": (
         create(INGRESS, "attempt", HOME, spec={"ingressClassName": "any", "rules": [RULE]}),

@@ -52,6 +52,14 @@ def test_diagnostics_are_preferred_to_the_whole_output_and_kept_short() -> None:
     assert len(str(stack_error("noise " * 500))) == 1000
 
 
+def test_api_servers_own_words_are_told_without_the_providers() -> None:
+    diagnostic = (
+        'n/q: resource "urn:pulumi:x::y::z$a:b/v1:Quota::n/q" was not successfully created by the '
+        'Kubernetes API server: ResourceQuota "q" is invalid'
+    )
+    assert str(stack_error("", (diagnostic,))) == 'n/q: ResourceQuota "q" is invalid'
+
+
 def test_only_the_commands_own_words_are_told() -> None:
     assert (
         str(stack_error("\n code: 255\n stdout: Updating...\n stderr: error: it is\n  broken\n"))

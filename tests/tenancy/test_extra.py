@@ -103,19 +103,24 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "a namespace of its own": (
         {**extra(), "metadata": {"name": "x", "namespace": "y"}},
         "metadata.namespace",
-        "not permitted",
+        "no such field",
     ),
     "an owner": (
         {**extra(), "metadata": {"name": "x", "ownerReferences": []}},
         "metadata.ownerReferences",
-        "not permitted",
+        "no such field",
     ),
     "a finalizer": (
         {**extra(), "metadata": {"name": "x", "finalizers": []}},
         "metadata.finalizers",
-        "not permitted",
+        "no such field",
     ),
-    "no name": ({**extra(), "metadata": {"generateName": "x"}}, "metadata.name", "required"),
+    "no name": ({**extra(), "metadata": {}}, "metadata.name", "required"),
+    "a name made up by the API server": (
+        {**extra(), "metadata": {"generateName": "x"}},
+        "metadata.generateName",
+        "no such field here (and 1 more)",
+    ),
     "a reserved label": (
         {**extra(), "metadata": {"name": "x", "labels": {"tenant.platform.ai/name": "other"}}},
         "metadata.labels",
@@ -126,7 +131,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "metadata.annotations",
         "reserved",
     ),
-    "a status": (extra(status={}), "status", "not permitted"),
+    "a status": (extra(status={}), "status", "no such field"),
     "data that is no text": (extra(data={"a": {}}), "data.a", "string"),
     "an unknown placeholder": (
         extra(data={"a": "${tenant.nam}"}),

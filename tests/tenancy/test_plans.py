@@ -30,7 +30,12 @@ def test_unknown_plan_is_named_with_those_there_are() -> None:
         ("plans: {}", "plans"),
         (GOOD.replace("cpu: 1", "cpu: lots"), r"plans\.p\.quotas\[0\]\.hard\.cpu"),
         (GOOD.replace("maxNamespaces: 1", "maxNamespaces: 0"), r"plans\.p\.maxNamespaces"),
-        (GOOD.replace("limits: {}", "limits: {}, surprise: 1"), r"plans\.p\.surprise"),
+        (GOOD.replace("limits: {}", "limits: {}, surprise: 1"), r"plans\.p\.surprise: there is no such"),
+        (GOOD.replace("maxNamespaces: 1, ", ""), r"plans\.p\.maxNamespaces: is required$"),
+        (
+            GOOD.replace("maxNamespaces", "maxNamespacez"),
+            r"plans\.p\.maxNamespacez: there is no such field here \(and 1 more\)$",
+        ),
         (GOOD.replace("limits: {}", "limits: {}, podSecurity: none"), r"plans\.p\.podSecurity"),
         (
             GOOD.replace("limits: {}", "limits: {}, network: {monitoring: {}}"),

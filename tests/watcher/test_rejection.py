@@ -62,6 +62,11 @@ FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
         "InvalidSpec",
         "spec.namespaces: 6 given, but plan 'basic' allows 5",
     ),
+    "existing namespace without adoption": (
+        {"namespaces": [{"name": "a", "existing": "b"}]},
+        "InvalidSpec",
+        "spec.adopt: must be true, because namespaces[0].existing is given",
+    ),
     "access to a namespace it has not": (
         {"namespaces": [{"name": "a"}], "access": [{"kind": "User", "name": "x", "namespaces": ["b"]}]},
         "InvalidSpec",
