@@ -4,7 +4,7 @@ Workers call `reconcile`. It reads from the live copies, acts through the tenant
 writes status whatever happened. Deletion is told in `terminate`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import structlog
@@ -16,7 +16,7 @@ from tenancy.budget import budget_step
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift
 from tenancy.errors import InvalidSpec, TenancyError
-from tenancy.kinds import Kind
+from tenancy.kinds import RESOURCE_QUOTA, Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.tenant import tenant_from_manifest
 from watcher.apply import apply
@@ -68,6 +68,7 @@ class Reconciler:
         self._terminator = Terminator(cluster, stacks, tenants, self._claims, served)
         self._repairs = Repairs(cluster)
         self._desired: dict[str, DesiredState] = {}
+        self._applied: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
         """One turn. Returns after how many seconds to look again though nothing has changed; None: never."""
@@ -80,6 +81,7 @@ class Reconciler:
             self._turn_away(namesake, tenant)
         if is_deleting(tenant):
             self._desired.pop(name, None)
+            self._applied.pop(name, None)
             return self._terminator.terminate(tenant)
         work = None
         try:
@@ -94,16 +96,20 @@ class Reconciler:
             tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
+                self._applied[name] = desired
                 sweep(self._cluster, self._claims, tenant, desired, self._managed.of(name))
                 status = active_status(tenant, desired, self._managed.of(name))
             else:
                 check_names_are_free(self._cluster, desired, self._managed.of(name))
                 result = apply(self._cluster, self._stacks, tenant, desired, work)
                 self._tell(tenant, work, result)
+                self._applied[name] = desired
                 status = active_status(
                     tenant, desired, self._managed.of(name), result, work.cause, drift_text(work.drift)
                 )
         except NamespaceEnding as ending:
+            if ending.applied:
+                self._applied[name] = ending.applied
             status = pending_status(
                 tenant,
                 "NamespaceTerminating",
@@ -160,6 +166,7 @@ class Reconciler:
             has_new_kinds = integrations_told(tenant) != desired.missing_text
             return Work("integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed")
         if not is_applied:
+            self._keep_walls(desired, live, status)
             return Work(f"spec generation {generation}", is_retry="lastUpdate" in status)
         # Where quotas share a budget, an edited one is put back no higher than there is room for.
         allowed = budget_step(desired, live)
@@ -168,6 +175,21 @@ class Reconciler:
         if found and contested >= found.keys():
             raise DriftContested(min(contested))
         return Work(f"drift: {drift_text(found)}", found) if found else None
+
+    def _keep_walls(
+        self, desired: DesiredState, live: Mapping[ObjectKey, Manifest], status: Manifest
+    ) -> None:
+        """Puts edits back while a tenant can't be applied. What is refused changes nothing, so all is kept as
+        it was; only where an `up` has begun, and failed, is the way back closed."""
+        is_half_done = (status.get("lastUpdate") or {}).get("result") == "failed"
+        basis = desired if is_half_done else self._applied.get(desired.tenant)
+        if basis is None:
+            return
+        found = drift(basis, live)
+        if basis.has_budget:
+            # Shares are for `apply` to hand out: it looks first at what is in use.
+            found = {key: fault for key, fault in found.items() if key.kind != RESOURCE_QUOTA.kind}
+        self._repairs.confirmed(basis, found)
 
     def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""
@@ -196,6 +218,8 @@ class Reconciler:
         half_done = (
             work.cause if work and isinstance(error, StackError) and not isinstance(error, StackBusy) else ""
         )
+        if half_done:
+            self._applied.pop(tenant["metadata"]["name"], None)
         status = failed_status(tenant, error.reason, str(error), found_drift, half_done)
         log.warning(
             "tenant failed", tenant=tenant["metadata"]["name"], reason=error.reason, problem=str(error)
@@ -219,4 +243,5 @@ class Reconciler:
 
     def _forget(self, name: str) -> None:
         self._desired.pop(name, None)
+        self._applied.pop(name, None)
         self._claims.release(name)
