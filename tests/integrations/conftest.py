@@ -72,4 +72,6 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
 
     yield make
     for manifest in made:
+        if platform.is_settled(manifest):
+            platform.expect_no_changes(manifest["metadata"]["name"])
         platform.delete(manifest)
