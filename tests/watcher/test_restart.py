@@ -49,9 +49,8 @@ def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant)
     state = platform.folder / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-pending.json"
     content = json.loads(state.read_text())
     latest = content["checkpoint"]["latest"]
-    lost = next(
-        found for found in latest["resources"] if found["urn"].endswith(":Role::tenant-pending/tenant-admin")
-    )
+    urn = ":RoleBinding::tenant-pending/tenant-admin"
+    lost = next(found for found in latest["resources"] if found["urn"].endswith(urn))
     latest["resources"].remove(lost)
     recorded = {field: lost[field] for field in lost if field not in ("id", "outputs")}
     latest["pending_operations"] = [{"resource": recorded, "type": "creating"}]
