@@ -4,6 +4,7 @@ Writing them ourselves saves the commands that would otherwise write them one va
 """
 
 import fcntl
+import json
 import os
 import shutil
 import tempfile
@@ -15,7 +16,10 @@ from typing import IO, Any, Final
 import yaml
 
 from stacks.errors import StorageFailed
+from tenancy.changes import UpdateRecord
 from tenancy.names import PROJECT
+
+RECORD_KEY: Final = f"{PROJECT}:update"
 
 # The same settings as the `Pulumi.yaml` an operator runs with; a test holds the two together.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
@@ -29,13 +33,19 @@ PROJECT_SETTINGS: Final[dict[str, Any]] = {
 
 
 @contextmanager
-def work_folder(run_dir: Path, stack: str, salt: str | None) -> Iterator[Path]:
-    """A folder for one operation on one stack, gone when it ends."""
+def work_folder(
+    run_dir: Path, stack: str, salt: str | None, record: UpdateRecord | None = None
+) -> Iterator[Path]:
+    """A folder for one operation on one stack, gone when it ends. The stack's configuration holds the record:
+    that is what every backend keeps with an update."""
     folder = Path(tempfile.mkdtemp(prefix=f"{stack}.", dir=run_dir))
     try:
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
-        if salt is not None:
-            (folder / f"Pulumi.{stack}.yaml").write_text(f"encryptionsalt: {salt}\n", encoding="utf-8")
+        settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
+        if record is not None:
+            settings["config"] = {RECORD_KEY: record.model_dump_json(by_alias=True)}
+        if settings:
+            (folder / f"Pulumi.{stack}.yaml").write_text(json.dumps(settings), encoding="utf-8")
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

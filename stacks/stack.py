@@ -18,9 +18,11 @@ from pulumi.automation import CommandError, CommandResult, LocalWorkspace, Outpu
 from stacks.backend import backend_url, create_in_file_backend, is_passphrase_backend, update_count
 from stacks.command import PulumiProcess, end_leftovers
 from stacks.errors import StackBusy, StackNotFound, StorageFailed, stack_error
+from stacks.history import Update, updates_in
 from stacks.lock import is_abandoned
 from stacks.project import empty_run_folder, quiet_home, salt_in, take_run_folder, work_folder
 from stacks.result import EventLog, StackResult
+from tenancy.changes import UpdateRecord
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState
 from tenancy.names import stack_name
@@ -53,6 +55,7 @@ class _Operation:
     stack: str
     program: Program
     run: Callable[[Stack, EventLog], object]
+    record: UpdateRecord | None = None
 
 
 class _OneProcessStack(Stack):
@@ -96,15 +99,23 @@ class Stacks:
             if is_passphrase_backend(self._backend_url):
                 self._salt = self._new_salt()
 
-    def up(self, desired: DesiredState, message: str, *, refresh: bool = False) -> StackResult:
-        """Makes the cluster as desired. With `refresh`, what was changed behind our back is seen first."""
+    def up(
+        self,
+        desired: DesiredState,
+        message: str,
+        record: UpdateRecord | None = None,
+        *,
+        refresh: bool = False,
+    ) -> StackResult:
+        """Makes the cluster as desired. With `refresh`, what was changed behind our back is seen first.
+        Message and record stand in the history."""
         name = stack_name(desired.tenant)
 
         def run(stack: Stack, events: EventLog) -> None:
             create_in_file_backend(self._backend_url, name)
             stack.up(message=message, refresh=refresh, on_event=events.add, **_QUIET)
 
-        operation = _Operation("up", name, _program(desired), run)
+        operation = _Operation("up", name, _program(desired), run, record)
         try:
             result = self._operate(operation)
         except StackNotFound:
@@ -142,6 +153,14 @@ class Stacks:
         except StackNotFound:
             return None
 
+    def history(self, tenant: str) -> list[Update]:
+        """The stack's updates, newest first. Needs no `prepare`, takes no lock, writes nothing."""
+        name = stack_name(tenant)
+        with _told_errors(EventLog()), self._work_folder(name) as folder:
+            arguments = ["stack", "history", "--json", "--full-dates", "--stack", name]
+            told = self._command.run(arguments, str(folder), self._environment)
+        return updates_in(told.stdout)
+
     def forget(self, tenant: str) -> None:
         """Drops the stack and its history, and leaves what it made alone. No stack is fine."""
         name = stack_name(tenant)
@@ -167,7 +186,7 @@ class Stacks:
     def _attempt(self, operation: _Operation) -> StackResult:
         events = EventLog()
         started = time.monotonic()
-        with _told_errors(events), self._work_folder(operation.stack) as folder:
+        with _told_errors(events), self._work_folder(operation.stack, operation.record) as folder:
             stack = _OneProcessStack(operation.stack, self._workspace(folder, operation.program))
             operation.run(stack, events)
             has_history = operation.name in ("up", "refresh")
@@ -190,8 +209,8 @@ class Stacks:
         with _told_errors(EventLog()), self._work_folder(name) as folder:
             self._command.run(["cancel", "--yes", "--stack", name], str(folder), self._environment)
 
-    def _work_folder(self, stack: str) -> AbstractContextManager[Path]:
-        return work_folder(self._run_dir, stack, self._salt)
+    def _work_folder(self, stack: str, record: UpdateRecord | None = None) -> AbstractContextManager[Path]:
+        return work_folder(self._run_dir, stack, self._salt, record)
 
     def _new_salt(self) -> str:
         """One salt for all stacks: deriving the key takes the CLI 0.2 s for each new one."""

@@ -5,7 +5,7 @@ beside it; in metadata, other people's labels may, and in kinds that the server 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from tenancy.desired import DesiredState
@@ -18,6 +18,9 @@ _OURS_IN: Final = {
     "LimitRange": re.compile(r"spec\b(?!\.limits\[)"),
     "Service": re.compile(r"spec\.selector\b"),
 }
+# A field's path, as it is, and as it should be.
+Difference = tuple[str, Any, Any]
+
 # What the server lets nobody change, and what is compared in its own way.
 _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
@@ -89,24 +92,33 @@ def _repair(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Any | 
     return patch or None
 
 
+def field_differences(desired: Manifest, live: Manifest) -> Iterator[Difference]:
+    """Every field that is not as desired."""
+    return _differences(desired, live, "", _ours(desired))
+
+
 def _difference(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> str | None:
-    """The path of the first difference. The API server drops what is empty: absent and empty are the same."""
+    """The path of the first difference."""
+    return next((where for where, _, _ in _differences(desired, live, path, ours)), None)
+
+
+def _differences(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Iterator[Difference]:
+    """The API server drops what is empty: absent and empty are the same."""
     if isinstance(desired, Mapping):
-        live = live or {}
+        others = live or {}
         is_whole = ours.match(path) is not None
-        for key in [*desired, *(live if is_whole else ())]:
+        for key in dict.fromkeys([*desired, *(others if is_whole else ())]):
             where = f"{path}.{key}" if path else key
             if key not in desired:
-                return where
-            if (found := _difference(desired[key], live.get(key), where, ours)) is not None:
-                return found
-        return None
-    if isinstance(desired, list):
+                yield where, others[key], None
+            else:
+                yield from _differences(desired[key], others.get(key), where, ours)
+    elif isinstance(desired, list):
         others = live or []
         if len(desired) != len(others):
-            return path
+            yield path, live, desired
+            return
         for index, value in enumerate(desired):
-            if (found := _difference(value, others[index], f"{path}[{index}]", ours)) is not None:
-                return found
-        return None
-    return None if desired == live else path
+            yield from _differences(value, others[index], f"{path}[{index}]", ours)
+    elif desired != live:
+        yield path, live, desired

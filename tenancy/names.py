@@ -66,6 +66,11 @@ def object_labels(tenant: str) -> dict[str, str]:
     return {TENANT_LABEL: tenant, MANAGED_LABEL: "true"}
 
 
+def tenant_selector(tenant: str) -> str:
+    """Selects what is the tenant's and ours."""
+    return f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant}"
+
+
 def label_value(text: str) -> str:
     """`text` as a legal label value: itself where it is one, else a readable part and a hash of the whole."""
     if not text or _LABEL_VALUE.fullmatch(text):

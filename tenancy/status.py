@@ -62,6 +62,9 @@ class LastUpdate(Model):
     )
     result: str = Field(description="succeeded or failed.")
     message: str = Field(default="", description="What caused it.")
+    time: str | None = Field(
+        default=None, description="When it ended, if it succeeded.", json_schema_extra={"format": "date-time"}
+    )
     duration_seconds: float | None = Field(default=None, description="How long it took.")
     resource_changes: dict[str, int] = Field(default_factory=dict, description="Resources by operation.")
 

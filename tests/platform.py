@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -168,6 +168,13 @@ class Platform:
         plans = ("--config", f"tenancy:plans={self.plans}") if self.plans else ()
         told = self.pulumi(f"tenant-{tenant}", "preview", "--diff", "--expect-no-changes", *plans)
         assert told.returncode == 0, told.stdout + told.stderr
+
+    def end(self, manifests: Iterable[Manifest]) -> None:
+        """Deletes tenants without waiting. One that is well, whatever was done to it, previews no change."""
+        for manifest in manifests:
+            if self.is_settled(manifest):
+                self.expect_no_changes(manifest["metadata"]["name"])
+            self.delete(manifest)
 
     def is_settled(self, manifest: Manifest) -> bool:
         """Whether the watcher is done with the tenant as it is now, and all went well."""

@@ -8,13 +8,13 @@ from stacks.stack import Stacks
 from tenancy.budget import budget_problem, budget_step
 from tenancy.desired import DesiredState
 from tenancy.errors import TenancyError
-from tenancy.kinds import NAMESPACE, RESOURCE_QUOTA
+from tenancy.kinds import RESOURCE_QUOTA
 from tenancy.manifest import Manifest, ObjectKey, object_key
-from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL
+from tenancy.names import tenant_selector
 from tenancy.namespace import as_it_stands
 from watcher.cluster import Cluster
-from watcher.managed import is_ending, tenant_of
-from watcher.tenants import known_namespaces
+from watcher.managed import is_ending
+from watcher.tenants import live_namespaces
 from watcher.work import NamespaceEnding, Work
 
 
@@ -31,21 +31,15 @@ def apply(
         _mark_what_stays(cluster, stacks, tenant, desired, work)
     if desired.has_budget:
         _make_room(cluster, stacks, tenant, desired, work)
-    return stacks.up(desired, work.cause, refresh=work.needs_refresh)
+    return stacks.up(desired, work.cause, work.record, refresh=work.needs_refresh)
 
 
 def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState) -> list[Manifest]:
-    """The namespaces that the tenant still has and no longer wants: by their label, or by its status."""
-    labelled, _ = cluster.list(NAMESPACE, f"{MANAGED_SELECTOR},{TENANT_LABEL}={desired.tenant}")
-    dropped = [name for name in known_namespaces(tenant) if name not in desired.namespaces]
-    known = filter(None, (cluster.get(NAMESPACE, name) for name in dropped))
-    found = {namespace["metadata"]["name"]: namespace for namespace in (*labelled, *known)}
+    """The namespaces that the tenant still has and no longer wants."""
     return [
         namespace
-        for name, namespace in found.items()
-        if name not in desired.namespaces
-        and tenant_of(namespace) in ("", desired.tenant)
-        and not is_ending(namespace)
+        for name, namespace in live_namespaces(cluster, tenant).items()
+        if name not in desired.namespaces and not is_ending(namespace)
     ]
 
 
@@ -57,29 +51,31 @@ def _mark_what_stays(
     leaving = leaving_namespaces(cluster, tenant, desired)
     if not leaving:
         return
-    quotas = live_quotas(cluster, desired.tenant)
-    if problem := budget_problem(desired, quotas):
-        raise QuotaInUse(problem)
-    step = budget_step(desired, quotas)
+    step = _next_step(cluster, desired)
     marked = replace(step, manifests=(*step.manifests, *map(as_it_stands, leaving)))
-    stacks.up(marked, f"{work.cause}: marks namespaces that stay", refresh=work.needs_refresh)
+    message = f"{work.cause}: marks namespaces that stay"
+    stacks.up(marked, message, work.record, refresh=work.needs_refresh)
 
 
 def _make_room(cluster: Cluster, stacks: Stacks, tenant: Manifest, desired: DesiredState, work: Work) -> None:
     """Quotas are lowered before any is raised, so that their sum never passes the budget."""
-    quotas = live_quotas(cluster, desired.tenant)
-    if problem := budget_problem(desired, quotas):
-        raise QuotaInUse(problem)
-    step = budget_step(desired, quotas)
+    step = _next_step(cluster, desired)
     if step is desired:
         return
     if (tenant.get("status") or {}).get("appliedDigest") != step.digest:
-        stacks.up(step, f"{work.cause}: lowers quotas first", refresh=work.needs_refresh)
+        stacks.up(step, f"{work.cause}: lowers quotas first", work.record, refresh=work.needs_refresh)
     if budget_step(desired, live_quotas(cluster, desired.tenant)) is not desired:
         raise NamespaceEnding("waiting until quota that is handed on is free: namespaces are ending", step)
 
 
+def _next_step(cluster: Cluster, desired: DesiredState) -> DesiredState:
+    quotas = live_quotas(cluster, desired.tenant)
+    if problem := budget_problem(desired, quotas):
+        raise QuotaInUse(problem)
+    return budget_step(desired, quotas)
+
+
 def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
     """As they are at this moment: the watcher's own copy may lag behind."""
-    found, _ = cluster.list(RESOURCE_QUOTA, f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant}")
+    found, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
     return {object_key(quota): quota for quota in found}

@@ -28,10 +28,13 @@ def is_served(cluster: Cluster, kind: Kind) -> bool:
         return False
     version = kind.api_version.rpartition("/")[2]
     versions = {entry["name"] for entry in crd["spec"]["versions"] if entry["served"]}
-    conditions = (crd.get("status") or {}).get("conditions") or []
-    return version in versions and any(
-        entry["type"] == "Established" and entry["status"] == "True" for entry in conditions
-    )
+    return version in versions and is_established(crd)
+
+
+def is_established(crd: Manifest | None) -> bool:
+    """Whether the API server has taken the CRD in. Its conditions are null at first."""
+    conditions = ((crd or {}).get("status") or {}).get("conditions") or []
+    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 
 
 def served_kinds(cluster: Cluster) -> frozenset[Kind]:

@@ -13,6 +13,7 @@ from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
 from stacks.stack import Stacks
 from tenancy.budget import budget_step
+from tenancy.changes import object_changes
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift
 from tenancy.errors import InvalidSpec, TenancyError
@@ -30,7 +31,14 @@ from watcher.repairs import DriftContested, Repairs
 from watcher.retry import TryAgain
 from watcher.status import active_status, failed_status, integrations_told, paused_status, pending_status
 from watcher.sweep import sweep
-from watcher.tenants import Tenants, has_finalizer, is_deleting, known_hosts, known_namespaces
+from watcher.tenants import (
+    Tenants,
+    has_finalizer,
+    is_deleting,
+    known_hosts,
+    known_namespaces,
+    update_record,
+)
 from watcher.terminate import Terminator
 from watcher.work import NamespaceEnding, Work
 
@@ -160,21 +168,26 @@ class Reconciler:
             raise NamespaceEnding(f"waiting for the end of {', '.join(ending)}")
         status, generation = tenant.get("status") or {}, tenant["metadata"]["generation"]
         is_applied = status.get("appliedDigest") == desired.digest
-        if not is_applied and status.get("observedGeneration") != generation:
-            return Work(f"spec generation {generation}")
-        if not is_applied and status.get("phase") == "Active":
-            has_new_kinds = integrations_told(tenant) != desired.missing_text
-            return Work("integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed")
         if not is_applied:
+            record = update_record(tenant, object_changes(desired, live))
+            if status.get("observedGeneration") != generation:
+                return Work(f"spec generation {generation}", record)
+            if status.get("phase") == "Active":
+                has_new_kinds = integrations_told(tenant) != desired.missing_text
+                cause = "integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed"
+                return Work(cause, record)
             self._keep_walls(desired, live, status)
-            return Work(f"spec generation {generation}", is_retry="lastUpdate" in status)
+            return Work(f"spec generation {generation}", record, is_retry="lastUpdate" in status)
         # Where quotas share a budget, an edited one is put back no higher than there is room for.
         allowed = budget_step(desired, live)
         found = self._repairs.confirmed(allowed, drift(allowed, live))
         contested = self._repairs.contested(found)
         if found and contested >= found.keys():
             raise DriftContested(min(contested))
-        return Work(f"drift: {drift_text(found)}", found) if found else None
+        if not found:
+            return None
+        record = update_record(tenant, object_changes(allowed, live))
+        return Work(f"drift: {drift_text(found)}", record, found)
 
     def _keep_walls(
         self, desired: DesiredState, live: Mapping[ObjectKey, Manifest], status: Manifest

@@ -10,7 +10,7 @@ import structlog
 
 from tenancy.kinds import NAMESPACE, Kind
 from tenancy.manifest import Manifest, object_key
-from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL
+from tenancy.names import tenant_selector
 from tenancy.namespace import release_patch
 from watcher.claims import Claims
 from watcher.cluster import Cluster
@@ -23,7 +23,7 @@ def remove_objects(cluster: Cluster, claims: Claims, tenant: str, kinds: Iterabl
     for kind in kinds:
         if kind == NAMESPACE:
             continue
-        for found in cluster.list(kind, f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant}")[0]:
+        for found in cluster.list(kind, tenant_selector(tenant))[0]:
             key = object_key(found)
             if claims.may_remove(tenant, key):
                 cluster.delete(kind, key.name, key.namespace, found["metadata"]["uid"])

@@ -76,6 +76,7 @@ def active_status(
             version=result.version,
             result="succeeded",
             message=cause,
+            time=_now(),
             duration_seconds=result.duration_s,
             resource_changes=dict(result.counts),
         )

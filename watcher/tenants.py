@@ -4,11 +4,13 @@ A tenant's identity is its name. Where both groups have it, the older object is 
 the younger one is told so and otherwise left alone.
 """
 
-from tenancy.kinds import TENANTS, kind_of
+from tenancy.changes import ObjectChange, UpdateRecord
+from tenancy.kinds import NAMESPACE, TENANTS, kind_of
 from tenancy.manifest import Manifest, ObjectKey
-from tenancy.names import FINALIZER
+from tenancy.names import FINALIZER, tenant_selector
 from watcher.cluster import Cluster
 from watcher.informer import Informer, OnChange
+from watcher.managed import tenant_of
 
 
 def is_deleting(tenant: Manifest) -> bool:
@@ -40,10 +42,37 @@ def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
     return before is not None and has_finalizer(before) and not has_finalizer(after)
 
 
+def update_record(tenant: Manifest, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
+    """What is kept in the stack's history with an update that makes these changes."""
+    metadata = tenant["metadata"]
+    writers = [
+        entry for entry in metadata.get("managedFields", ()) if "f:spec" in (entry.get("fieldsV1") or {})
+    ]
+    newest: Manifest = max(writers, key=lambda entry: str(entry.get("time", "")), default={})
+    return UpdateRecord(
+        generation=metadata["generation"],
+        written_by=newest.get("manager", ""),
+        spec=tenant["spec"],
+        changes=changes,
+    )
+
+
 def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
     """The tenant of this name, straight from the API server."""
     found = [tenant for kind in TENANTS if (tenant := cluster.get(kind, name))]
     return min(found, key=_precedence, default=None)
+
+
+def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
+    """The tenant's namespaces that are there, by name: those with its label, and those that its status names,
+    unless they are another's by now."""
+    name = tenant["metadata"]["name"]
+    labelled, _ = cluster.list(NAMESPACE, tenant_selector(name))
+    found = {namespace["metadata"]["name"]: namespace for namespace in labelled}
+    for known in known_namespaces(tenant):
+        if known not in found and (namespace := cluster.get(NAMESPACE, known)):
+            found[known] = namespace
+    return {known: namespace for known, namespace in found.items() if tenant_of(namespace) in ("", name)}
 
 
 def read_tenants(cluster: Cluster) -> list[Manifest]:

@@ -9,16 +9,16 @@ from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.manifest import Manifest, object_key
-from tenancy.names import MANAGED_SELECTOR, TENANT_LABEL, crd_name
+from tenancy.names import crd_name
 from tenancy.tenant import DeletionPolicy
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import WARNING, record_event
-from watcher.managed import is_ending, tenant_of
+from watcher.managed import is_ending
 from watcher.release import release_namespace, remove_objects
 from watcher.retry import TryAgain
 from watcher.status import terminating_status
-from watcher.tenants import Tenants, has_finalizer, known_namespaces
+from watcher.tenants import Tenants, has_finalizer, live_namespaces
 
 log = structlog.get_logger(__name__)
 
@@ -122,15 +122,12 @@ class Terminator:
         return [_progress(namespace) for namespace in own]
 
     def _own_namespaces(self, tenant: Manifest) -> list[Manifest]:
-        """By their label, or by the tenant's status."""
+        """Those that are really its own: a label alone can be forged."""
         name = tenant["metadata"]["name"]
-        labelled, _ = self._cluster.list(NAMESPACE, f"{MANAGED_SELECTOR},{TENANT_LABEL}={name}")
-        known = [self._cluster.get(NAMESPACE, namespace) for namespace in known_namespaces(tenant)]
-        found = {namespace["metadata"]["name"]: namespace for namespace in (*labelled, *filter(None, known))}
         return [
             namespace
-            for namespace in found.values()
-            if tenant_of(namespace) in ("", name) and self._claims.may_remove(name, object_key(namespace))
+            for namespace in live_namespaces(self._cluster, tenant).values()
+            if self._claims.may_remove(name, object_key(namespace))
         ]
 
 

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tenancy.changes import UpdateRecord
 from tenancy.desired import DesiredState
 from tenancy.manifest import ObjectKey
 
 
 @dataclass(frozen=True)
 class Work:
-    """Why an `up` is due: told in its message, and in the status."""
+    """Why an `up` is due: told in its message and in the status, and recorded with it."""
 
     cause: str
+    record: UpdateRecord
     drift: Mapping[ObjectKey, str] = field(default_factory=dict)
     is_retry: bool = False
 

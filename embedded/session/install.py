@@ -12,10 +12,10 @@ import yaml
 from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.errors import SetupFailed
 from tenancy.kinds import CRD, Kind
-from tenancy.manifest import Manifest
 from tenancy.platform.manifests import platform_manifests
 from tenancy.system import SYSTEM_NAMESPACE, WATCHER
 from watcher.cluster import Cluster
+from watcher.integrations import is_established
 
 ESTABLISHED_TIMEOUT_S = 30.0
 POLL_S = 0.05
@@ -55,12 +55,7 @@ def watcher_token(cluster: Cluster) -> str:
 
 def _await_established(cluster: Cluster, name: str) -> None:
     deadline = time.monotonic() + ESTABLISHED_TIMEOUT_S
-    while not _is_established(cluster.get(CRD, name)):
+    while not is_established(cluster.get(CRD, name)):
         if time.monotonic() > deadline:
             raise SetupFailed(f"the API server does not serve {name}: see `kubectl describe crd {name}`")
         time.sleep(POLL_S)
-
-
-def _is_established(crd: Manifest | None) -> bool:
-    conditions = (crd or {}).get("status", {}).get("conditions", [])
-    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)

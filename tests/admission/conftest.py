@@ -98,10 +98,7 @@ def people(running_platform: Platform, administrator: Person) -> Iterator[People
     last = create(CLAIM, "probe", spec=claim_spec(storageClassName="slow"))
     eventually(lambda: denied_by("claims") in person("alice").refusal(last), "the policies are in force")
     yield person
-    for manifest in (ACME, RIVAL):
-        if running_platform.is_settled(manifest):
-            running_platform.expect_no_changes(manifest["metadata"]["name"])
-        running_platform.delete(manifest)
+    running_platform.end((ACME, RIVAL))
 
 
 @pytest.fixture

@@ -71,7 +71,4 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
         return manifest
 
     yield make
-    for manifest in made:
-        if platform.is_settled(manifest):
-            platform.expect_no_changes(manifest["metadata"]["name"])
-        platform.delete(manifest)
+    platform.end(made)

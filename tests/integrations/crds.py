@@ -8,12 +8,13 @@ from tenancy.kinds import CRD
 from tenancy.manifest import Manifest
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
+from watcher.integrations import is_established
 
 
 def install_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
     """Returns when all of them are in force."""
     names = [admin.apply(crd)["metadata"]["name"] for crd in crds]
-    eventually(lambda: all(_is_established(admin.get(CRD, name)) for name in names), f"served: {names}")
+    eventually(lambda: all(is_established(admin.get(CRD, name)) for name in names), f"served: {names}")
 
 
 def remove_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
@@ -38,8 +39,3 @@ def _try_again(admin: Cluster, crd: Manifest) -> None:
         tried = {"metadata": {"annotations": {"tried-at": str(time.monotonic_ns())}}}
         with suppress(ClusterError):  # It may be gone by now.
             admin.patch(CRD, crd["metadata"]["name"], tried)
-
-
-def _is_established(crd: Manifest | None) -> bool:
-    conditions = (crd or {}).get("status", {}).get("conditions") or []
-    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import yaml
@@ -24,8 +23,10 @@ from embedded.toolchain.modules import module_files
 from embedded.toolchain.tools import MODULES, ModuleFile
 from tenancy.kinds import CRD, Kind
 from tenancy.manifest import Manifest
+from tests.integrations.crds import install_crds
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
+from watcher.integrations import is_established
 
 SYSTEM_NAMESPACE = "gatekeeper-system"
 TEMPLATE = Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False)
@@ -53,7 +54,7 @@ class Gatekeeper:
         """Returns when constraints of the template's kind can be made."""
         self.admin.create(TEMPLATE, manifest)
         crd = f"{manifest['metadata']['name']}.{_CONSTRAINTS}"
-        eventually(lambda: _is_established(self.admin, crd), f"Gatekeeper has made {crd}")
+        eventually(lambda: is_established(self.admin.get(CRD, crd)), f"Gatekeeper has made {crd}")
 
     def add_constraint(self, manifest: Manifest) -> None:
         """Returns when Gatekeeper holds requests against the constraint."""
@@ -85,10 +86,7 @@ def running_gatekeeper(
     """Gatekeeper in this cluster, which ends with the tests that use it."""
     admin = Cluster.connect(plane.kubeconfig)
     admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
-    for crd in crds:
-        admin.apply(crd)
-    for name in (crd["metadata"]["name"] for crd in crds):
-        eventually(partial(_is_established, admin, name), f"{name} is established")
+    install_crds(admin, crds)
     with _running_manager(binary, plane, folder) as port:
         webhook = _webhook(f"https://{HOST}:{port}", plane.ca.read_bytes())
         admin.create(_WEBHOOK, webhook)
@@ -150,12 +148,6 @@ def _webhook(url: str, ca: bytes) -> Manifest:
         # What is let through because nobody was asked would look like a policy that allows it.
         rule |= {"failurePolicy": "Fail", "timeoutSeconds": 10}
     return webhook
-
-
-def _is_established(admin: Cluster, crd: str) -> bool:
-    # A CRD made by Gatekeeper has `conditions: null` at first.
-    conditions = (admin.get(CRD, crd) or {}).get("status", {}).get("conditions") or []
-    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 
 
 def _is_created(admin: Cluster, kind: Kind, manifest: Manifest) -> bool:

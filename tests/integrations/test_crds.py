@@ -18,11 +18,6 @@ READY = "IntegrationsReady"
 POLICY = "AuthorizationPolicy.security.istio.io"
 
 
-def preview(platform: Platform, tenant: str) -> None:
-    told = platform.pulumi(f"tenant-{tenant}", "preview", "--expect-no-changes")
-    assert told.returncode == 0, told.stdout + told.stderr
-
-
 def await_missing(platform: Platform, manifest: Manifest, kinds: Iterable[Kind]) -> None:
     """Until the tenant names all of these, and is Active without them."""
 
@@ -40,7 +35,7 @@ def test_missing_crds_are_named_and_the_rest_of_the_tenant_stands(
     manifest = new_tenant("bare", hostnames=["bare.test"], registries=["a.test"])
     await_missing(platform, manifest, OPTIONAL_KINDS)
     assert {kind for kind, _, _ in platform.objects("bare")} >= {"Namespace", "NetworkPolicy", "RoleBinding"}
-    preview(platform, "bare")
+    platform.expect_no_changes("bare")
 
 
 def test_tenant_is_completed_when_crds_come_and_lives_on_when_they_go(
@@ -53,11 +48,11 @@ def test_tenant_is_completed_when_crds_come_and_lives_on_when_they_go(
     platform.await_condition(manifest, "Applied", READY)
     assert platform.get(POLICY, "tenant-tide", "tenant-isolation")
     assert platform.get("HierarchyConfiguration.hnc.x-k8s.io", "tenant-tide", "hierarchy")
-    preview(platform, "tide")
+    platform.expect_no_changes("tide")
 
     remove_crds(platform.admin, crds)
     await_missing(platform, manifest, (*INTEGRATION_KINDS["Istio"][1:], *INTEGRATION_KINDS["HNC"]))
-    preview(platform, "tide")
+    platform.expect_no_changes("tide")
     # The watcher goes on: a new spec is applied, and drift is repaired.
     platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro"}})
     platform.await_active(manifest)
@@ -103,4 +98,4 @@ def test_constraints_come_with_gatekeeper_and_go_with_it(
             running.await_enforced(kind, "tenant-late")
     remove_crds(platform.admin, [crd for kind in kinds if (crd := platform.admin.get(CRD, kind.crd))])
     await_missing(platform, manifest, kinds)
-    preview(platform, "late")
+    platform.expect_no_changes("late")

@@ -56,8 +56,7 @@ def test_existing_namespace_is_adopted_with_its_workloads_untouched(
     assert live["metadata"]["labels"]["team"] == "blue"
     assert _workload(platform, "payments") == workload
     assert ("ResourceQuota", "payments", "tenant-quota") in platform.objects("adopter")
-    told = platform.pulumi("tenant-adopter", "preview", "--expect-no-changes")
-    assert told.returncode == 0, told.stdout + told.stderr
+    platform.expect_no_changes("adopter")
 
 
 def test_namespace_of_the_tenants_own_name_is_adopted_when_asked(
@@ -160,8 +159,7 @@ def test_namespace_dropped_from_a_retaining_tenant_stays(
     eventually(released, "the namespace carries no label of ours")
     assert not [key for key in platform.objects("dropper") if "outgoing" in key]
     assert _workload(platform, "outgoing")["data"] == {"kept": "yes"}
-    told = platform.pulumi("tenant-dropper", "preview", "--expect-no-changes")
-    assert told.returncode == 0, told.stdout + told.stderr
+    platform.expect_no_changes("dropper")
     platform.delete(manifest)
     platform.await_gone(manifest)
     platform.admin.delete(NAMESPACE, "tenant-dropper-a")

@@ -56,8 +56,7 @@ def test_budget_is_passed_at_no_moment(change: str, platform: Platform, new_tena
     for resource, figure in wanted["resourceQuotas"].items():
         key = "requests.storage" if resource == "storage" else resource
         assert total(after, key) == quantity_value(figure), resource
-    told = platform.pulumi(f"tenant-{name}", "preview", "--expect-no-changes")
-    assert told.returncode == 0, told.stdout + told.stderr
+    platform.expect_no_changes(name)
 
 
 def test_switch_to_one_budget_lowers_before_a_namespace_is_added(

@@ -21,7 +21,7 @@ def test_paused_tenant_reports_drift_and_repairs_it_when_resumed(
     platform.apply({**manifest, "spec": {"plan": "basic", "paused": False}})
     platform.await_condition(manifest, "Repaired", "Drifted")
     assert platform.get("Role", "tenant-rest", "tenant-viewer") is not None
-    assert platform.pulumi("tenant-rest", "preview", "--expect-no-changes").returncode == 0
+    platform.expect_no_changes("rest")
 
 
 def test_paused_tenant_takes_no_new_spec_until_it_is_resumed(

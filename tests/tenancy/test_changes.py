@@ -1,0 +1,63 @@
+"""What a preview shows and the history keeps, object by object."""
+
+from typing import Any
+
+from tenancy.changes import FieldChange, Operation, UpdateRecord, object_changes
+from tenancy.desired import DesiredState, desired_state
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.plans import read_plans
+from tenancy.tenant import tenant_from_manifest
+
+
+def desired(**spec: Any) -> DesiredState:
+    return desired_state(tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec}), read_plans())
+
+
+def live(state: DesiredState) -> dict[ObjectKey, Manifest]:
+    return dict(state.by_key)
+
+
+def test_a_new_tenant_is_all_creates() -> None:
+    state = desired()
+    changes = object_changes(state, {})
+    assert [change.key for change in changes] == list(state.by_key)
+    assert {change.operation for change in changes} == {Operation.CREATE}
+
+
+def test_nothing_changes_where_all_is_as_desired() -> None:
+    assert object_changes(desired(), live(desired())) == ()
+
+
+def test_a_changed_object_tells_each_field_before_and_after() -> None:
+    before, after = desired(adminUsers=["alice"]), desired(adminUsers=["bob"], displayName="Acme")
+    changes = {change.key: change for change in object_changes(after, live(before))}
+    binding = changes[ObjectKey("RoleBinding", "tenant-acme", "tenant-admin")]
+    assert binding.fields == (FieldChange(path="subjects[0].name", before="alice", after="bob"),)
+    namespace = changes[ObjectKey("Namespace", "", "tenant-acme")]
+    assert namespace.fields == (
+        FieldChange(path="metadata.annotations.platform.ai/display-name", before=None, after="Acme"),
+    )
+    assert {change.operation for change in changes.values()} == {Operation.UPDATE}
+
+
+def test_what_is_no_longer_wanted_is_deleted_and_a_retained_namespace_released() -> None:
+    before = desired(namespaces=[{"name": "dev"}, {"name": "prod"}])
+    for policy, operation in (("Delete", Operation.DELETE), ("Retain", Operation.RELEASE)):
+        after = desired(namespaces=[{"name": "dev"}], deletionPolicy=policy)
+        changes = {change.key: change.operation for change in object_changes(after, live(before))}
+        assert changes[ObjectKey("Namespace", "", "tenant-acme-prod")] == operation
+        assert changes[ObjectKey("Role", "tenant-acme-prod", "tenant-admin")] == Operation.DELETE
+
+
+def test_what_is_being_deleted_counts_as_gone() -> None:
+    state = desired()
+    key = ObjectKey("Role", "tenant-acme", "tenant-admin")
+    ending = {**state.by_key[key], "metadata": {**state.by_key[key]["metadata"], "deletionTimestamp": "now"}}
+    (change,) = object_changes(state, {**live(state), key: ending})
+    assert (change.key, change.operation) == (key, Operation.CREATE)
+
+
+def test_a_record_reads_back_as_it_was_written() -> None:
+    changes = object_changes(desired(plan="pro"), live(desired()))
+    record = UpdateRecord(generation=2, written_by="kubectl", spec={"plan": "pro"}, changes=changes)
+    assert UpdateRecord.model_validate_json(record.model_dump_json(by_alias=True)) == record
