@@ -1,0 +1,219 @@
+"""A tenant as people are shown it: the same rows for the page, `tenancy list` and `tenancy show`. Pure.
+
+Made from the Tenant, its live objects and its history. In JSON the names are camelCase.
+"""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from stacks.history import Update
+from tenancy.changes import ObjectChange
+from tenancy.kinds import NAMESPACE, RESOURCE_QUOTA, ROLE_BINDING
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.model import Model
+from tenancy.names import PURPOSE_LABEL
+from tenancy.quantity import canonical_quantity, quantity_value
+from tenancy.rbac import role_name
+from tenancy.status import ConditionType, Phase
+from tenancy.tenant import AccessRole
+
+Live = Mapping[ObjectKey, Manifest]
+
+# What is shown of a namespace's quotas, and the keys that stand for it there, the first one found.
+_FIGURES: Final = {
+    "cpu": ("requests.cpu", "cpu"),
+    "memory": ("requests.memory", "memory"),
+    "storage": ("requests.storage",),
+    "pods": ("pods",),
+}
+_ROLES: Final = {role_name(role): role for role in AccessRole}
+
+
+class QuotaBar(Model):
+    """How much of a quota is used. `ratio` is 0 where nothing is allowed."""
+
+    resource: str
+    used: str
+    hard: str
+    ratio: float
+
+
+class TenantRow(Model):
+    """A line of the list."""
+
+    name: str
+    display_name: str = ""
+    api_version: str
+    plan: str
+    phase: str
+    # Why it is not ready, in a word and in a sentence. Empty where it is.
+    reason: str = ""
+    message: str = ""
+    namespaces: int
+    quotas: tuple[QuotaBar, ...]
+    is_paused: bool = False
+    is_cordoned: bool = False
+    is_drifted: bool = False
+    created: str
+    last_update: dict[str, Any] | None = None
+
+
+class NamespaceView(Model):
+    name: str
+    purpose: str = ""
+    is_ready: bool
+    quotas: tuple[QuotaBar, ...]
+
+
+class AccessView(Model):
+    """Who has which role, and where: as the RoleBindings in the cluster say."""
+
+    kind: str
+    name: str
+    role: str
+    namespaces: tuple[str, ...]
+
+
+class TenantView(Model):
+    """All of a tenant but its history."""
+
+    row: TenantRow
+    spec: dict[str, Any]
+    conditions: tuple[dict[str, Any], ...]
+    namespaces: tuple[NamespaceView, ...]
+    access: tuple[AccessView, ...]
+    # What is not as it should be just now.
+    drift: tuple[ObjectChange, ...] = ()
+
+
+class UpdateView(Model):
+    """An entry of the history."""
+
+    version: int
+    operation: str
+    cause: str
+    # Who wrote the spec, by the name of its field manager.
+    by: str = ""
+    result: str
+    started: str
+    duration_s: float | None
+    counts: dict[str, int]
+    changes: tuple[ObjectChange, ...] = ()
+    spec: dict[str, Any] | None = None
+
+
+def tenant_row(tenant: Manifest, live: Live) -> TenantRow:
+    metadata, spec, status = tenant["metadata"], tenant["spec"], tenant.get("status") or {}
+    conditions = {found["type"]: found for found in status.get("conditions") or ()}
+    ready = conditions.get(ConditionType.READY, {})
+    is_ready = ready.get("status") == "True"
+    phase = Phase.TERMINATING if "deletionTimestamp" in metadata else status.get("phase", Phase.PENDING)
+    return TenantRow(
+        name=metadata["name"],
+        display_name=spec.get("displayName") or "",
+        api_version=tenant["apiVersion"],
+        plan=spec["plan"],
+        phase=phase,
+        reason="" if is_ready else ready.get("reason", ""),
+        message="" if is_ready else ready.get("message", ""),
+        namespaces=status.get("namespaceCount") or 0,
+        quotas=quota_bars(live),
+        is_paused=bool(spec.get("paused")),
+        is_cordoned=bool(spec.get("cordoned")),
+        is_drifted=conditions.get(ConditionType.DRIFTED, {}).get("status") == "True",
+        created=metadata["creationTimestamp"],
+        last_update=status.get("lastUpdate"),
+    )
+
+
+def tenant_view(tenant: Manifest, live: Live, drift: Iterable[ObjectChange] = ()) -> TenantView:
+    status = tenant.get("status") or {}
+    known = status.get("namespaceStatus") or {}
+    homes = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
+    namespaces = [
+        NamespaceView(
+            name=name,
+            purpose=((homes.get(name) or {"metadata": {}})["metadata"].get("labels") or {}).get(
+                PURPOSE_LABEL, ""
+            ),
+            is_ready=bool((known.get(name) or {}).get("ready")) and name in homes,
+            quotas=quota_bars(live, name),
+        )
+        for name in sorted({*known, *homes})
+    ]
+    return TenantView(
+        row=tenant_row(tenant, live),
+        spec=tenant["spec"],
+        conditions=tuple(status.get("conditions") or ()),
+        namespaces=tuple(namespaces),
+        access=tuple(_access(live)),
+        drift=tuple(drift),
+    )
+
+
+def update_view(update: Update) -> UpdateView:
+    record = update.record
+    return UpdateView(
+        version=update.version,
+        operation=update.operation,
+        cause=update.cause,
+        by=record.written_by if record else "",
+        result=update.result,
+        started=update.started.isoformat(),
+        duration_s=update.duration_s,
+        counts=dict(update.counts),
+        changes=record.changes if record else (),
+        spec=record.spec if record else None,
+    )
+
+
+def quota_bars(live: Live, namespace: str = "") -> tuple[QuotaBar, ...]:
+    """Used and hard, of one namespace or of all together. Of several quotas in one, the tightest counts."""
+    amounts: dict[str, dict[str, tuple[str, str]]] = {figure: {} for figure in _FIGURES}
+    for key, manifest in live.items():
+        if key.kind != RESOURCE_QUOTA.kind or (namespace and key.namespace != namespace):
+            continue
+        hard, used = manifest["spec"].get("hard") or {}, (manifest.get("status") or {}).get("used") or {}
+        for figure, names in _FIGURES.items():
+            name = next((name for name in names if name in hard), None)
+            if name is None:
+                continue
+            found, known = (used.get(name, "0"), hard[name]), amounts[figure].get(key.namespace)
+            if known is None or quantity_value(found[1]) < quantity_value(known[1]):
+                amounts[figure][key.namespace] = found
+    return tuple(_bar(figure, list(found.values())) for figure, found in amounts.items() if found)
+
+
+def _bar(figure: str, amounts: list[tuple[str, str]]) -> QuotaBar:
+    used, hard = (_sum(column) for column in zip(*amounts, strict=True))
+    limit = quantity_value(hard)
+    return QuotaBar(
+        resource=figure,
+        used=used,
+        hard=hard,
+        ratio=round(float(quantity_value(used) / limit), 4) if limit else 0.0,
+    )
+
+
+def _sum(amounts: Iterable[str]) -> str:
+    texts = list(amounts)
+    total = sum((quantity_value(text) for text in texts), Decimal())
+    # Bytes are read in powers of two where one of them is written so.
+    is_binary = any(text.endswith("i") for text in texts)
+    return canonical_quantity(f"{total / 1024:f}Ki" if is_binary else f"{total:f}")
+
+
+def _access(live: Live) -> list[AccessView]:
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for key, binding in live.items():
+        if key.kind != ROLE_BINDING.kind or key.name not in _ROLES:
+            continue
+        for subject in binding.get("subjects") or ():
+            home = f"{subject['namespace']}/" if subject.get("namespace") else ""
+            who = (subject["kind"], home + subject["name"], _ROLES[key.name].value)
+            places.setdefault(who, []).append(key.namespace)
+    return [
+        AccessView(kind=kind, name=name, role=role, namespaces=tuple(sorted(found)))
+        for (kind, name, role), found in sorted(places.items())
+    ]
