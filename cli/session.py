@@ -1,0 +1,86 @@
+"""What a command works with: the cluster, the plans in force, the stacks. Each is opened when first used."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from stacks.command import PulumiProcess
+from stacks.errors import StackError
+from stacks.stack import Stacks
+from tenancy.errors import TenancyError
+from tenancy.kinds import MANAGED_KINDS, Kind
+from tenancy.manifest import Manifest, ObjectKey, object_key
+from tenancy.names import MANAGED_SELECTOR, tenant_selector
+from tenancy.plans import Plans, read_plans
+from tenancy.system import SYSTEM_NAMESPACE, WATCHER
+from watcher.cluster import Cluster
+from watcher.integrations import served_kinds
+from watcher.managed import tenant_of
+from watcher.plans import plans_in_force
+from watcher.tenants import read_tenant
+
+_TIMEOUT_S: Final = 120.0
+
+Objects = dict[ObjectKey, Manifest]
+
+
+class NoSuchTenant(TenancyError):
+    reason = "NoSuchTenant"
+
+
+@dataclass(frozen=True)
+class Session:
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        return Cluster.connect(self.kubeconfig, self.context)
+
+    @cached_property
+    def served(self) -> frozenset[Kind]:
+        """The kinds of integrations that the cluster has."""
+        return served_kinds(self.cluster)
+
+    def plans(self, file: Path | None = None) -> Plans:
+        """Those in the file where one is given, else those that the cluster's watcher goes by."""
+        return read_plans(file) if file else plans_in_force(self.cluster)
+
+    def tenant(self, name: str) -> Manifest:
+        found = read_tenant(self.cluster, name)
+        if found is None:
+            raise NoSuchTenant(f"there is no tenant {name!r}; `tenancy list` shows those there are")
+        return found
+
+    def objects_of(self, tenant: str) -> Objects:
+        """All live objects of one tenant."""
+        return dict(self._objects(tenant_selector(tenant)))
+
+    def objects_by_tenant(self) -> dict[str, Objects]:
+        """All live objects of all tenants: one list per kind, however many tenants there are."""
+        found: dict[str, Objects] = {}
+        for key, manifest in self._objects(MANAGED_SELECTOR):
+            found.setdefault(tenant_of(manifest), {})[key] = manifest
+        return found
+
+    @contextmanager
+    def stacks(self) -> Iterator[Stacks]:
+        """The stacks of the backend that the environment names, for reading."""
+        url = os.environ.get("PULUMI_BACKEND_URL")
+        if not url:
+            raise StackError(
+                "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE as the watcher has "
+                f"them, or run this in its pod: kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy …"
+            )
+        with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:
+            yield Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))
+
+    def _objects(self, selector: str) -> Iterator[tuple[ObjectKey, Manifest]]:
+        for kind in (*MANAGED_KINDS, *self.served):
+            for manifest in self.cluster.list(kind, selector)[0]:
+                yield object_key(manifest), manifest
