@@ -1,10 +1,12 @@
 # The watcher's image. Build it in a checkout: docker build -t tenancy-watcher .
+# In its pod, `tenancy` has all it needs: kubectl -n tenancy-system exec tenancy-watcher-0 -- tenancy list
 # The first stage gets or builds Pulumi and its Kubernetes provider, as ./dev does, in the versions pinned here.
 
 FROM python:3.11-slim AS tools
 WORKDIR /src
 COPY . .
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+RUN /venv/bin/pip install --no-cache-dir --no-deps .
 RUN /venv/bin/python -c "\
 import shutil; \
 from embedded.toolchain.resolver import ensure_tools; \
@@ -15,8 +17,5 @@ ENV PATH=/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1
 COPY --from=tools /venv /venv
 COPY --from=tools /usr/local/bin/pulumi /usr/local/bin/pulumi-resource-kubernetes /usr/local/bin/
 WORKDIR /app
-COPY tenancy tenancy
-COPY stacks stacks
-COPY watcher watcher
 USER 65532:65532
 ENTRYPOINT ["python", "-m", "watcher"]

@@ -28,11 +28,11 @@ from tenancy.platform.settings import PlatformSettings
 from tenancy.system import PLATFORM_STACK
 from tenancy.tenant import tenant_from_manifest
 from watcher.apply import leaving_namespaces, live_quotas
-from watcher.claims import Claims
+from watcher.claims import check_against_others
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_served, served_kinds
 from watcher.plans import plans_in_force
-from watcher.tenants import is_deleting, known_hosts, known_namespaces, read_tenant, read_tenants
+from watcher.tenants import is_deleting, read_tenant
 
 
 def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
@@ -82,10 +82,7 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     file = config.get("plans")
     plans = read_plans(Path(file)) if file else plans_in_force(cluster)
     desired = desired_state(tenant, plans, served_kinds(cluster))
-    claims = Claims(cluster)
-    for other in read_tenants(cluster):
-        claims.remember(other["metadata"]["name"], known_namespaces(other), known_hosts(other))
-    claims.take(tenant, desired.hostnames, known_namespaces(manifest))
+    check_against_others(cluster, manifest, tenant, desired)
     if desired.retains:
         refuse_to_drop(leaving_namespaces(cluster, manifest, desired))
     quotas = live_quotas(cluster, name)

@@ -8,4 +8,4 @@ from tenancy.crd import crds
 
 def print_crds() -> None:
     """Print the CRDs as YAML, to be piped into `kubectl apply --server-side -f -`."""
-    console.print(yaml.safe_dump_all(crds(), sort_keys=False).rstrip(), markup=False)
+    console.print(yaml.safe_dump_all(crds(), sort_keys=False).rstrip())

@@ -3,18 +3,23 @@
 Each command is a function in a module of its own, which says what it does in its help.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cli import crd, tenants
-from cli.output import complain
+from cli import adopt, apply, crd, drift, history, pause, plans, rollback, show, tenants
+from cli.doctor.command import doctor
+from cli.output import complain, console
+from cli.preview.command import preview
 from cli.session import Session
+from cli.version import VERSION
 from stacks.errors import StackError
 from tenancy.errors import TenancyError
 from watcher.cluster import ClusterError
+from watcher.log import configure_log
 
 app = typer.Typer(
     name="tenancy",
@@ -22,10 +27,28 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, or nothing would change; 1 an error, which is told on standard error; "
-    "2 changes found (preview, diff, plans impact).",
+    "2 changes found (preview, diff, plans impact, rollback --dry-run).",
 )
+# In the order in which they are needed; `--help` shows them so.
 app.command("list")(tenants.list_tenants)
+app.command("show")(show.show)
+app.command("preview")(preview)
+app.command("apply")(apply.apply_tenants)
+app.command("diff")(drift.diff)
+app.command("history")(history.history)
+app.command("rollback")(rollback.rollback)
+app.command("pause")(pause.pause)
+app.command("resume")(pause.resume)
+app.add_typer(plans.app, name="plans")
+app.command("import")(adopt.import_namespaces)
+app.command("doctor")(doctor)
 app.command("crd")(crd.print_crds)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        console.print(VERSION)
+        raise typer.Exit
 
 
 @app.callback()
@@ -38,6 +61,9 @@ def start(
     cluster_context: Annotated[
         str | None, typer.Option("--context", help="The kubeconfig's context. Default: its current one.")
     ] = None,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Tenants on Kubernetes: see them, preview changes, look into their history, and roll back."""
     context.obj = Session(kubeconfig, cluster_context)
@@ -47,9 +73,17 @@ def main() -> None:
     # As everywhere, 2 would be for a wrong command line. Here it says that there are changes.
     usage_error: Any = typer.BadParameter.__base__
     usage_error.exit_code = 1
+    # Commands say themselves what matters; the layers below keep their notes to themselves.
+    configure_log("critical")
+    # --show-completion takes the shell by its name: it can't be told by the process that asks.
+    os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
     try:
-        app()
-    except (TenancyError, StackError, ClusterError, OSError) as error:
+        app(prog_name="tenancy")
+    except OSError as error:
+        # Without the number that str() begins with: what went wrong, and where.
+        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        sys.exit(1)
+    except (TenancyError, StackError, ClusterError) as error:
         complain(str(error))
         sys.exit(1)
 

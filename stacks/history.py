@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from stacks.project import RECORD_KEY
 from tenancy.changes import UpdateRecord
 
-# An operator's own `pulumi up` has no message unless one is given.
+# An operator's own `pulumi up` may have no message; in a git checkout it has the newest commit's.
 _BY_HAND: Final = "by hand"
 
 

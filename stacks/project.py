@@ -43,7 +43,9 @@ def work_folder(
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
         settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
         if record is not None:
-            settings["config"] = {RECORD_KEY: record.model_dump_json(by_alias=True)}
+            # All in ASCII: the CLI's YAML refuses the pairs by which JSON escapes an emoji outside of a text.
+            text = json.dumps(record.model_dump(by_alias=True, mode="json"), separators=(",", ":"))
+            settings["config"] = {RECORD_KEY: text}
         if settings:
             (folder / f"Pulumi.{stack}.yaml").write_text(json.dumps(settings), encoding="utf-8")
         yield folder

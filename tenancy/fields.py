@@ -17,8 +17,10 @@ _LABEL_KEY = re.compile(rf"({DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za
 
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
 DnsName = Annotated[str, StringConstraints(pattern=f"^{DNS_NAME}$", max_length=253)]
-Subject = Annotated[str, StringConstraints(min_length=1, max_length=253)]
-Text = Annotated[str, StringConstraints(max_length=253)]
+# Control characters have no place in a name: the provider can't send them, and a terminal obeys them.
+_NO_CONTROLS: Final = r"^\P{Cc}*$"
+Subject = Annotated[str, StringConstraints(pattern=_NO_CONTROLS, min_length=1, max_length=253)]
+Text = Annotated[str, StringConstraints(pattern=_NO_CONTROLS, max_length=253)]
 ServiceAccountName = Annotated[
     str,
     StringConstraints(pattern=rf"^([a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?/)?{DNS_NAME}$", max_length=253),

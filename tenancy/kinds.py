@@ -59,6 +59,11 @@ DISRUPTION_BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget", "poddisrupti
 ROLE: Final = Kind(_RBAC, "Role", "roles")
 ROLE_BINDING: Final = Kind(_RBAC, "RoleBinding", "rolebindings")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
+# Asked, never stored: who a token's user is, and what somebody may do.
+TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenreviews", False)
+SUBJECT_ACCESS_REVIEW: Final = Kind(
+    "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False
+)
 TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
 
 # What every tenant is made of.

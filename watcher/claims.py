@@ -18,6 +18,7 @@ from tenancy.system import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
 from tenancy.tenant import Tenant
 from watcher.cluster import Cluster
 from watcher.managed import is_ending, tenant_of
+from watcher.tenants import known_hosts, known_namespaces, read_tenants
 
 _NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
 
@@ -54,6 +55,16 @@ def check_names_are_free(cluster: Cluster, desired: DesiredState, live: Mapping[
                     f"extraResources: {key} exists already and is not ours; "
                     "delete it, or give ours another name"
                 )
+
+
+def check_against_others(cluster: Cluster, manifest: Manifest, given: Tenant, desired: DesiredState) -> None:
+    """Refuses what the watcher would refuse: namespaces, hosts and objects that are somebody else's. For
+    those who look only once."""
+    claims = Claims(cluster)
+    for other in read_tenants(cluster):
+        claims.remember(other["metadata"]["name"], known_namespaces(other), known_hosts(other))
+    claims.take(given, desired.hostnames, known_namespaces(manifest))
+    check_names_are_free(cluster, desired, {})
 
 
 class Claims:

@@ -5,6 +5,7 @@ nothing: who calls it knows whether to try again.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +26,8 @@ _PAGE: Final = 500
 _JSON: Final = "application/json"
 # Objects without all but their metadata: a CRD's schema alone may be of megabytes.
 _METADATA: Final = "application/json;as={};g=meta.k8s.io;v=v1"
+# Code, agent, text: the text is quoted as JSON's are.
+_WARNING: Final = re.compile(r'\d+ \S+ ("(?:[^"\\]|\\.)*")')
 # What the client raises for a kubeconfig that is absent, or is none.
 _BAD_CONFIG: Final = (config.ConfigException, yaml.YAMLError, TypeError, ValueError)
 
@@ -71,10 +74,15 @@ class Cluster:
                     raise
                 config.load_incluster_config(settings)
             except _BAD_CONFIG:
-                raise ClusterError(f"no cluster to talk to: {error}; set KUBECONFIG") from None
+                told = str(error).rstrip(".")
+                raise ClusterError(f"no cluster to talk to: {told}; set KUBECONFIG") from None
         settings.connection_pool_maxsize = 64
         settings.retries = False
         return cls(client.ApiClient(settings))
+
+    def version(self) -> Manifest:
+        """What the API server says of its own version."""
+        return self._request("GET", "/version")
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
         try:
@@ -142,13 +150,21 @@ class Cluster:
     def create(self, kind: Kind, manifest: Manifest) -> Manifest:
         return self._request("POST", kind.path(manifest["metadata"].get("namespace", "")), body=manifest)
 
-    def apply(self, manifest: Manifest) -> Manifest:
-        """Server-side apply."""
+    def apply(
+        self,
+        manifest: Manifest,
+        *,
+        field_manager: str = FIELD_MANAGER,
+        is_forced: bool = True,
+        is_dry_run: bool = False,
+    ) -> Manifest:
+        """Server-side apply. Unless forced, a field that another manager has set otherwise is a conflict."""
         metadata = manifest["metadata"]
+        query = {"fieldManager": field_manager, "force": "true" if is_forced else ""}
         return self._request(
             "PATCH",
             kind_of(manifest).path(metadata.get("namespace", ""), metadata["name"]),
-            {"fieldManager": FIELD_MANAGER, "force": "true"},
+            query | ({"dryRun": "All"} if is_dry_run else {}),
             manifest,
             "application/apply-patch+yaml",
         )
@@ -161,11 +177,20 @@ class Cluster:
         *,
         namespace: str = "",
         subresource: str = "",
+        field_manager: str = "",
     ) -> Manifest:
-        """By merging a map into the object, or by a list of JSON patch steps."""
+        """By merging a map into the object, or by a list of JSON patch steps. The field manager is the name
+        under which the object keeps who wrote what; left out, the server takes the client's."""
         form = "json-patch+json" if isinstance(change, list) else "merge-patch+json"
         path = kind.path(namespace, name, subresource)
-        return self._request("PATCH", path, {}, change, f"application/{form}")
+        return self._request("PATCH", path, {"fieldManager": field_manager}, change, f"application/{form}")
+
+    def warnings(self, kind: Kind, name: str, change: Manifest) -> tuple[str, ...]:
+        """What the API server would warn of if this were merged into the object. Changes nothing."""
+        form = "application/merge-patch+json"
+        response = self._send("PATCH", kind.path("", name), {"dryRun": "All"}, change, form)
+        told = [_WARNING.match(header) for header in response.headers.getlist("Warning")]
+        return tuple(json.loads(found[1]) for found in told if found)
 
     def delete(self, kind: Kind, name: str, namespace: str = "", uid: str | None = None) -> None:
         """Deletes an object, and only the one with this uid where one is given. Gone already is fine."""

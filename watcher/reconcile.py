@@ -40,7 +40,7 @@ from watcher.tenants import (
     update_record,
 )
 from watcher.terminate import Terminator
-from watcher.work import NamespaceEnding, Work
+from watcher.work import BY_SPEC, NamespaceEnding, Work
 
 log = structlog.get_logger(__name__)
 
@@ -139,6 +139,10 @@ class Reconciler:
             self._metrics.unchanged()
         return _LOOK_AGAIN_S if work else None
 
+    def desired(self, name: str) -> DesiredState | None:
+        """What the tenant should be; None before its first turn, and while it is deleted."""
+        return self._desired.get(name)
+
     def restore(self, tenant: Manifest) -> None:
         """Takes up what an earlier run has written: called for every tenant before the first turn."""
         self._claims.remember(tenant["metadata"]["name"], known_namespaces(tenant), known_hosts(tenant))
@@ -171,13 +175,13 @@ class Reconciler:
         if not is_applied:
             record = update_record(tenant, object_changes(desired, live))
             if status.get("observedGeneration") != generation:
-                return Work(f"spec generation {generation}", record)
+                return Work(f"{BY_SPEC} {generation}", record)
             if status.get("phase") == "Active":
                 has_new_kinds = integrations_told(tenant) != desired.missing_text
                 cause = "integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed"
                 return Work(cause, record)
             self._keep_walls(desired, live, status)
-            return Work(f"spec generation {generation}", record, is_retry="lastUpdate" in status)
+            return Work(f"{BY_SPEC} {generation}", record, is_retry="lastUpdate" in status)
         # Where quotas share a budget, an edited one is put back no higher than there is room for.
         allowed = budget_step(desired, live)
         found = self._repairs.confirmed(allowed, drift(allowed, live))

@@ -17,6 +17,7 @@ from tenancy.quantity import canonical_quantity, quantity_value
 from tenancy.rbac import role_name
 from tenancy.status import ConditionType, Phase
 from tenancy.tenant import AccessRole
+from watcher.work import BY_SPEC
 
 Live = Mapping[ObjectKey, Manifest]
 
@@ -93,7 +94,7 @@ class UpdateView(Model):
     version: int
     operation: str
     cause: str
-    # Who wrote the spec, by the name of its field manager.
+    # Who wrote the spec that brought it about, by the name of its field manager. A drift is nobody's.
     by: str = ""
     result: str
     started: str
@@ -158,7 +159,7 @@ def update_view(update: Update) -> UpdateView:
         version=update.version,
         operation=update.operation,
         cause=update.cause,
-        by=record.written_by if record else "",
+        by=record.written_by if record and update.cause.startswith(BY_SPEC) else "",
         result=update.result,
         started=update.started.isoformat(),
         duration_s=update.duration_s,

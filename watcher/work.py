@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from tenancy.changes import UpdateRecord
 from tenancy.desired import DesiredState
 from tenancy.manifest import ObjectKey
+
+# How the cause begins of an update that a new spec brought about.
+BY_SPEC: Final = "spec generation"
 
 
 @dataclass(frozen=True)

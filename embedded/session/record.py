@@ -46,6 +46,8 @@ class SessionRecord:
     kubeconfig: str
     backend_url: str
     tools: dict[str, str]
+    # The watcher's page; empty before the watcher is started.
+    page_url: str = ""
     is_ready: bool = False
     processes: dict[str, ProcessMark] = field(default_factory=dict)
 

@@ -45,6 +45,11 @@ class StateFolder:
         return self.root / "cluster.kubeconfig"
 
     @property
+    def commands(self) -> Path:
+        """What a session puts on PATH."""
+        return self.root / "bin"
+
+    @property
     def session_log(self) -> Path:
         return self.logs / "session.log"
 

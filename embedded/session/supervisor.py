@@ -19,6 +19,7 @@ from embedded.progress import Progress
 from embedded.session.install import install_platform, write_watcher_kubeconfig
 from embedded.session.record import SUPERVISOR, ProcessMark, SessionRecord
 from embedded.session.state import StateFolder
+from embedded.session.tenancycommand import write_tenancy_command
 from embedded.session.usercluster import backend_name, copy_context
 from embedded.session.variables import session_variables
 from embedded.session.watcherprocess import WatcherProcess
@@ -71,6 +72,7 @@ class Supervisor:
     def _start(self) -> None:
         self._folder.make()
         self._take_lock()
+        write_tenancy_command(self._folder)
         self._closing.callback(self._folder.record.unlink, missing_ok=True)
         kubeconfig, backend = self._start_cluster()
         backend.mkdir(mode=0o700, exist_ok=True)
@@ -133,5 +135,6 @@ class Supervisor:
         if self._watcher is not None:
             pids |= self._watcher.pids
         marks = {name: mark for name, pid in pids.items() if (mark := ProcessMark.of(pid))}
-        self.record = replace(self.record, is_ready=is_ready, processes=marks)
+        page_url = self._watcher.page_url if self._watcher else ""
+        self.record = replace(self.record, page_url=page_url, is_ready=is_ready, processes=marks)
         self.record.write(self._folder.record)

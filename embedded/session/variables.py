@@ -3,6 +3,7 @@
 Printed by `./dev env` and `run`, and given to the watcher, so that all see the same cluster and stacks.
 """
 
+import os
 from pathlib import Path
 
 from embedded.session.record import SessionRecord
@@ -13,16 +14,22 @@ from embedded.toolchain.resolver import path_with
 def session_variables(folder: StateFolder, record: SessionRecord) -> dict[str, str]:
     return {
         "KUBECONFIG": record.kubeconfig,
-        "PATH": path_with({name: Path(path) for name, path in record.tools.items()}),
+        "PATH": os.pathsep.join((str(folder.commands), path_with(_tools(record)))),
         "PULUMI_BACKEND_URL": record.backend_url,
         "PULUMI_CONFIG_PASSPHRASE": folder.passphrase(),
         "PULUMI_HOME": str(folder.pulumi_home),
+        **({"TENANCY_PAGE": record.page_url} if record.page_url else {}),
     }
+
+
+def _tools(record: SessionRecord) -> dict[str, Path]:
+    return {name: Path(path) for name, path in record.tools.items()}
 
 
 def reach_text(record: SessionRecord) -> str:
     return (
         f"KUBECONFIG  {record.kubeconfig}\n"
         f"state       {record.backend_url}\n"
-        'In another terminal, for kubectl and pulumi: eval "$(./dev env)"'
+        f"page        {record.page_url}\n"
+        'In another terminal, for kubectl, pulumi and tenancy: eval "$(./dev env)"'
     )

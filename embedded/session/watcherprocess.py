@@ -37,6 +37,10 @@ class WatcherProcess:
     def pids(self) -> dict[str, int]:
         return {"watcher-guard": self._group.guard_pid, **self._group.pids}
 
+    @property
+    def page_url(self) -> str:
+        return f"http://{HOST}:{self._port}/"
+
     def start(self) -> None:
         self._port = free_port()
         argv = [sys.executable, "-m", "watcher", "--http", f"{HOST}:{self._port}"]
@@ -67,7 +71,7 @@ class WatcherProcess:
         if self._start_at is None or time.monotonic() < self._start_at:
             return False
         self.start()
-        say(f"watcher started again, process {self._group.pids[NAME]}")
+        say(f"watcher started again, process {self._group.pids[NAME]}, page {self.page_url}")
         return True
 
     def stop(self) -> None:

@@ -15,6 +15,7 @@ from tenancy.platform.constraint_templates import constraint_templates, hnc_conf
 from tenancy.platform.crd_guard import crd_guard
 from tenancy.platform.dashboard import dashboard_config_map
 from tenancy.platform.monitoring import prometheus_rule, service_monitor
+from tenancy.platform.preview_rights import preview_rights
 from tenancy.platform.rbac import watcher_rbac
 from tenancy.platform.settings import PlatformSettings
 from tenancy.platform.shared import platform_namespaces, shared_policies
@@ -32,6 +33,7 @@ def platform_manifests(
         *crds(),
         *platform_namespaces(),
         *watcher_rbac(),
+        *preview_rights(),
         *crd_guard(),
         *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"),
         *shared_policies(),

@@ -6,7 +6,7 @@ Part of the platform's manifests. The rules follow the tables of kinds, so a new
 
 from typing import Any, Final
 
-from tenancy.kinds import CRD, MANAGED_KINDS, OPTIONAL_KINDS
+from tenancy.kinds import CRD, MANAGED_KINDS, OPTIONAL_KINDS, SUBJECT_ACCESS_REVIEW, TOKEN_REVIEW
 from tenancy.manifest import Manifest
 from tenancy.names import GROUPS
 from tenancy.rbac import API_GROUP, API_VERSION, role_name
@@ -99,6 +99,11 @@ def _cluster_rules() -> Rules:
             "resources": [CRD.plural],
             "verbs": ["get", "list", "watch"],
         },
+        # To ask who opens the page, and what of it they may see.
+        *(
+            {"apiGroups": [review.group], "resources": [review.plural], "verbs": ["create"]}
+            for review in (TOKEN_REVIEW, SUBJECT_ACCESS_REVIEW)
+        ),
     ]
 
 

@@ -33,6 +33,10 @@ class PlatformSettings(Model):
     workers: Annotated[int, Field(ge=1, le=64)] = Field(
         default=4, description="Tenants worked on at once; the watcher's memory goes by it."
     )
+    page: bool = Field(
+        default=False,
+        description="Whether the watcher serves its page, to those who may read tenants.",
+    )
     storage: Quantity = Field(default="1Gi", description="The size of a file:// backend's volume.")
     storage_class: DnsName | None = Field(
         default=None, description="That volume's storage class; none: the cluster's default."

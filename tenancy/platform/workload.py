@@ -134,6 +134,8 @@ def _arguments(settings: PlatformSettings) -> list[str]:
     ]
     if settings.plans is not None:
         arguments += ["--plans-configmap", f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"]
+    if settings.page:
+        arguments.append("--page")
     return arguments
 
 

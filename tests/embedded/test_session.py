@@ -3,11 +3,14 @@
 import os
 import signal
 import subprocess
+import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from embedded.session.record import SessionRecord
+from embedded.session.variables import reach_text
 from tests.embedded.dev import Dev
 
 Alive = Callable[[Iterable[int]], list[int]]
@@ -30,6 +33,15 @@ def test_env_reaches_the_cluster_and_the_stacks(detached: Dev) -> None:
     for command in (["kubectl", "get", "tenants.platform.ai"], ["pulumi", "stack", "ls", "--all"]):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_env_and_run_tell_where_the_page_is(detached: Dev) -> None:
+    page = detached.variables()["TENANCY_PAGE"]
+    record = SessionRecord.read(detached.folder.record)
+    assert record is not None
+    assert f"page        {page}\n" in reach_text(record)
+    with urllib.request.urlopen(page) as answer:
+        assert answer.headers["Content-Type"].startswith("text/html")
 
 
 def test_watcher_runs_with_its_own_rights_only(detached: Dev) -> None:

@@ -47,3 +47,14 @@ def test_each_update_keeps_its_cause_spec_and_changes(open_stacks: OpenStacks, t
     stacks.destroy("told", "bye")
     with pytest.raises(StackNotFound):
         reader.history("told")
+
+
+def test_any_text_in_a_spec_is_kept_as_it_is(open_stacks: OpenStacks) -> None:
+    name = "rocket \N{ROCKET} ${env:HOME} \"quoted\" 'so' \\n\u2028: #{} secure: v1:x"
+    stacks, _ = open_stacks()
+    state = desired("odd-text", displayName=name)
+    made = record(state, {}, displayName=name, more="\n\t\x7f\x85\x1b[31m")
+    stacks.up(state, f"because of {name}", made)
+    (update,) = stacks.history("odd-text")
+    assert update.record == made
+    stacks.destroy("odd-text", "bye")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tenancy.manifest import Manifest
-from tests.tenancy.reachability import Endpoint, Network, Port, selects
+from tenancy.reachability import Endpoint, Network, Port, selects
 
 UDP = {"protocol": "UDP"}
 HTTP, DNS, HIGH = Port(80), Port(53, "UDP"), Port(32100)

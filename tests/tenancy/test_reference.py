@@ -1,18 +1,18 @@
-"""The field reference in the README is that of the models, and says something of every field."""
+"""The page of all fields is that of the models, and says something of every field."""
 
 from typing import Any
 
 import pytest
 
-from embedded.reference import README, readme_with, reference_text
+from embedded.reference import FIELDS_PAGE, fields_page
 from tenancy.model import Model
 from tenancy.plans import Plan
 from tenancy.status import TenantStatus
 from tenancy.tenant import TenantSpec
 
 
-def test_reference_in_the_readme_is_current() -> None:
-    assert README.read_text(encoding="utf-8") == readme_with(reference_text()), "run ./dev generate"
+def test_page_of_fields_is_current() -> None:
+    assert FIELDS_PAGE.read_text(encoding="utf-8") == fields_page(), "run ./dev generate"
 
 
 @pytest.mark.parametrize("model", [TenantSpec, Plan, TenantStatus])
@@ -34,12 +34,12 @@ def test_every_field_and_every_model_is_described(model: type[Model]) -> None:
 
 
 def test_links_lead_to_a_table() -> None:
-    text = reference_text()
-    headings = {line.removeprefix("#### ").lower() for line in text.splitlines() if line.startswith("#### ")}
+    text = fields_page()
+    headings = {line.removeprefix("### ").lower() for line in text.splitlines() if line.startswith("### ")}
     links = {part.partition(")")[0] for part in text.split("](#")[1:]}
     assert links == headings
 
 
 def test_what_both_can_set_stands_once() -> None:
-    assert reference_text().count("| `podSecurity` |") == 1
-    assert reference_text().count("| `plan` |") == 1
+    assert fields_page().count("| `podSecurity` |") == 1
+    assert fields_page().count("| `plan` |") == 1

@@ -248,6 +248,9 @@ def test_object_of_the_tenants_own_is_not_overwritten(platform: Platform, new_te
         "extraResources: ConfigMap tenant-owner/settings exists already and is not ours; "
         "delete it, or give ours another name"
     )
+    by_hand = platform.pulumi("tenant-owner", "up", "--yes", "--skip-preview")
+    assert by_hand.returncode != 0
+    assert "ConfigMap tenant-owner/settings exists already" in by_hand.stdout + by_hand.stderr
     kept = platform.get("ConfigMap", "tenant-owner", "settings")
     assert kept is not None
     assert kept["data"] == {"mine": "yes"}

@@ -6,8 +6,8 @@ import pytest
 
 from tenancy.kinds import NAMESPACE, NETWORK_POLICY
 from tenancy.names import SHARED_LABEL
+from tenancy.reachability import Endpoint, Network, Port
 from tests.platform import Platform, tenant_manifest
-from tests.tenancy.reachability import Endpoint, Network, Port
 
 # Namespaces of other people, that need not be there to be reckoned with.
 NEIGHBOURS = {

@@ -37,6 +37,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         "spec.rbacConfig.serviceAccounts[0]",
     ),
     "plan that is no name": ("bad", {"plan": "No Plan!"}, "spec.plan"),
+    "escape in the display name": ("bad", {"displayName": "a\x1b[31m"}, "spec.displayName"),
+    "line break in a user's name": ("bad", {"adminUsers": ["a\nb"]}, "spec.adminUsers[0]"),
 }
 
 

@@ -1,21 +1,27 @@
 """Who can reach whom under a set of NetworkPolicies, by the rules that Kubernetes sets for them.
 
-A model for tests: it reads live policies and namespaces, and places pods that need not run. An ipBlock
-is matched with the address of a pod too, as some network plugins do: the less safe reading.
+Pure: it takes policies and namespaces as they are in the cluster, and pods that need not run. The page draws
+it. An ipBlock is matched with the address of a pod too, as some network plugins do: the less safe reading.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Final
 
 from tenancy.manifest import Manifest
 
 Labels = Mapping[str, str]
+Net = IPv4Network | IPv6Network
+
+_LEADING_ZEROS: Final = re.compile(r"(^|[.:])0+(?=\d)")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of a connection: a pod, or an address outside where there is no namespace."""
+    """One end of a connection: a pod, or an address outside where there is no namespace. A pod without an
+    address is in no ipBlock."""
 
     address: str
     namespace: str = ""
@@ -117,10 +123,17 @@ def _policy_types(spec: Manifest) -> list[str]:
 
 
 def _is_in_block(block: Manifest, address: str) -> bool:
+    if not address:
+        return False
     one = ip_address(address)
-    return one in ip_network(block["cidr"]) and not any(
-        one in ip_network(cut) for cut in block.get("except") or []
+    return one in block_net(block["cidr"]) and not any(
+        one in block_net(cut) for cut in block.get("except") or []
     )
+
+
+def block_net(cidr: str) -> Net:
+    """As the API server reads it: any address of the network names it, and leading zeros mean nothing."""
+    return ip_network(_LEADING_ZEROS.sub(r"\1", cidr), strict=False)
 
 
 def _is_port(ports: list[Manifest] | None, port: Port, named: Mapping[tuple[str, str], int]) -> bool:

@@ -1,0 +1,188 @@
+"""The comparison: what each given tenant would change, and what is wrong with it.
+
+The checks are the watcher's own, in the order in which it makes them. One tenant's error leaves the others
+as they are.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cli.manifests import GivenManifests, GivenTenant
+from cli.preview.base import Base
+from cli.preview.ending import ended
+from cli.preview.places import error_finding, placed
+from cli.preview.result import Outcome, Preview, TenantPreview
+from cli.preview.switches import switch_changes
+from cli.session import Objects
+from tenancy.budget import budget_problem
+from tenancy.changes import ObjectChange, Operation, object_changes
+from tenancy.desired import DesiredState, desired_state
+from tenancy.errors import TenancyError
+from tenancy.findings import Finding, Rule
+from tenancy.kinds import NAMESPACE
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.plans import Plans
+from tenancy.tenant import Tenant, tenant_from_manifest
+from tenancy.warnings import change_warnings
+from watcher.apply import QuotaInUse
+from watcher.claims import Claims, check_names_are_free
+from watcher.cluster import Cluster
+from watcher.tenants import is_deleting, known_hosts, known_namespaces
+
+
+class NameTaken(TenancyError):
+    reason = "NameTaken"
+
+
+class _NoCluster(Cluster):
+    """For claims among manifests alone. Nobody asks it: every namespace counts as known."""
+
+    def __init__(self) -> None: ...
+
+
+class Comparison:
+    """One preview. Claims are taken tenant by tenant, so that a clash is found once."""
+
+    def __init__(self, plans: Plans, base: Base) -> None:
+        self._plans = plans
+        self._base = base
+        self._claims = Claims(base.cluster or _NoCluster())
+        self._seen: dict[str, GivenTenant] = {}
+        self._not_compared: Counter[str] = Counter()
+
+    def preview(self, given: GivenManifests, is_complete: bool) -> Preview:
+        """`is_complete`: tenants that the base has and nobody gives are deleted."""
+        base = self._base
+        names = {one.name for one in given.tenants}
+        notes = list(base.notes)
+        if is_complete and given.faults:
+            notes.append("what can't be read may be tenants, so none counts as deleted")
+        is_told = is_complete and not given.faults
+        gone = [
+            name
+            for name, tenant in base.tenants.items()
+            if is_told and name not in names and not is_deleting(tenant)
+        ]
+        for name in base.tenants.keys() - {one.name for one in given.tenants if self._is_known(one)}:
+            if name not in gone:
+                self._leave(name)
+        # Who is there already has the better claim.
+        ordered = sorted(given.tenants, key=lambda one: not self._is_known(one))
+        found = [*map(self._of, ordered), *(ended(base, name) for name in gone)]
+        notes += [
+            f"{count} × {kind} not compared: these rights don't allow reading them"
+            for kind, count in sorted(self._not_compared.items())
+        ]
+        return Preview(
+            base=base.told,
+            tenants=tuple(sorted(found, key=lambda one: (one.name, one.file, one.line))),
+            faults=tuple(
+                Finding(rule=Rule.INVALID_MANIFEST, message=fault.problem, file=fault.file, line=fault.line)
+                for fault in given.faults
+            ),
+            notes=tuple(notes),
+            other_documents=given.others,
+        )
+
+    def _is_known(self, given: GivenTenant) -> bool:
+        there = self._base.tenants.get(given.name)
+        return there is not None and there["apiVersion"] == given.manifest["apiVersion"]
+
+    def _leave(self, name: str) -> None:
+        """What a tenant has now that stays as it is, nobody else can have."""
+        if there := self._base.tenants.get(name):
+            self._claims.remember(name, known_namespaces(there), known_hosts(there))
+
+    def _of(self, given: GivenTenant) -> TenantPreview:
+        spec = given.manifest.get("spec")
+        shown = spec.get("displayName") if isinstance(spec, dict) else None
+        result = TenantPreview(
+            name=given.name,
+            display_name=shown if isinstance(shown, str) else "",
+            file=given.file,
+            line=given.line,
+            outcome=Outcome.INVALID,
+        )
+        try:
+            self._check_name(given)
+            tenant = tenant_from_manifest(given.manifest)
+            desired = self._readable(desired_state(tenant, self._plans, self._base.served))
+            before = self._checked(tenant, desired)
+        except TenancyError as error:
+            self._leave(given.name)
+            return result.model_copy(update={"findings": (error_finding(error, given),)})
+        changes = (
+            *switch_changes(tenant, self._base.tenants.get(given.name)),
+            *object_changes(desired, before),
+        )
+        was_protected = given.name in self._base.protected
+        findings = [
+            *change_warnings(desired, changes, before, was_protected),
+            *_notes(tenant, desired, changes),
+        ]
+        return result.model_copy(
+            update={
+                "outcome": self._outcome(given.name, changes),
+                "changes": changes,
+                "new_objects": tuple(_made(desired, changes)),
+                "findings": tuple(placed(finding, given) for finding in findings),
+            }
+        )
+
+    def _outcome(self, name: str, changes: tuple[ObjectChange, ...]) -> Outcome:
+        if name not in self._base.tenants:
+            return Outcome.NEW
+        return Outcome.CHANGED if changes else Outcome.UNCHANGED
+
+    def _check_name(self, given: GivenTenant) -> None:
+        twin = self._seen.setdefault(given.name, given)
+        if twin is not given:
+            raise NameTaken(f"metadata.name: given in {twin.file}:{twin.line} too; a name is one tenant's")
+        there = self._base.tenants.get(given.name)
+        if there is not None and not self._is_known(given):
+            raise NameTaken(f"metadata.name: taken by the {there['apiVersion']} Tenant that is there already")
+
+    def _checked(self, tenant: Tenant, desired: DesiredState) -> Objects:
+        """What the tenant has now, if it may have what it wants."""
+        before = dict(self._base.objects.get(tenant.name, {}))
+        cluster = self._base.cluster
+        if cluster is None:
+            self._claims.take(tenant, desired.hostnames, known=tenant.namespaces())
+            return before
+        self._claims.take(
+            tenant, desired.hostnames, known_namespaces(self._base.tenants.get(tenant.name, {}))
+        )
+        for name in tenant.namespaces() if tenant.spec.adopt else ():
+            key = ObjectKey(NAMESPACE.kind, "", name)
+            if key not in before and (found := cluster.get(NAMESPACE, name)):
+                before[key] = found
+        check_names_are_free(cluster, desired, before)
+        if problem := budget_problem(desired, before):
+            raise QuotaInUse(problem)
+        return before
+
+    def _readable(self, desired: DesiredState) -> DesiredState:
+        """Without the kinds of which the base knows nothing."""
+        unreadable = self._base.unreadable
+        left_out = [key for key in desired.by_key if key.kind in unreadable]
+        if not left_out:
+            return desired
+        self._not_compared.update(key.kind for key in left_out)
+        kept = tuple(one for key, one in desired.by_key.items() if key.kind not in unreadable)
+        return replace(desired, manifests=kept)
+
+
+def _notes(tenant: Tenant, desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Finding]:
+    if not changes:
+        return
+    if tenant.spec.paused:
+        told = "the tenant is paused: its objects stay as they are until it goes on"
+        yield Finding(rule=Rule.TENANT_PAUSED, tenant=tenant.name, message=told)
+    if desired.missing:
+        told = f"the cluster lacks what the tenant asks for: {desired.missing_text}"
+        yield Finding(rule=Rule.INTEGRATION_MISSING, tenant=tenant.name, message=told)
+
+
+def _made(desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Manifest]:
+    return (desired.by_key[one.key] for one in changes if one.operation is Operation.CREATE)

@@ -1,0 +1,157 @@
+"""`tenancy apply`: all of the Tenants or none, and it ends when they are what they should be."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tenancy.manifest import Manifest
+from tests.cli.conftest import Run
+from tests.platform import Platform, tenant_manifest
+
+
+@pytest.fixture
+def named(platform: Platform) -> Iterator[Any]:
+    """Manifests that are deleted after the test, whoever has applied them."""
+    made: list[Manifest] = []
+
+    def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:
+        made.append(tenant_manifest(name, group, **spec))
+        return made[-1]
+
+    yield make
+    platform.end(made)
+
+
+def write(path: Path, *manifests: Manifest) -> str:
+    path.write_text(yaml.safe_dump_all(manifests, sort_keys=False))
+    return str(path)
+
+
+def rows(stdout: str) -> list[list[str]]:
+    header, *lines = stdout.splitlines()
+    assert header.split() == ["NAME", "WHAT", "PHASE", "TOOK"]
+    return [line.split() for line in lines]
+
+
+def test_tenants_are_created_then_unchanged_then_configured(
+    platform: Platform, named: Any, tenancy: Run, tmp_path: Path
+) -> None:
+    first, second = named("applied-a", plan="basic"), named("applied-b", "kleff.kleff.io", plan="basic")
+    write(tmp_path / "a.yaml", first)
+    write(tmp_path / "b.yaml", second)
+    told = tenancy("apply", str(tmp_path))
+    assert told.returncode == 0, told.stderr
+    assert [row[:3] for row in rows(told.stdout)] == [
+        ["applied-a", "created", "Active"],
+        ["applied-b", "created", "Active"],
+    ]
+    assert {line.split()[0] for line in told.stderr.splitlines()} == {"applied-a", "applied-b"}
+    tenant = platform.tenant(first)
+    assert tenant is not None
+    assert "tenancy-cli" in {entry["manager"] for entry in tenant["metadata"]["managedFields"]}
+
+    # Also as it was read back from the cluster, with all that the server has written into it.
+    write(tmp_path / "a.yaml", tenant)
+    write(tmp_path / "b.yaml", {**second, "spec": {"plan": "pro"}})
+    told = tenancy("apply", str(tmp_path), "-o", "json")
+    assert told.returncode == 0, told.stderr
+    found = {row["name"]: (row["what"], row["phase"]) for row in json.loads(told.stdout)}
+    assert found == {"applied-a": ("unchanged", "Active"), "applied-b": ("configured", "Active")}
+    quota = platform.get("ResourceQuota", "tenant-applied-b", "tenant-quota")
+    assert quota is not None
+    assert quota["spec"]["hard"]["cpu"] == "4"
+
+
+def test_failed_tenant_ends_it_with_its_reason(named: Any, tenancy: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "x.yaml", named("apply-good"), named("apply-bad", plan="none-such"))
+    told = tenancy("apply", path)
+    assert told.returncode == 1
+    assert [row[:3] for row in rows(told.stdout)] == [
+        ["apply-good", "created", "Active"],
+        ["apply-bad", "created", "Failed"],
+    ]
+    assert "error: apply-bad: UnknownPlan: spec.plan: there is no plan 'none-such'" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("spec", "line", "field"),
+    [
+        ({"plan": "basic", "cordonned": True}, 14, "spec.cordonned"),
+        ({"plan": "basic", "resourceQuotas": {"cpu": "lots"}}, 15, "spec.resourceQuotas.cpu"),
+    ],
+)
+def test_one_faulty_manifest_is_told_by_its_line_and_none_is_applied(
+    platform: Platform, tenancy: Run, tmp_path: Path, spec: Manifest, line: int, field: str
+) -> None:
+    good = tenant_manifest("apply-never", plan="basic")
+    path = write(tmp_path / "two.yaml", good, tenant_manifest("apply-faulty", **spec))
+    told = tenancy("apply", path)
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.startswith(f"error: {path}:{line}: {field}: ")
+    assert platform.tenant(good) is None
+
+
+def test_what_the_server_refuses_keeps_the_others_from_being_applied(
+    platform: Platform, tenancy: Run, tmp_path: Path
+) -> None:
+    good, refused = tenant_manifest("apply-not", plan="basic"), tenant_manifest("apply-refused")
+    refused["metadata"]["labels"] = {"team": "not a label's value"}
+    told = tenancy("apply", write(tmp_path / "x.yaml", good, refused))
+    assert (told.returncode, told.stdout) == (1, "")
+    assert "error: apply-refused: " in told.stderr
+    assert "metadata.labels" in told.stderr
+    assert platform.tenant(good) is None
+
+
+def test_a_tenant_given_twice_is_refused(tenancy: Run, tmp_path: Path) -> None:
+    twin = tenant_manifest("apply-twin")
+    told = tenancy("apply", write(tmp_path / "twins.yaml", twin, twin))
+    assert told.returncode == 1
+    assert "'apply-twin' stands in" in told.stderr
+
+
+def test_fields_of_another_manager_are_kept_unless_forced(
+    platform: Platform, named: Any, tenancy: Run, tmp_path: Path
+) -> None:
+    manifest = named("apply-contest", plan="basic")
+    platform.apply(manifest)
+    path = write(tmp_path / "x.yaml", {**manifest, "spec": {"plan": "pro"}})
+    told = tenancy("apply", path)
+    assert told.returncode == 1
+    assert ".spec.plan" in told.stderr
+    assert "--force-conflicts" in told.stderr
+    assert (platform.tenant(manifest) or {})["spec"]["plan"] == "basic"
+    told = tenancy("apply", path, "--force-conflicts")
+    assert told.returncode == 0, told.stderr
+    assert rows(told.stdout)[0][:3] == ["apply-contest", "configured", "Active"]
+
+
+def test_dry_run_changes_nothing(platform: Platform, tenancy: Run) -> None:
+    manifest = tenant_manifest("apply-dry", plan="basic")
+    told = tenancy("apply", "-", "--dry-run", input=yaml.safe_dump(manifest))
+    assert told.returncode == 0, told.stderr
+    assert rows(told.stdout) == [["apply-dry", "created", "(dry", "run)", "-", "-"]]
+    assert platform.tenant(manifest) is None
+
+
+def test_time_out_names_the_late_one_and_no_wait_does_not_wait(
+    platform: Platform, named: Any, tenancy: Run, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "x.yaml", named("apply-late", plan="basic"))
+    platform.stop()
+    told = tenancy("apply", path, "--timeout", "0.5")
+    assert told.returncode == 1
+    assert "apply-late: Pending, NotSeen" in told.stderr
+    told = tenancy("apply", path, "--no-wait")
+    assert told.returncode == 0, told.stderr
+    assert rows(told.stdout) == [["apply-late", "unchanged", "-", "-"]]
+
+
+def test_nothing_to_apply_is_an_error(tenancy: Run) -> None:
+    told = tenancy("apply", "-", input="kind: ConfigMap\n")
+    assert told.returncode == 1
+    assert "there is no Tenant" in told.stderr

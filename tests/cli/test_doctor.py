@@ -1,0 +1,212 @@
+"""`tenancy doctor` on a cluster of its own: each thing is broken, found, and mended by what it prints."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.doctor.installation import version_finding
+from cli.doctor.work import late_tenants, tenant_findings
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from tenancy.kinds import CONFIG_MAP, CRD, Kind
+from tenancy.manifest import Manifest
+from tenancy.platform.settings import PlatformSettings
+from tenancy.platform.workload import watcher_workload
+from tests.cli.conftest import Run
+from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
+from tests.waiting import eventually
+
+CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", False)
+BINDING = Kind(
+    "admissionregistration.k8s.io/v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    False,
+)
+STATEFUL_SET = Kind("apps/v1", "StatefulSet", "statefulsets")
+LONG_AGO = "2020-01-01T00:00:00Z"
+
+Findings = Callable[..., list[Manifest]]
+
+
+@pytest.fixture(scope="module")
+def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """Installed by its stack, as an operator does it, so that the stack can mend it."""
+    folder = tmp_path_factory.mktemp("doctor")
+    with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
+        platform = Platform.on(plane.kubeconfig, path_with(tools), folder)
+        for arguments in (("stack", "init"), ("up", "--yes", "--skip-preview")):
+            told = platform.pulumi("platform", *arguments)
+            assert told.returncode == 0, told.stdout + told.stderr
+        platform.identify()
+        platform.start()
+        yield platform
+        platform.stop()
+
+
+@pytest.fixture
+def found(tenancy: Run) -> Findings:
+    """What the doctor finds at this level, and of these subjects where some are given."""
+
+    def run(level: str, *subjects: str, **environment: str) -> list[Manifest]:
+        told = tenancy("doctor", "-o", "json", **environment)
+        findings: list[Manifest] = json.loads(told.stdout)
+        assert told.returncode == (1 if any(entry["level"] == "FAILED" for entry in findings) else 0)
+        return [
+            entry
+            for entry in findings
+            if entry["level"] == level and (not subjects or entry["subject"] in subjects)
+        ]
+
+    return run
+
+
+def run_fix(platform: Platform, fix: str, tmp_path: Path) -> None:
+    """As somebody would who pastes it into a shell."""
+    command = tmp_path / "tenancy"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cli.main "$@"\n')
+    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    path = os.pathsep.join((str(tmp_path), platform.environment["PATH"]))
+    environment = {**platform.environment, "PATH": path, "KUBECONFIG": str(platform.admin_kubeconfig)}
+    subprocess.run(["bash", "-euo", "pipefail", "-c", fix], cwd=ROOT, env=environment, check=True)
+
+
+def test_all_is_well_after_an_installation(
+    platform: Platform, new_tenant: NewTenant, found: Findings, tenancy: Run
+) -> None:
+    platform.await_active(new_tenant("healthy"))
+    assert found("FAILED") == []
+    assert found("warning") == []
+    lines = tenancy("doctor").stdout.splitlines()
+    assert all(line.startswith("ok ") for line in lines)
+    told = "\n".join(lines)
+    for subject in ("API server", "CRD tenants.platform.ai", "watcher", "plans", "pulumi provider", "locks"):
+        assert f"{subject}: " in told
+
+
+def test_changed_or_missing_crd_is_found_and_mended_by_the_fix(
+    platform: Platform, found: Findings, tmp_path: Path
+) -> None:
+    crd = platform.admin.get(CRD, "tenants.platform.ai")
+    assert crd is not None
+    where = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/cordoned"
+    platform.admin.patch(CRD, "tenants.platform.ai", [{"op": "remove", "path": where}])
+    platform.admin.delete(CRD, "aisessions.platform.ai")
+    eventually(lambda: platform.admin.get(CRD, "aisessions.platform.ai") is None, "the CRD is gone")
+    old, absent = found("FAILED")
+    assert old["subject"] == "CRD tenants.platform.ai"
+    assert "is another version's" in old["message"]
+    assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not there")
+    run_fix(platform, old["fix"], tmp_path)
+    eventually(lambda: not found("FAILED"), "nothing is wrong any more")
+
+
+def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
+    platform: Platform, found: Findings, tmp_path: Path
+) -> None:
+    role = platform.admin.get(CLUSTER_ROLE, "tenancy-watcher")
+    assert role is not None
+    platform.admin.patch(CLUSTER_ROLE, "tenancy-watcher", {"rules": [*role["rules"], role["rules"][0]]})
+    binding = next(
+        manifest["metadata"]["name"]
+        for manifest in platform.admin.list(BINDING)[0]
+        if not manifest["metadata"]["name"].startswith("tenancy-keep")
+    )
+    platform.admin.patch(BINDING, binding, {"spec": {"validationActions": ["Audit"]}})
+    rights, admission = found("FAILED")
+    assert rights["message"] == "ClusterRole tenancy-watcher: rules is not what this version ships"
+    assert f"{binding}: spec.validationActions[0] is not" in admission["message"]
+    for told in (rights, admission):
+        deletion, _, update = told["fix"].partition(" && ")
+        assert update == "pulumi up --refresh --stack platform"
+        run_fix(platform, deletion, tmp_path)
+    absent = [entry["message"] for entry in found("FAILED")]
+    assert absent[0] == "ClusterRole tenancy-watcher is not there"
+    assert absent[1].endswith(f"{binding} is not there")
+    done = platform.pulumi("platform", "up", "--refresh", "--yes", "--skip-preview")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert found("FAILED") == []
+
+
+def test_broken_plans_are_found(platform: Platform, found: Findings) -> None:
+    metadata = {"name": "tenancy-plans", "namespace": "tenancy-system"}
+    text = "plans: {pro: {maxNamespaces: none}}"
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"plans.yaml": text}}
+    platform.apply(manifest)
+    findings = found("FAILED")
+    platform.admin.delete(CONFIG_MAP, "tenancy-plans", "tenancy-system")
+    (told,) = findings
+    assert told["subject"] == "plans"
+    assert "plans.pro.maxNamespaces" in told["message"]
+    assert told["fix"] == "kubectl -n tenancy-system edit configmap tenancy-plans"
+
+
+def test_watcher_that_is_not_ready_is_found(platform: Platform, found: Findings) -> None:
+    stateful_set = watcher_workload(PlatformSettings(image="nowhere.example/none:1"))[-1]
+    platform.apply(stateful_set)
+    findings = found("FAILED")
+    platform.admin.delete(STATEFUL_SET, "tenancy-watcher", "tenancy-system")
+    (told,) = findings
+    assert told["message"] == "StatefulSet tenancy-system/tenancy-watcher is not ready"
+    assert told["fix"] == "kubectl -n tenancy-system logs tenancy-watcher-0"
+
+
+def test_tenants_in_trouble_are_named_with_their_reason(
+    platform: Platform, new_tenant: NewTenant, found: Findings
+) -> None:
+    platform.await_condition(new_tenant("hopeless", plan="none-such"), "UnknownPlan")
+    paused = new_tenant("resting")
+    platform.await_active(paused)
+    platform.apply({**paused, "spec": {"paused": True}})
+    platform.await_condition(paused, "Paused")
+    platform.remove("Role", "tenant-resting", "tenant-viewer")
+    platform.await_condition(paused, "Paused", "Drifted")
+    platform.await_active(new_tenant("meshed", istio={"enabled": True}))
+    (failure,) = found("FAILED")
+    assert failure["subject"] == "tenant hopeless"
+    assert failure["message"].startswith("UnknownPlan: spec.plan: there is no plan")
+    assert failure["fix"] == "tenancy show hopeless"
+    told = [(entry["subject"], entry["fix"]) for entry in found("warning")]
+    assert told == [
+        ("tenant resting", "tenancy resume resting"),
+        ("tenant resting", "tenancy diff resting"),
+        ("tenant meshed", "kubectl get crds"),
+    ]
+
+
+def test_rights_that_the_caller_lacks_are_named(platform: Platform, found: Findings) -> None:
+    told = found("warning", "your rights", KUBECONFIG=str(platform.folder / "watcher.kubeconfig"))
+    assert "create tenants.platform.ai" in told[0]["message"]
+    assert told[0]["fix"] == "kubectl auth can-i create tenants.platform.ai --all-namespaces"
+
+
+def test_no_cluster_is_found_and_the_rest_is_looked_at(tenancy: Run) -> None:
+    told = tenancy("doctor", KUBECONFIG="/nowhere")
+    assert told.returncode == 1
+    first, fix, *others = told.stdout.splitlines()
+    assert first.startswith("FAILED  API server: no cluster to talk to")
+    assert fix.split() == ["fix:", "kubectl", "cluster-info"]
+    assert [line.split(":")[0] for line in others] == ["ok      pulumi", "ok      pulumi provider"]
+
+
+def test_an_old_server_is_refused() -> None:
+    old = version_finding({"major": "1", "minor": "29+", "gitVersion": "v1.29.4"})
+    assert (old.level, "need 1.30 or newer" in old.message) == ("FAILED", True)
+    assert version_finding({"major": "1", "minor": "30", "gitVersion": "v1.30.0"}).level == "ok"
+
+
+def test_a_spec_that_nobody_looks_at_and_an_end_that_does_not_come_are_told() -> None:
+    ignored, leaving = tenant_manifest("ignored"), tenant_manifest("leaving", paused=True)
+    ignored["metadata"] |= {"generation": 2, "creationTimestamp": LONG_AGO}
+    assert late_tenants([ignored]) == ["ignored"]
+    assert late_tenants([{**ignored, "status": {"observedGeneration": 2}}]) == []
+    leaving["metadata"] |= {"deletionTimestamp": LONG_AGO}
+    (told,) = tenant_findings(leaving)
+    assert told.message.startswith("is stuck in Terminating")
+    assert told.fix == "tenancy resume leaving"

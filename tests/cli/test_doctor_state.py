@@ -1,0 +1,97 @@
+"""`tenancy doctor` on Pulumi and the stacks' state: the CLI, the backend, locks, lost stacks."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenancy.manifest import Manifest
+from tests.cli.conftest import Run
+from tests.platform import NewTenant, Platform
+
+
+@pytest.fixture
+def told_of(tenancy: Run) -> Any:
+    """What the doctor says of a subject."""
+
+    def run(subject: str, **environment: str) -> list[Manifest]:
+        findings = json.loads(tenancy("doctor", "-o", "json", **environment).stdout)
+        return [entry for entry in findings if entry["subject"] == subject]
+
+    return run
+
+
+def lock(platform: Platform, stack: str, host: str, pid: int) -> Path:
+    folder = platform.folder / "state" / ".pulumi" / "locks" / "organization" / "tenancy" / stack
+    folder.mkdir(parents=True, exist_ok=True)
+    now = datetime.now(UTC).isoformat()
+    held = {"pid": pid, "username": "jane", "hostname": host, "timestamp": now}
+    (folder / "a.json").write_text(json.dumps(held))
+    return folder / "a.json"
+
+
+def test_missing_pulumi_is_found(told_of: Any, tmp_path: Path) -> None:
+    (told,) = told_of("pulumi", PATH=str(tmp_path))
+    assert told["level"] == "FAILED"
+    assert "put it on PATH" in told["fix"]
+    (told,) = told_of("pulumi provider", PATH=str(tmp_path), PULUMI_HOME=str(tmp_path))
+    assert (told["level"], "is not installed" in told["message"]) == ("FAILED", True)
+    assert told["fix"] == "pulumi plugin install resource kubernetes 4.25.0"
+
+
+def test_provider_of_another_kind_is_found(platform: Platform, told_of: Any, tmp_path: Path) -> None:
+    fake = tmp_path / "pulumi-resource-kubernetes"
+    fake.write_text("#!/bin/sh\necho no port\n")
+    fake.chmod(0o700)
+    path = os.pathsep.join((str(tmp_path), platform.environment["PATH"]))
+    (told,) = told_of("pulumi provider", PATH=path)
+    assert told["level"] == "FAILED"
+    assert "one that does not answer, not 4.25.0" in told["message"]
+
+
+def test_backend_that_is_not_named_or_not_there_is_told(told_of: Any) -> None:
+    (told,) = told_of("backend", PULUMI_BACKEND_URL="")
+    assert (told["level"], told["message"].split(":")[0]) == ("warning", "not checked")
+    (told,) = told_of("backend", PULUMI_BACKEND_URL="file:///nowhere/at/all")
+    assert (told["level"], told["fix"]) == ("FAILED", "pulumi login file:///nowhere/at/all")
+
+
+def test_lock_of_a_dead_process_is_found_and_the_fix_removes_it(
+    platform: Platform, new_tenant: NewTenant, told_of: Any
+) -> None:
+    platform.await_active(new_tenant("held"))
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    file = lock(platform, "tenant-held", socket.gethostname(), ended.pid)
+    (told,) = [entry for entry in told_of("locks") if "tenant-held" in entry["message"]]
+    assert (told["level"], "which is dead" in told["message"]) == ("FAILED", True)
+    assert told["fix"] == "pulumi cancel --yes --stack tenant-held"
+    assert platform.pulumi("tenant-held", "cancel", "--yes").returncode == 0
+    assert not file.exists()
+    for host, level in ((socket.gethostname(), "ok"), ("far-away", "warning")):
+        file = lock(platform, "tenant-held", host, os.getpid())
+        (told,) = [entry for entry in told_of("locks") if "tenant-held" in entry["message"]]
+        assert told["level"] == level
+        file.unlink()
+
+
+def test_stack_without_a_tenant_is_found_and_the_fix_removes_it(platform: Platform, told_of: Any) -> None:
+    assert platform.pulumi("tenant-ghost", "stack", "init").returncode == 0
+    (told,) = [entry for entry in told_of("stacks") if "tenant-ghost" in entry["message"]]
+    assert (told["level"], told["fix"]) == ("warning", "pulumi destroy --remove --stack tenant-ghost")
+    assert platform.pulumi("tenant-ghost", "destroy", "--remove", "--yes").returncode == 0
+    assert not [entry for entry in told_of("stacks") if "tenant-ghost" in entry["message"]]
+
+
+def test_tenant_without_a_stack_is_found(
+    platform: Platform, new_tenant: NewTenant, told_of: Any, tmp_path: Path
+) -> None:
+    platform.await_active(new_tenant("stateless"))
+    told = told_of("stacks", PULUMI_BACKEND_URL=f"file://{tmp_path}")
+    assert any(entry["level"] == "FAILED" and "tenant-stateless" in entry["message"] for entry in told)

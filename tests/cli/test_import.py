@@ -1,0 +1,165 @@
+"""`tenancy import`: namespaces that exist become a tenant's, and what runs in them is not touched."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tenancy.changes import object_changes
+from tenancy.desired import desired_state
+from tenancy.kinds import KIND_BY_KEY, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, ROLE_BINDING, Kind
+from tenancy.manifest import Manifest
+from tenancy.plans import read_plans
+from tenancy.tenant import tenant_from_manifest
+from tests.cli.conftest import Run
+from tests.platform import NewTenant, Platform
+from watcher.integrations import served_kinds
+
+POD = Kind("v1", "Pod", "pods")
+DEPLOYMENT = Kind("apps/v1", "Deployment", "deployments")
+CONTAINER = {"name": "main", "image": "example.com/app:1", "resources": {"requests": {"cpu": "200m"}}}
+DANE = {"kind": "User", "name": "dane", "apiGroup": "rbac.authorization.k8s.io"}
+CREW = {"kind": "Group", "name": "crew", "apiGroup": "rbac.authorization.k8s.io"}
+
+
+@pytest.fixture
+def put(platform: Platform) -> Iterator[Any]:
+    """Makes objects as somebody did before there was a tenant; their namespaces go after the test."""
+    spaces: list[str] = []
+
+    def make(kind: Kind, namespace: str, name: str, **body: Any) -> Manifest:
+        metadata = {"name": name, "namespace": namespace} if kind.is_namespaced else {"name": name}
+        manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **body}
+        if kind == NAMESPACE:
+            spaces.append(name)
+        return platform.admin.create(kind, manifest)
+
+    yield make
+    for name in spaces:
+        platform.admin.delete(NAMESPACE, name)
+
+
+def bind(put: Any, namespace: str, kind: str, role: str, *subjects: Manifest) -> None:
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role}
+    put(ROLE_BINDING, namespace, f"old-{role}", roleRef=ref, subjects=list(subjects))
+
+
+def app(put: Any, namespace: str) -> tuple[Manifest, Manifest]:
+    labels = {"matchLabels": {"app": "app"}}
+    template = {"metadata": {"labels": {"app": "app"}}, "spec": {"containers": [CONTAINER]}}
+    # No replicas: nothing here would run them.
+    deployment = put(
+        DEPLOYMENT, namespace, "app", spec={"replicas": 0, "selector": labels, "template": template}
+    )
+    return deployment, put(POD, namespace, "lonely", spec={"containers": [CONTAINER]})
+
+
+def comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if line.startswith("#"))
+
+
+def test_imported_namespaces_become_active_with_their_workloads_untouched(
+    platform: Platform, put: Any, tenancy: Run, tmp_path: Path
+) -> None:
+    homes = [put(NAMESPACE, "", name) for name in ("orders-prod", "tenant-orders-dev")]
+    workloads = app(put, "orders-prod")
+    put(RESOURCE_QUOTA, "orders-prod", "old", spec={"hard": {"requests.cpu": "2", "limits.cpu": "3"}})
+    bind(put, "orders-prod", "ClusterRole", "edit", DANE)
+    bind(put, "orders-prod", "ClusterRole", "view", CREW)
+    bind(put, "tenant-orders-dev", "ClusterRole", "view", CREW)
+
+    told = tenancy("import", "orders-prod", "tenant-orders-dev", "--name", "orders")
+    assert told.returncode == 0, told.stderr
+    manifest = yaml.safe_load(told.stdout)
+    assert manifest["spec"] == {
+        "plan": "pro",
+        "adopt": True,
+        "deletionPolicy": "Retain",
+        "namespaces": [
+            {"name": "prod", "purpose": "production", "existing": "orders-prod"},
+            {"name": "dev"},
+        ],
+        "access": [
+            {"kind": "Group", "name": "crew", "role": "viewer"},
+            {"kind": "User", "name": "dane", "role": "operator", "namespaces": ["prod"]},
+        ],
+        "resourceQuotas": {"cpu": "3"},
+    }
+    assert "# These namespaces were there before the tenant" in told.stdout
+    path = tmp_path / "orders.yaml"
+    path.write_text(told.stdout)
+    try:
+        applied = tenancy("apply", str(path))
+        assert applied.returncode == 0, applied.stderr
+        for home in homes:
+            now = platform.namespace(home["metadata"]["name"])
+            assert now is not None
+            assert now["metadata"]["uid"] == home["metadata"]["uid"]
+        for kind, before in zip((DEPLOYMENT, POD), workloads, strict=True):
+            after = platform.admin.get(kind, before["metadata"]["name"], "orders-prod")
+            assert after is not None
+            assert after["metadata"]["uid"] == before["metadata"]["uid"]
+            assert after["spec"] == before["spec"]
+        plans, served = read_plans(), served_kinds(platform.admin)
+        desired = desired_state(tenant_from_manifest(manifest), plans, served)
+        live = {
+            key: platform.admin.get(KIND_BY_KEY[key.kind], key.name, key.namespace) for key in desired.by_key
+        }
+        assert object_changes(desired, {key: found for key, found in live.items() if found}) == ()
+    finally:
+        platform.end([manifest])
+
+
+def test_what_a_tenant_cannot_hold_is_said_in_comments(put: Any, tenancy: Run) -> None:
+    put(NAMESPACE, "", "legacy")
+    app(put, "legacy")
+    bind(put, "legacy", "ClusterRole", "system:image-puller", CREW)
+    put(RESOURCE_QUOTA, "legacy", "old", spec={"hard": {"pods": "3"}})
+    opened = [{"from": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]
+    put(NETWORK_POLICY, "legacy", "open", spec={"podSelector": {}, "ingress": opened, "egress": [{}]})
+    told = tenancy("import", "legacy", "--name", "old-team", "--plan", "basic")
+    assert told.returncode == 0, told.stderr
+    notes = comments(told.stdout)
+    assert "RoleBinding legacy/old-system:image-puller stays" in notes
+    assert "ResourceQuota legacy/old stays" in notes
+    assert "Not taken over: pods." in notes
+    assert "in from 192.0.2.0/24; out to anywhere" in notes
+    assert 'Pod security restricted: existing pods in namespace "legacy" violate' in notes
+    assert "lonely" in notes
+    assert yaml.safe_load(told.stdout)["spec"]["plan"] == "basic"
+
+    as_json = tenancy("import", "legacy", "--name", "old-team", "--plan", "basic", "-o", "json")
+    assert yaml.safe_load(as_json.stdout) == yaml.safe_load(told.stdout)
+    assert "ResourceQuota legacy/old stays" in as_json.stderr
+
+
+def test_the_only_namespace_of_the_natural_name_needs_no_list(put: Any, tenancy: Run) -> None:
+    put(NAMESPACE, "", "tenant-natural")
+    told = tenancy("import", "tenant-natural", "--name", "natural")
+    spec = yaml.safe_load(told.stdout)["spec"]
+    assert spec == {"plan": "basic", "adopt": True, "deletionPolicy": "Retain"}
+
+
+def test_more_namespaces_than_the_plan_allows_are_noted(put: Any, tenancy: Run) -> None:
+    names = [f"crowd-{number}" for number in range(6)]
+    for name in names:
+        put(NAMESPACE, "", name)
+    told = tenancy("import", *names, "--name", "crowd", "--plan", "basic")
+    assert "Plan basic allows 5 namespaces, these are 6" in comments(told.stdout)
+    assert yaml.safe_load(tenancy("import", *names, "--name", "crowd").stdout)["spec"]["plan"] == "pro"
+
+
+def test_what_cannot_be_adopted_is_refused(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
+    platform.await_active(new_tenant("owner"))
+    for arguments, told in (
+        (("kube-system", "--name", "x"), "is the platform's own"),
+        (("tenant-owner", "--name", "x"), "belongs to tenant 'owner'"),
+        (("nowhere", "--name", "x"), "there is no namespace 'nowhere'"),
+        (("default", "--name", "owner"), "there is a tenant 'owner' already"),
+        (("default", "--name", "x", "--plan", "none-such"), "there is no plan 'none-such'"),
+    ):
+        result = tenancy("import", *arguments)
+        assert (result.returncode, result.stdout) == (1, "")
+        assert told in result.stderr

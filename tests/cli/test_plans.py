@@ -1,0 +1,67 @@
+"""`tenancy plans` and `tenancy plans impact`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tenancy.plans import SHIPPED_PLANS
+from tests.cli.previews import Previews, previews_fixture  # noqa: F401 - fixtures
+from tests.platform import NewTenant, Platform
+
+
+@pytest.fixture
+def new_plans(previews: Previews) -> Path:
+    return previews.folder / "new.yaml"
+
+
+def test_plans_are_listed_with_what_they_give_and_who_is_on_them(
+    platform: Platform, new_tenant: NewTenant, previews: Previews
+) -> None:
+    platform.await_active(new_tenant("planned", plan="pro"))
+    told = previews.run("plans")
+    assert told.returncode == 0, told.stderr
+    header, *lines = told.stdout.splitlines()
+    assert header.split()[:5] == ["PLAN", "CPU", "MEMORY", "STORAGE", "PODS"]
+    basic = next(line.split() for line in lines if line.startswith("basic"))
+    assert basic[:7] == ["basic", "500m", "1Gi", "5Gi", "20", "5", "restricted"]
+    assert "ingressController, monitoring" in told.stdout
+
+    rows = {row["name"]: row for row in json.loads(previews.run("plans", "-o", "json").stdout)}
+    assert list(rows) == ["basic", "enterprise", "pro"]
+    assert "planned" in rows["pro"]["tenants"]
+    assert rows["pro"]["quotas"]["limits.cpu"] == "8"
+
+
+def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
+    platform: Platform, new_tenant: NewTenant, previews: Previews, new_plans: Path
+) -> None:
+    platform.await_active(new_tenant("struck", plan="enterprise"))
+    # One that has an error with the plans in force is none of the new ones' doing.
+    platform.await_condition(new_tenant("lost", plan="none-such"), "UnknownPlan")
+    new_plans.write_text(SHIPPED_PLANS.read_text())
+    told = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    assert told.returncode == 0, told.stdout + told.stderr
+
+    new_plans.write_text(SHIPPED_PLANS.read_text().replace('cpu: "32"', 'cpu: "16"'))
+    told = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    assert told.returncode == 2, told.stdout + told.stderr
+    tenants = {one["name"]: one for one in json.loads(told.stdout)["tenants"]}
+    assert tenants["lost"]["outcome"] == "unchanged"
+    (change,) = tenants["struck"]["changes"]
+    assert change["fields"] == [{"path": "spec.hard.cpu", "before": "32", "after": "16"}]
+
+    # A plan that somebody is on can't go.
+    head, _, _ = SHIPPED_PLANS.read_text().partition("  enterprise:")
+    new_plans.write_text(head)
+    told = previews.run("plans", "impact", "new.yaml", "--format", "markdown")
+    assert told.returncode == 1
+    assert "there is no plan 'enterprise'" in told.stdout
+    assert "(new.yaml&#58;" in told.stdout
+
+
+def test_plans_that_can_not_be_used_are_an_error(previews: Previews, new_plans: Path) -> None:
+    new_plans.write_text("plans: {}\n")
+    told = previews.run("plans", "impact", "new.yaml")
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.startswith("error: plans file")

@@ -1,0 +1,79 @@
+"""What a preview says is what the watcher then does, and saying it changes nothing."""
+
+from pathlib import Path
+from typing import Any
+
+from stacks.project import RECORD_KEY
+from tenancy.changes import UpdateRecord
+from tenancy.manifest import Manifest
+from tests.cli.previews import Previews, only_tenant, previews_fixture  # noqa: F401 - fixtures
+from tests.platform import NewTenant, Platform
+
+_TWO = [{"name": "dev"}, {"name": "prod"}]
+_THREE = [*_TWO[:1], {"name": "test"}, {"name": "qa"}]
+
+
+def said(preview: dict[str, Any]) -> set[tuple[str, ...]]:
+    return {
+        (change["operation"], change["kind"], change["namespace"], change["name"])
+        for change in only_tenant(preview)["changes"]
+    }
+
+
+def done(platform: Platform, tenant: str) -> set[tuple[str, ...]]:
+    """By the record that the newest update left in the stack's history."""
+    text = platform.history(tenant)[0]["config"][RECORD_KEY]["value"]
+    record = UpdateRecord.model_validate_json(text)
+    return {(change.operation.value, *change.key) for change in record.changes}
+
+
+def traces(platform: Platform, tenant: Manifest) -> tuple[Any, ...]:
+    """All that a write or a lock would leave behind."""
+    name = tenant["metadata"]["name"]
+    found = platform.objects(name)
+    versions = {key: one["metadata"]["resourceVersion"] for key, one in found.items()}
+    there = platform.tenant(tenant)
+    files = [file for file in (platform.folder / "state").rglob("*") if name in str(file) and file.is_file()]
+    return versions, there, {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in files}
+
+
+def test_the_watcher_does_what_the_preview_said(
+    platform: Platform, new_tenant: NewTenant, previews: Previews
+) -> None:
+    first: dict[str, Any] = {"namespaces": _TWO}
+    second: dict[str, Any] = {"namespaces": _THREE, "plan": "pro", "adminUsers": ["alice"]}
+    previews.write("foretold", **first)
+    promised = said(previews.json())
+    assert {operation for operation, *_ in promised} == {"create"}
+    platform.await_active(new_tenant("foretold", **first))
+    assert done(platform, "foretold") == promised
+    assert previews.json(exit_code=0)["counts"]["unchanged"] == 1
+
+    previews.write("foretold", **second)
+    promised = said(previews.json())
+    assert {operation for operation, *_ in promised} == {"create", "update", "delete"}
+    platform.await_active(new_tenant("foretold", **second))
+    assert done(platform, "foretold") == promised
+    previews.json(exit_code=0)
+
+
+def test_a_preview_writes_nothing_and_takes_no_lock(
+    platform: Platform, new_tenant: NewTenant, previews: Previews
+) -> None:
+    tenant = new_tenant("untouched", namespaces=_TWO)
+    platform.await_active(tenant)
+    before = traces(platform, tenant)
+    assert any("untouched" in Path(file).name for file in before[2])
+    previews.write("untouched", namespaces=_TWO[:1], plan="pro", displayName="Changed")
+    preview = previews.json()
+    assert only_tenant(preview)["outcome"] == "changed"
+    assert traces(platform, tenant) == before
+
+    # A tenant that no file has is left alone, unless the files are said to be all.
+    previews.write("untouched").unlink()
+    previews.write("another")
+    assert "untouched" not in {one["name"] for one in previews.json()["tenants"]}
+    pruned = {one["name"]: one for one in previews.json("tenants", "--prune")["tenants"]}
+    assert pruned["untouched"]["outcome"] == "deleted"
+    assert [finding["rule"] for finding in pruned["untouched"]["findings"]] == ["tenant-deleted"]
+    assert traces(platform, tenant) == before

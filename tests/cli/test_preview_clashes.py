@@ -1,0 +1,57 @@
+"""Two tenants that want the same thing: told before the watcher refuses one of them."""
+
+import pytest
+
+from tenancy.names import KLEFF_GROUP
+from tests.cli.previews import Previews, offline_fixture, previews_fixture, rules  # noqa: F401 - fixtures
+from tests.platform import NewTenant, Platform
+
+_OFFLINE = ("tenants", "--offline")
+
+
+def test_the_same_namespace_is_one_tenants(offline_previews: Previews) -> None:
+    offline_previews.write("a-b", namespaces=[{"name": "c"}])
+    offline_previews.write("a", namespaces=[{"name": "x"}, {"name": "b-c"}])
+    preview = offline_previews.json(*_OFFLINE, exit_code=1)
+    assert [(one["name"], one["outcome"]) for one in preview["tenants"]] == [("a", "invalid"), ("a-b", "new")]
+    (finding,) = preview["tenants"][0]["findings"]
+    assert finding["rule"] == "namespace-taken"
+    assert (finding["file"], finding["line"]) == ("tenants/a.yaml", 8)
+
+
+def test_overlapping_hosts_are_one_tenants(offline_previews: Previews) -> None:
+    offline_previews.write("one", hostnames=["*.apps.example.test"])
+    offline_previews.write("two", hostnames=["two.example.test", "two.apps.example.test"])
+    preview = offline_previews.json(*_OFFLINE, exit_code=1)
+    (finding,) = preview["tenants"][1]["findings"]
+    assert (finding["rule"], finding["line"]) == ("host-taken", 8)
+    assert "belongs to tenant 'one'" in finding["message"]
+
+
+@pytest.mark.parametrize("group", ["platform.ai", KLEFF_GROUP])
+def test_the_same_name_is_one_tenants(offline_previews: Previews, group: str) -> None:
+    offline_previews.write("twin")
+    text = f"apiVersion: {group}/v1\nkind: Tenant\nmetadata:\n  name: twin\nspec: {{plan: pro}}\n"
+    offline_previews.write("zwilling", text)
+    preview = offline_previews.json(*_OFFLINE, exit_code=1)
+    assert rules(preview) == ["name-taken"]
+    assert preview["tenants"][1]["findings"][0]["line"] == 4
+
+
+def test_what_live_tenants_have_is_taken(
+    platform: Platform, new_tenant: NewTenant, previews: Previews
+) -> None:
+    platform.await_active(new_tenant("holder", hostnames=["holder.example.test"]))
+    previews.write("grabber", hostnames=["*.example.test"])
+    previews.write("impostor", f"apiVersion: {KLEFF_GROUP}/v1\nkind: Tenant\nmetadata: {{name: holder}}\n")
+    preview = previews.json(exit_code=1)
+    found = {one["name"]: one["findings"][0] for one in preview["tenants"]}
+    assert found["grabber"]["rule"] == "host-taken"
+    assert found["holder"]["rule"] == "name-taken"
+    assert "platform.ai/v1" in found["holder"]["message"]
+    previews.write("impostor").unlink()
+
+    # A host that its holder gives up in the same change is free.
+    previews.write("holder", hostnames=[])
+    outcomes = {one["name"]: one["outcome"] for one in previews.json()["tenants"]}
+    assert outcomes == {"grabber": "new", "holder": "changed"}

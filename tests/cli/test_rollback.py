@@ -1,0 +1,180 @@
+"""`tenancy rollback`: the spec of an earlier update becomes the Tenant's again."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from tenancy.kinds import kind_of
+from tenancy.manifest import Manifest
+from tests.cli.conftest import Run, Told
+from tests.cli.generations import generations, live
+from tests.platform import ROOT, NewTenant, Platform
+from tests.waiting import eventually
+from watcher.cluster import ClusterError
+
+
+def content(platform: Platform, tenant: str) -> dict[tuple[str, str, str], Manifest]:
+    """All objects of a tenant, as far as somebody has decided on them."""
+    decided = ("spec", "rules", "subjects", "roleRef", "data")
+    return {
+        key: {
+            "labels": found["metadata"].get("labels"),
+            **{field: found[field] for field in decided if field in found},
+        }
+        for key, found in platform.objects(tenant).items()
+    }
+
+
+def updates(tenancy: Run, tenant: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(tenancy("history", tenant, "-o", "json").stdout)
+    return found
+
+
+def apply_as_git(platform: Platform, manifest: Manifest) -> Manifest:
+    """Server-side apply without force, under the name that tests apply with."""
+    path = kind_of(manifest).path(name=manifest["metadata"]["name"])
+    query = {"fieldManager": "tenancy"}
+    return platform.admin._request("PATCH", path, query, manifest, "application/apply-patch+yaml")
+
+
+def test_rollback_to_the_first_of_three_and_back_again(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run
+) -> None:
+    first = {"plan": "basic", "displayName": "One", "namespaces": [{"name": "a"}]}
+    second = {"plan": "pro", "namespaces": [{"name": "a"}, {"name": "b"}]}
+    third = {**second, "adminUsers": ["eve"]}
+    manifest = new_tenant("undone", **first)
+    platform.await_active(manifest)
+    as_first, spec = content(platform, "undone"), live(platform, manifest)["spec"]
+    generations(platform, manifest, second, third)
+
+    told = tenancy("rollback", "undone", "--to", "1", "--yes")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("undone: back to update 1, ")
+    assert ", spec generation 1 by tenancy\n" in told.stdout
+    assert "~ Tenant undone\n    spec.plan\n      - pro\n      + basic\n" in told.stdout
+    assert "- Namespace tenant-undone-b\n" in told.stdout
+    assert "spec.paused" not in told.stdout
+    assert told.stdout.endswith("undone is back to the spec of update 1: update 4.\n")
+    assert live(platform, manifest)["spec"] == spec
+    eventually(lambda: content(platform, "undone") == as_first, "all objects are as they were at first")
+    newest, *_ = updates(tenancy, "undone")
+    assert (newest["version"], newest["by"]) == (4, "tenancy-rollback")
+    assert newest["spec"] == spec
+
+    # By default to the newest that is other than now: what the rollback has undone.
+    told = tenancy("rollback", "undone", "--yes")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("undone: back to update 3, ")
+    assert live(platform, manifest)["spec"]["adminUsers"] == ["eve"]
+    assert ("Namespace", "", "tenant-undone-b") in content(platform, "undone")
+
+
+def test_rollback_that_only_removes_is_by_the_rollback_too(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run
+) -> None:
+    manifest = new_tenant("less", plan="basic")
+    generations(platform, manifest, {"plan": "basic", "adminUsers": ["eve"]})
+    told = tenancy("rollback", "less", "--yes")
+    assert told.returncode == 0, told.stderr
+    assert "adminUsers" not in live(platform, manifest)["spec"]
+    assert updates(tenancy, "less")[0]["by"] == "tenancy-rollback"
+
+
+def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run
+) -> None:
+    manifest = new_tenant("gitted", plan="basic", username="u")
+    new_spec = {"plan": "pro", "username": "u", "displayName": "New"}
+    generations(platform, manifest, new_spec)
+    before = live(platform, manifest)
+    printed = tenancy("rollback", "gitted", "-o", "yaml")
+    assert printed.returncode == 0
+    assert "nothing was written: commit this, the spec of update 1, to git" in printed.stderr
+    expected = {**manifest, "spec": {"plan": "basic", "username": "u"}}
+    assert yaml.safe_load(printed.stdout) == expected
+    assert live(platform, manifest)["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+
+    assert tenancy("rollback", "gitted", "--yes").returncode == 0
+    with pytest.raises(ClusterError, match=r'conflict with "tenancy-rollback".*: \.spec\.plan'):
+        apply_as_git(platform, {**manifest, "spec": new_spec})
+    applied = apply_as_git(platform, expected)
+    assert applied["spec"] == live(platform, manifest)["spec"]
+    assert applied["metadata"]["generation"] == 3
+
+
+def test_preview_changes_nothing(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
+    manifest = new_tenant("previewed", plan="basic")
+    generations(platform, manifest, {"plan": "pro"})
+    before = live(platform, manifest)["metadata"]["resourceVersion"]
+    told = tenancy("rollback", "previewed", "--dry-run")
+    assert told.returncode == 2, told.stderr
+    assert "~ Tenant previewed\n    spec.plan\n      - pro\n      + basic\n" in told.stdout
+    assert "~ ResourceQuota tenant-previewed/tenant-quota\n" in told.stdout
+    # Without a terminal nobody can be asked.
+    told = tenancy("rollback", "previewed", input="y\n")
+    assert told.returncode == 1
+    assert told.stderr == "error: nothing was changed: without a terminal to ask on, say --yes\n"
+    assert asked(platform, "previewed", "n\n").returncode == 1
+    assert live(platform, manifest)["metadata"]["resourceVersion"] == before
+    told = asked(platform, "previewed", "y\n")
+    assert told.returncode == 0, told.stderr
+    assert live(platform, manifest)["spec"]["plan"] == "basic"
+
+
+def asked(platform: Platform, tenant: str, answer: str) -> Told:
+    """A rollback by somebody at a terminal, who answers like this."""
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, answer.encode())
+        return subprocess.run(
+            [sys.executable, "-m", "cli.main", "rollback", tenant],
+            cwd=ROOT,
+            env={**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)},
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_failed_spec_is_rolled_back_to_the_last_good_one(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run
+) -> None:
+    manifest = new_tenant("rescued", plan="basic")
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"plan": "none-such"}})
+    platform.await_condition(manifest, "UnknownPlan")
+    told = tenancy("rollback", "rescued", "--yes")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.endswith("rescued is back to the spec of update 1: the cluster was so already.\n")
+    assert live(platform, manifest)["status"]["phase"] == "Active"
+
+
+def test_paused_tenant_stays_paused(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
+    manifest = new_tenant("asleep", plan="basic")
+    generations(platform, manifest, {"plan": "pro"})
+    platform.apply({**manifest, "spec": {"plan": "pro", "paused": True}})
+    platform.await_condition(manifest, "Paused")
+    told = tenancy("rollback", "asleep", "--yes")
+    assert told.returncode == 0, told.stderr
+    assert "`tenancy resume asleep` has it applied" in told.stdout
+    tenant = live(platform, manifest)
+    assert (tenant["spec"]["plan"], tenant["spec"]["paused"]) == ("basic", True)
+    platform.delete(manifest)
+    told = tenancy("rollback", "asleep", "--yes")
+    assert (told.returncode, told.stderr) == (
+        1,
+        "error: asleep is being deleted: there is nothing to roll back\n",
+    )
+    assert tenancy("resume", "asleep").returncode == 0

@@ -1,0 +1,62 @@
+"""`tenancy rollback` where there is nothing to go back to, or no way there: nothing is changed."""
+
+from pathlib import Path
+
+import yaml
+
+from tenancy.plans import SHIPPED_PLANS
+from tests.cli.conftest import Run
+from tests.cli.generations import generations, live
+from tests.platform import NewTenant, Platform
+from tests.waiting import eventually
+
+
+def test_what_cannot_be_rolled_back_changes_nothing(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run
+) -> None:
+    manifest = new_tenant("refused", plan="basic")
+    platform.await_active(manifest)
+
+    def problem(*arguments: str) -> str:
+        told = tenancy("rollback", "refused", "--yes", *arguments)
+        assert (told.returncode, told.stdout) == (1, "")
+        return told.stderr.removeprefix("error: ").rstrip("\n")
+
+    assert problem() == "no earlier update of refused has another spec"
+    platform.remove("Role", "tenant-refused", "tenant-viewer")
+    platform.await_condition(manifest, "Repaired", "Drifted")
+    by_hand = platform.pulumi("tenant-refused", "up", "--yes", "--skip-preview", "--message", "a try")
+    assert by_hand.returncode == 0, by_hand.stdout
+    generation = live(platform, manifest)["metadata"]["generation"]
+    assert problem("--to", "1") == (
+        "update 1 has the spec that refused has now; what changed since is not in the spec: "
+        "update 3 (a try), 2 (drift: Role tenant-refused/tenant-viewer deleted)"
+    )
+    assert problem("--to", "3").startswith("update 3 was made by hand, so its spec is not on record")
+    assert problem("--to", "9").startswith("refused has no update 9, only 1 to 3")
+    assert live(platform, manifest)["metadata"]["generation"] == generation
+
+
+def test_spec_that_can_no_longer_be_built_is_not_restored(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run, tmp_path: Path
+) -> None:
+    manifest = new_tenant("outdated", plan="pro", namespaces=[{"name": "a"}, {"name": "b"}])
+    generations(platform, manifest, {"plan": "basic", "namespaces": [{"name": "a"}]})
+    eventually(lambda: platform.namespace("tenant-outdated-b") is None, "the namespace is gone")
+    generation = live(platform, manifest)["metadata"]["generation"]
+    plans = yaml.safe_load(SHIPPED_PLANS.read_text())
+    del plans["plans"]["pro"]
+    path = tmp_path / "plans.yaml"
+    path.write_text(yaml.safe_dump(plans))
+    told = tenancy("rollback", "outdated", "--yes", "--plans", str(path))
+    assert told.returncode == 1
+    assert "update 1 can't be restored today: spec.plan: there is no plan 'pro'" in told.stderr
+
+    # Somebody else's namespace stands where one of the tenant's own was.
+    taken = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-outdated-b"}}
+    platform.apply(taken)
+    told = tenancy("rollback", "outdated", "--yes")
+    platform.delete(taken)
+    assert told.returncode == 1
+    assert "spec.namespaces[1].name: namespace 'tenant-outdated-b' exists already" in told.stderr
+    assert live(platform, manifest)["metadata"]["generation"] == generation

@@ -1,0 +1,86 @@
+"""`tenancy show`: all about one tenant."""
+
+import json
+
+import yaml
+
+from tests.cli.conftest import Run
+from tests.platform import NewTenant, Platform
+
+
+def section(text: str, title: str) -> list[list[str]]:
+    """The words of each line of a section, its header left out."""
+    lines = text.split(f"\n{title}\n")[1].split("\n\n")[0].splitlines()
+    return [line.split() for line in lines[1:]]
+
+
+def test_show_tells_all_about_a_tenant(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
+    manifest = new_tenant(
+        "shown",
+        displayName="Shown & Sons",
+        namespaces=[{"name": "dev"}, {"name": "live", "purpose": "production"}],
+        access=[{"kind": "Group", "name": "readers", "role": "viewer", "namespaces": ["live"]}],
+    )
+    platform.await_active(manifest)
+    told = tenancy("show", "shown")
+    assert told.returncode == 0, told.stderr
+    text = told.stdout
+    assert text.startswith("shown  Shown & Sons\nPhase   Active\nPlan    basic\nAge ")
+    assert "\nStack   tenant-shown\n" in text
+    assert section(text, "Quotas")[0] == ["cpu", "0/1", "░" * 20, "0%"]
+    namespaces = [line[:5] for line in section(text, "Namespaces")]
+    assert namespaces == [
+        ["tenant-shown-dev", "development", "yes", "cpu", "0/500m,"],
+        ["tenant-shown-live", "production", "yes", "cpu", "0/500m,"],
+    ]
+    assert ["Ready", "True", "Applied"] in [line[:3] for line in section(text, "Conditions")]
+    assert ["Group", "readers", "viewer", "tenant-shown-live"] in section(text, "Access")
+    (update,) = section(text, "Last updates")
+    assert (update[0], update[2]) == ("1", "up")
+    assert text.endswith("\nDrift\nnone: all objects are as they should be\n")
+
+    data = json.loads(tenancy("show", "shown", "-o", "json").stdout)
+    assert data["row"]["displayName"] == "Shown & Sons"
+    assert data["updates"][0]["spec"]["displayName"] == "Shown & Sons"
+    assert data["drift"] == []
+
+
+def test_show_tells_drift_and_use_of_quotas(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
+    manifest = new_tenant("skewed")
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"paused": True}})
+    platform.await_condition(manifest, "Paused")
+    platform.remove("NetworkPolicy", "tenant-skewed", "default-deny-all")
+    told = tenancy("show", "skewed", FORCE_COLOR="1", TERM="xterm")
+    assert told.returncode == 0, told.stderr
+    assert "\x1b[32mActive\x1b[0m\x1b[33m, paused\x1b[0m" in told.stdout
+    assert "\x1b[32m░░░" in told.stdout
+    assert "+ NetworkPolicy tenant-skewed/default-deny-all" in told.stdout
+    assert " ago" in told.stdout
+
+    data = yaml.safe_load(tenancy("show", "skewed", "-o", "yaml").stdout)
+    assert [(change["operation"], change["name"]) for change in data["drift"]] == [
+        ("create", "default-deny-all")
+    ]
+
+
+def test_show_without_a_backend_says_why_it_knows_one_update_only(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run
+) -> None:
+    platform.await_active(new_tenant("stateless"))
+    told = tenancy("show", "stateless", PULUMI_BACKEND_URL="")
+    assert told.returncode == 0, told.stderr
+    assert "The others can't be read: no state backend: set PULUMI_BACKEND_URL" in told.stdout
+    line = section(told.stdout, "Last update")[0]
+    assert (line[0], line[2:]) == ("1", ["spec", "generation", "1", "succeeded"])
+
+
+def test_show_of_a_failed_tenant_says_what_is_wrong(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run
+) -> None:
+    platform.await_condition(new_tenant("planless", plan="none-such"), "UnknownPlan")
+    told = tenancy("show", "planless")
+    assert told.returncode == 0, told.stderr
+    assert "Phase   Failed\nWhy     UnknownPlan: spec.plan: there is no plan 'none-such'" in told.stdout
+    assert "can't be told: spec.plan: there is no plan 'none-such'" in told.stdout
+    assert "\nLast updates\nnone\n" in told.stdout
