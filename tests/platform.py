@@ -46,6 +46,8 @@ class Platform:
     folder: Path
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
+    # Where the watcher listens; it is asked on the loopback address in any case.
+    host: str = HOST
     port: int = 0
     plans: str = ""
     logs: list[Path] = field(default_factory=list)
@@ -91,7 +93,7 @@ class Platform:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "watcher", "--log-level", "debug"),
-                    *("--http", f"{HOST}:{self.port}", "--run-dir", str(self.folder / "run")),
+                    *("--http", f"{self.host}:{self.port}", "--run-dir", str(self.folder / "run")),
                     *args,
                 ],
                 cwd=ROOT,

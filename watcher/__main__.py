@@ -10,6 +10,7 @@ from pathlib import Path
 
 import structlog
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+from starlette.routing import BaseRoute
 
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, without_secrets
@@ -20,6 +21,12 @@ from watcher.app import Watcher
 from watcher.cluster import Cluster, ClusterError
 from watcher.http import Check, Page, serve_http
 from watcher.log import configure_log
+from watcher.page.auth import Reviews
+from watcher.page.board import Board
+from watcher.page.feed import Feed
+from watcher.page.guard import is_loopback
+from watcher.page.login import Login
+from watcher.page.routes import PageRoutes
 from watcher.plans import ConfigMapPlans, FilePlans, LivePlans
 
 log = structlog.get_logger(__name__)
@@ -41,23 +48,32 @@ def main() -> int:
         stacks.prepare()
         watcher = Watcher(cluster, stacks, command, plans, settings.workers)
         host, port = settings.http
+        feed, routes = _page(cluster, watcher, stacks, settings)
         server = serve_http(
             host,
             port,
-            {"/healthz": Check(watcher.not_healthy), "/readyz": Check(watcher.not_ready, plans.notes)},
+            {
+                "/healthz": Check(lambda: [*watcher.not_healthy(), *(feed.not_healthy() if feed else ())]),
+                "/readyz": Check(watcher.not_ready, plans.notes),
+            },
             {"/metrics": Page(watcher.metrics.text, CONTENT_TYPE_PLAIN_0_0_4)},
+            routes,
         )
     except (OSError, StackError, ClusterError, PlansError) as error:
         return _refuse(str(error))
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
+    if feed:
+        feed.start()
     watcher.start()
     log.info("started", http=f"{host}:{server.server_port}", backend=without_secrets(settings.backend))
     # Woken now and then: a signal that another thread has caught is handled only here, and wakes nobody.
     while not stopping.wait(0.5):
         pass
     watcher.stop()
+    if feed:
+        feed.stop()
     server.shutdown()
     return 0
 
@@ -69,6 +85,20 @@ def _plans(cluster: Cluster, settings: argparse.Namespace) -> LivePlans:
         return FilePlans(cluster, settings.plans)
     except (PlansError, OSError) as error:
         raise PlansError(f"cannot use the plans file: {error}") from None
+
+
+def _page(
+    cluster: Cluster, watcher: Watcher, stacks: Stacks, settings: argparse.Namespace
+) -> tuple[Feed | None, list[BaseRoute]]:
+    """The page's routes and what keeps it current: open to this machine, to others with a login only."""
+    is_local = is_loopback(settings.http[0])
+    if not is_local and not settings.page:
+        return None, []
+    board = Board(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
+    feed = Feed(board.row)
+    watcher.follow(feed.note)
+    login = None if is_local else Login(Reviews(cluster))
+    return feed, PageRoutes(board, feed, watcher.not_listed, login).routes()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,7 +142,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOST:PORT",
         type=_address,
         default="127.0.0.1:8080",
-        help="where /healthz, /readyz and /metrics are served",
+        help="where /healthz, /readyz, /metrics and, on a loopback address, the page are served",
+    )
+    parser.add_argument(
+        "--page",
+        action="store_true",
+        help="serve the page on any address: to those whom the cluster knows, and lets read tenants",
     )
     parser.add_argument(
         "--run-dir",
@@ -140,7 +175,7 @@ def _count(text: str) -> int:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    return host, int(port)
+    return host.strip("[]"), int(port)
 
 
 def _place(text: str) -> tuple[str, str]:

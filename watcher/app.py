@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -10,6 +11,7 @@ import structlog
 from stacks.command import PulumiProcess
 from stacks.errors import StackStopped
 from stacks.stack import Stacks
+from tenancy.desired import DesiredState
 from tenancy.kinds import MANAGED_KINDS, NAMESPACE
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
@@ -43,20 +45,21 @@ class Watcher:
         self._queue = TenantQueue()
         self._command = command
         self._plans = plans
-        self._managed = ManagedObjects()
-        self._tenants = Tenants(cluster, self._tenant_changed)
+        self._on_news: Callable[[str], None] = lambda _: None
+        self.managed = ManagedObjects()
+        self.tenants = Tenants(cluster, self._tenant_changed)
         self._informers = [
             Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
         ]
         namespaces = next(informer for informer in self._informers if informer.kind == NAMESPACE)
         self._dns = DnsConfig(cluster, namespaces)
         self._integrations = Integrations(cluster, self._managed_changed, self._add_all)
-        self.metrics = Metrics(self._tenants, self._managed, self._queue.depth, lambda: plans.is_valid)
+        self.metrics = Metrics(self.tenants, self.managed, self._queue.depth, lambda: plans.is_valid)
         self._reconciler = Reconciler(
             cluster,
             stacks,
-            self._tenants,
-            self._managed,
+            self.tenants,
+            self.managed,
             plans,
             lambda: self._integrations.served,
             self.metrics,
@@ -66,9 +69,18 @@ class Watcher:
             for number in range(workers)
         ]
 
+    def follow(self, on_news: Callable[[str], None]) -> None:
+        """Has it called with a tenant's name whenever something of that tenant has changed, on an informer's
+        thread. Called before the start, if at all."""
+        self._on_news = on_news
+
+    def desired(self, tenant: str) -> DesiredState | None:
+        """What the tenant should be, once it has had its first turn."""
+        return self._reconciler.desired(tenant)
+
     def start(self) -> None:
         """Returns at once; `not_ready` tells how far it is."""
-        for informer in (*self._informers, *self._tenants.informers, self._integrations.crds):
+        for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
             informer.start()
         self._plans.start(self._add_all)
         threading.Thread(target=self._start_workers, name="start", daemon=True).start()
@@ -86,12 +98,15 @@ class Watcher:
         self._join_workers(_WIND_DOWN_S)
 
     def not_ready(self) -> list[str]:
-        unlisted = [
+        return [*self.not_listed(), *self._plans.missing()]
+
+    def not_listed(self) -> list[str]:
+        """What of the cluster has not been seen yet."""
+        return [
             f"not listed yet: {informer.kind.plural} of {informer.kind.api_version}"
             for informer in self._all_informers()
             if not informer.is_synced.is_set()
         ]
-        return [*unlisted, *self._plans.missing()]
 
     def not_healthy(self) -> list[str]:
         others = [self._plans.thread, self._dns.thread, self._dns.informer]
@@ -112,11 +127,11 @@ class Watcher:
             worker.start()
 
     def _all_informers(self) -> list[Informer]:
-        return [*self._informers, *self._tenants.informers, *self._integrations.informers]
+        return [*self._informers, *self.tenants.informers, *self._integrations.informers]
 
     def _add_all(self) -> None:
         """Has every tenant looked at, because what they are made from has changed."""
-        for name in self._tenants.names():
+        for name in self.tenants.names():
             self._queue.add_now(name)
 
     def _join_workers(self, limit_s: float) -> None:
@@ -131,15 +146,18 @@ class Watcher:
         known = after or before
         if known is None:
             return
+        self._on_news(known["metadata"]["name"])
         if after is None:
-            self._tenants.forget(known)
+            self.tenants.forget(known)
         if after is None or needs_work(before, after):
             self._queue.add_now(known["metadata"]["name"])
         elif has_lost_finalizer(before, after):
             self._queue.add(known["metadata"]["name"])
 
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
-        self._managed.put(before, after)
+        self.managed.put(before, after)
+        for tenant in {tenant_of(found) for found in (before, after) if found}:
+            self._on_news(tenant)
         if (after or before or {}).get("kind") == NAMESPACE.kind:
             self._dns.wake()
         for tenant in self._reconciler.concerns(before, after):

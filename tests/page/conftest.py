@@ -1,0 +1,14 @@
+"""What the tests of the page share: a client of the running watcher's page, and a browser on it."""
+
+import pytest
+
+from tests.page.browser import browser, pytest_collection_finish, tab
+from tests.page.client import PageClient
+from tests.platform import Platform
+
+__all__ = ["browser", "page", "pytest_collection_finish", "tab"]
+
+
+@pytest.fixture
+def page(platform: Platform) -> PageClient:
+    return PageClient(platform.port)

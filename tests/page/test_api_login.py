@@ -1,0 +1,251 @@
+"""On any other address the page is for those whom the cluster knows, and lets read tenants."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from tenancy.kinds import SERVICE_ACCOUNT, Kind
+from tenancy.names import GROUPS
+from tests.page.client import Answer, PageClient
+from tests.platform import Platform, tenant_manifest
+from tests.waiting import eventually
+
+RBAC = "rbac.authorization.k8s.io"
+BINDING = Kind(f"{RBAC}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
+MADE_UP = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
+RIGHT = "tenants.platform.ai and tenants.kleff.kleff.io"
+RULES: dict[str, list[dict[str, Any]]] = {
+    "page-nobody": [],
+    "page-reader": [{"verbs": ["list", "get"]}],
+    "page-leaver": [{"verbs": ["list", "get"]}],
+    "page-half": [{"apiGroups": [GROUPS[0]], "verbs": ["list", "get"]}],
+    "page-friend": [{"verbs": ["get"], "resourceNames": ["acme"]}],
+}
+
+
+@pytest.fixture(scope="module")
+def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """A cluster with two tenants, whose watcher listens on all addresses."""
+    with ControlPlane(tools, tmp_path_factory.mktemp("login-plane"), is_throw_away=True) as plane:
+        folder = tmp_path_factory.mktemp("login-platform")
+        platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
+        platform.host = "0.0.0.0"
+        platform.start("--page")
+        for name in ("acme", "other"):
+            manifest = tenant_manifest(name, plan="basic", paused=True)
+            platform.apply(manifest)
+            platform.await_condition(manifest, "Paused")
+        yield platform
+        platform.stop()
+
+
+@pytest.fixture(scope="module")
+def tokens(open_platform: Platform) -> dict[str, str]:
+    """A real token of each of the accounts, by its name."""
+    return {name: token_of(open_platform, name, rules) for name, rules in RULES.items()}
+
+
+@pytest.fixture
+def page(open_platform: Platform) -> PageClient:
+    return PageClient(open_platform.port)
+
+
+def token_of(platform: Platform, name: str, rules: list[dict[str, Any]]) -> str:
+    metadata = {"name": name}
+    platform.apply(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**metadata, "namespace": "default"}}
+    )
+    tenants = {"apiGroups": list(GROUPS), "resources": ["tenants"]}
+    platform.apply(
+        {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRole",
+            "metadata": metadata,
+            "rules": [{**tenants, **rule} for rule in rules],
+        }
+    )
+    platform.apply(
+        {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": SERVICE_ACCOUNT.kind, "name": name, "namespace": "default"}],
+        }
+    )
+    request = Kind("v1", "TokenRequest", f"serviceaccounts/{name}/token")
+    body = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {"namespace": "default"},
+        "spec": {},
+    }
+    token: str = platform.admin.create(request, body)["status"]["token"]
+    return token
+
+
+def as_bearer(page: PageClient, token: str) -> PageClient:
+    return PageClient(page.port, {"Authorization": f"Bearer {token}"})
+
+
+def cookie_of(answer: Answer) -> str:
+    return answer.headers["set-cookie"].partition(";")[0]
+
+
+def names(answer: Answer) -> list[str]:
+    return [row["name"] for row in answer.data["tenants"]]
+
+
+DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/stream")
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}])
+def test_without_a_token_there_is_no_data_and_the_page_leads_to_the_login(
+    page: PageClient, headers: dict[str, str]
+) -> None:
+    for path in DATA:
+        answer = page.get(path, **headers)
+        assert answer.status == 401, path
+        assert "log in" in answer.data["message"]
+    for path in ("/", "/tenants/acme"):
+        answer = page.get(path, **headers)
+        assert (answer.status, answer.headers["location"]) == (303, "/login"), path
+    assert page.get("/login").status == 200
+    assert page.get("/static/page.js").status == 200
+
+
+@pytest.mark.parametrize("token", [MADE_UP, "x", "§", "a b", '{"token": 1}'])
+def test_made_up_token_is_nobodys(page: PageClient, token: str) -> None:
+    stranger = PageClient(page.port, {"Authorization": f"Bearer {token}".encode().decode("latin-1")})
+    for path in DATA:
+        assert stranger.get(path).status == 401, path
+    answer = page.post("/api/login", {"token": token})
+    assert answer.status == 401
+    assert "set-cookie" not in answer.headers
+
+
+def test_token_without_rights_is_told_which_right_is_missing(
+    page: PageClient, tokens: dict[str, str]
+) -> None:
+    nobody = as_bearer(page, tokens["page-nobody"])
+    user = "system:serviceaccount:default:page-nobody"
+    # The page shows tenants of both groups: the right to one is not enough.
+    assert as_bearer(page, tokens["page-half"]).get("/api/tenants").status == 403
+    for path in ("/api/tenants", "/api/stream"):
+        answer = nobody.get(path)
+        assert answer.status == 403
+        assert (
+            f"{user} may not list tenants.platform.ai and tenants.kleff.kleff.io:" in answer.data["message"]
+        )
+    for path in ("/api/tenants/acme", "/api/tenants/acme/history", "/api/tenants/not-there"):
+        answer = nobody.get(path)
+        assert answer.status == 403
+        assert f"{user} may not get {RIGHT}" in answer.data["message"]
+
+
+def test_reader_sees_all(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
+    reader = as_bearer(page, tokens["page-reader"])
+    answer = reader.get("/api/tenants")
+    assert names(answer) == ["acme", "other"]
+    assert answer.data["user"] == "system:serviceaccount:default:page-reader"
+    assert reader.get("/api/tenants/acme").data["row"]["name"] == "acme"
+    assert reader.get("/api/tenants/acme/history").data == {"updates": []}
+    assert reader.get("/api/tenants/not-there").status == 404
+    assert reader.get("/").status == 200
+    with reader.stream() as stream:
+        open_platform.apply(tenant_manifest("other", plan="pro", paused=True))
+        stream.next("tenant", "other", plan="pro")
+
+
+def test_friend_of_one_tenant_sees_that_one_alone(page: PageClient, tokens: dict[str, str]) -> None:
+    friend = as_bearer(page, tokens["page-friend"])
+    assert friend.get("/tenants/acme").status == 200
+    assert friend.get("/api/tenants/acme").status == 200
+    assert friend.get("/api/tenants/acme/history").status == 200
+    for path in ("/api/tenants", "/api/stream", "/api/tenants/other", "/api/tenants/other/history"):
+        assert friend.get(path).status == 403, path
+
+
+def test_login_gives_a_cookie_that_opens_the_page_and_logout_takes_it(
+    page: PageClient, tokens: dict[str, str]
+) -> None:
+    answer = page.post("/api/login", {"token": f" {tokens['page-reader']}\n"})
+    assert answer.status == 200
+    assert answer.data == {"user": "system:serviceaccount:default:page-reader"}
+    attributes = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
+    assert attributes == {"httponly", "path=/", "samesite=strict"}
+    person = PageClient(page.port, {"Cookie": cookie_of(answer)})
+    assert person.get("/").status == 200
+    assert person.get("/api/tenants").data["user"] == "system:serviceaccount:default:page-reader"
+    left = person.post("/api/logout", {})
+    assert left.status == 200
+    assert "max-age=0" in left.headers["set-cookie"].lower()
+
+
+def test_cookie_is_for_https_only_where_the_browser_came_by_it(
+    page: PageClient, tokens: dict[str, str]
+) -> None:
+    answer = page.post("/api/login", {"token": tokens["page-reader"]}, **{"X-Forwarded-Proto": "https"})
+    assert "secure" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "text/plain", ""])
+@pytest.mark.parametrize("path", ["/api/login", "/api/logout"])
+def test_form_of_another_website_is_refused(
+    page: PageClient, tokens: dict[str, str], path: str, content_type: str
+) -> None:
+    answer = page.post(path, {"token": tokens["page-reader"]}, content_type)
+    assert answer.status == 415
+    assert "application/json" in answer.data["message"]
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(("body", "status"), [([], 400), ({"token": 1}, 400), ({"token": "x" * 9000}, 413)])
+def test_what_is_no_token_is_refused(page: PageClient, body: Any, status: int) -> None:
+    assert page.post("/api/login", body).status == status
+
+
+def test_what_is_nested_without_end_is_no_token(page: PageClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    assert page.send("POST", "/api/login", "[" * 8000, headers).status == 400
+
+
+def test_right_that_is_taken_away_ends_what_it_opened(
+    open_platform: Platform, page: PageClient, tokens: dict[str, str]
+) -> None:
+    leaver = as_bearer(page, tokens["page-leaver"])
+    assert leaver.get("/api/tenants").status == 200
+    with leaver.stream() as stream:
+        open_platform.admin.delete(BINDING, "page-leaver")
+        eventually(lambda: leaver.get("/api/tenants").status == 403, "the right is gone")
+        open_platform.apply(tenant_manifest("acme", plan="basic", paused=True, displayName="Hidden"))
+        stream.await_end()
+    assert not any(row["displayName"] == "Hidden" for _, row in stream.seen)
+
+
+def test_no_token_is_logged(open_platform: Platform, tokens: dict[str, str]) -> None:
+    log = open_platform.logs[-1].read_text()
+    assert not any(token in log for token in (*tokens.values(), MADE_UP))
+
+
+def test_probes_need_no_token(page: PageClient) -> None:
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert page.get(path).status == 200, path
+
+
+def test_without_leave_there_is_no_page(open_platform: Platform, tokens: dict[str, str]) -> None:
+    open_platform.stop()
+    open_platform.start()
+    try:
+        reader = as_bearer(PageClient(open_platform.port), tokens["page-reader"])
+        for path in ("/", "/login", "/static/page.js", "/tenants/acme", *DATA):
+            answer = reader.get(path)
+            assert answer.status == 404, path
+            assert answer.text == "not found; try /healthz, /readyz, /metrics\n"
+    finally:
+        open_platform.stop()
+        open_platform.start("--page")

@@ -1,0 +1,51 @@
+"""The page while the watcher starts and ends: it says so, and holds up nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from stacks.command import PulumiProcess
+from stacks.stack import Stacks
+from tenancy.plans import SHIPPED_PLANS
+from tests.page.client import PageClient
+from tests.platform import Platform
+from watcher.app import Watcher
+from watcher.cluster import Cluster
+from watcher.http import serve_http
+from watcher.page.board import Board
+from watcher.page.feed import Feed
+from watcher.page.routes import PageRoutes
+from watcher.plans import FilePlans
+
+
+@pytest.fixture
+def starting(
+    control_plane: ControlPlane, tools: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PageClient]:
+    """The page of a watcher that has not seen anything of its cluster yet."""
+    monkeypatch.setenv("PATH", path_with(tools))
+    cluster, command = Cluster.connect(control_plane.kubeconfig), PulumiProcess(60)
+    stacks = Stacks(f"file://{tmp_path}", tmp_path, command)
+    watcher = Watcher(cluster, stacks, command, FilePlans(cluster, SHIPPED_PLANS), workers=1)
+    board = Board(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
+    feed = Feed(board.row)
+    server = serve_http("127.0.0.1", 0, {}, {}, PageRoutes(board, feed, watcher.not_listed).routes())
+    yield PageClient(server.server_port)
+    server.shutdown()
+
+
+def test_tenant_that_is_not_seen_yet_is_not_said_to_be_unknown(starting: PageClient) -> None:
+    for path in ("/api/tenants/acme", "/api/tenants/acme/history"):
+        answer = starting.get(path)
+        assert answer.status == 503
+        assert "not listed yet" in answer.data["message"]
+    assert starting.get("/api/tenants").data["tenants"] == []
+
+
+def test_open_stream_ends_with_the_watcher(platform: Platform, page: PageClient) -> None:
+    with page.stream() as stream:
+        platform.stop()
+        stream.await_end()

@@ -1,0 +1,143 @@
+"""A cluster of its own: what is shown before there is any tenant, and then the README's pictures.
+
+With TENANCY_PICTURES=1 the pictures in docs/ are made anew.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from tenancy.kinds import RESOURCE_QUOTA
+from tenancy.quantity import quantity_value
+from tests.page.browser import opened
+from tests.platform import ROOT, Platform, tenant_manifest
+
+WIDTH = 1280
+# A page that is blank takes far less.
+PICTURE_MIN_BYTES = 50_000
+TWO = [{"name": "dev", "purpose": "development"}, {"name": "prod", "purpose": "production"}]
+THREE = [TWO[0], {"name": "staging", "purpose": "staging"}, TWO[1]]
+
+# Each with the share of its quotas that is in use.
+SAMPLES: dict[str, tuple[float, dict[str, Any]]] = {
+    "atlas": (0.35, {"plan": "pro", "displayName": "Maps and Places", "namespaces": TWO}),
+    "billing": (0.8, {"plan": "basic", "displayName": "Invoices"}),
+    "catalog": (0.5, {"plan": "pro", "displayName": "Product Catalog", "namespaces": TWO, "cordoned": True}),
+    "checkout": (0.95, {"plan": "enterprise", "displayName": "Checkout", "namespaces": THREE}),
+    "identity": (0.25, {"plan": "enterprise", "displayName": "Sign-in and Accounts", "namespaces": THREE}),
+    "mobile": (0.4, {"plan": "basic", "displayName": "Mobile Apps"}),
+    "payments": (0.0, {"plan": "gold", "displayName": "Payments"}),
+    "research": (0.6, {"plan": "pro", "displayName": "Research and Development"}),
+    "search": (0.7, {"plan": "enterprise", "displayName": "Search Platform", "namespaces": TWO}),
+}
+# Not all resources are used alike.
+SHARES = {"cpu": Decimal(1), "memory": Decimal("0.85"), "pods": Decimal("0.7")}
+RESEARCH = {
+    "adminUsers": ["alice"],
+    "rbacConfig": {"groups": ["research-admins"], "serviceAccounts": ["ci-system/runner"]},
+    "access": [
+        {"kind": "Group", "name": "research-oncall", "role": "operator", "namespaces": ["prod"]},
+        {"kind": "User", "name": "auditor", "role": "viewer"},
+    ],
+    "namespaces": THREE,
+    "network": {
+        "egress": [{"cidr": "203.0.113.0/24", "ports": [{"port": 443}]}],
+        "ingress": [{"cidr": "198.51.100.0/24", "ports": [{"port": 8000, "endPort": 8100}]}],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def fresh(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    with ControlPlane(tools, tmp_path_factory.mktemp("fresh-plane"), is_throw_away=True) as plane:
+        folder = tmp_path_factory.mktemp("fresh-platform")
+        platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
+        platform.start()
+        yield platform
+        platform.stop()
+
+
+@pytest.fixture
+def window(browser: Browser, fresh: Platform) -> Iterator[Page]:
+    with opened(browser, fresh.port) as tab:
+        tab.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        tab.open()
+        yield tab.page
+
+
+def test_a_cluster_without_tenants_says_how_to_make_the_first(window: Page) -> None:
+    expect(window.get_by_role("heading", name="No tenants yet")).to_be_visible()
+    expect(window.get_by_text("kubectl apply -f")).to_be_visible()
+    expect(window.get_by_role("searchbox")).to_be_hidden()
+
+
+def test_pictures_for_the_readme(fresh: Platform, window: Page, tmp_path: Path) -> None:
+    folder = ROOT / "docs" if os.environ.get("TENANCY_PICTURES") == "1" else tmp_path
+    make_samples(fresh)
+    expect(window.locator("tbody tr")).to_have_count(len(SAMPLES))
+    expect(window.locator(".quota-bar.is-full").first).to_be_visible()
+    window.screenshot(path=folder / "page-list.png", full_page=True)
+    window.get_by_role("link", name="research", exact=True).click()
+    newest = window.locator(".update-head").first
+    expect(newest).to_contain_text("drift: ")
+    newest.click()
+    expect(window.locator(".updates del").first).to_be_visible()
+    window.evaluate("scrollTo(0, 0)")
+    window.screenshot(path=folder / "page-tenant.png", full_page=True)
+    for name in ("page-list.png", "page-tenant.png"):
+        picture = (folder / name).read_bytes()
+        width, height = struct.unpack(">II", picture[16:24])
+        assert (width, height >= 900) == (WIDTH, True), name
+        assert len(picture) > PICTURE_MIN_BYTES, name
+
+
+def make_samples(platform: Platform) -> None:
+    manifests = [tenant_manifest(name, **spec) for name, (_, spec) in SAMPLES.items()]
+    research = next(found for found in manifests if found["metadata"]["name"] == "research")
+    research["spec"] |= RESEARCH
+    for manifest in manifests:
+        platform.apply(manifest)
+    for manifest in manifests:
+        if manifest["spec"]["plan"] != "gold":
+            platform.await_active(manifest)
+    research["spec"]["resourceQuotas"] = {"cpu": "6", "memory": "12Gi"}
+    platform.apply(research)
+    platform.await_active(research)
+    mobile = tenant_manifest("mobile", **SAMPLES["mobile"][1], paused=True)
+    platform.apply(mobile)
+    platform.await_condition(mobile, "Paused")
+    platform.patch(
+        *("RoleBinding", "tenant-research-prod", "tenant-admin"),
+        {"subjects": [{"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}]},
+    )
+    platform.await_condition(research, "Repaired", kind="Drifted")
+    for name, (share, _) in SAMPLES.items():
+        use_quotas(platform, name, share)
+
+
+def use_quotas(platform: Platform, tenant: str, share: float) -> None:
+    """As if pods ran there: nothing runs any in this cluster."""
+    for (kind, namespace, name), quota in platform.objects(tenant).items():
+        if kind == RESOURCE_QUOTA.kind:
+            hard = quota["spec"]["hard"]
+            status = {"hard": hard, "used": {key: used(key, hard[key], share) for key in hard}}
+            platform.admin.patch(
+                RESOURCE_QUOTA, name, {"status": status}, namespace=namespace, subresource="status"
+            )
+
+
+def used(key: str, hard: str, share: float) -> str:
+    """A share of what is allowed, in a unit that people read."""
+    amount = quantity_value(hard) * Decimal(str(share)) * SHARES.get(key, Decimal("0.5"))
+    if hard.endswith("i"):
+        unit = "Gi" if amount >= quantity_value("2Gi") else "Mi"
+        return f"{amount / quantity_value(f'1{unit}'):.0f}{unit}"
+    return f"{amount * 1000:.0f}m" if key.endswith("cpu") else f"{amount:.0f}"

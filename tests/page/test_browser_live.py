@@ -1,0 +1,97 @@
+"""What happens in the cluster appears in an open page, which is never loaded again for it."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.page.browser import Tab
+from tests.page.detour import Detour
+from tests.platform import NewTenant, Platform, tenant_manifest
+
+
+def mark(tab: Tab) -> None:
+    """A page that is loaded again forgets it."""
+    tab.page.evaluate("window.isSamePage = true")
+
+
+def is_marked(tab: Tab) -> bool:
+    return tab.page.evaluate("window.isSamePage === true") is True
+
+
+def test_a_changed_tenant_changes_its_row_in_place(
+    platform: Platform, new_tenant: NewTenant, tab: Tab
+) -> None:
+    platform.await_active(new_tenant("live-change", plan="basic", displayName="Before"))
+    tab.open()
+    row = tab.row("live-change")
+    expect(row).to_contain_text("Before")
+    mark(tab)
+    row.evaluate("element => { element.isSameRow = true }")
+    platform.apply(tenant_manifest("live-change", plan="pro", displayName="After", cordoned=True))
+    expect(row).to_contain_text("After")
+    expect(row.get_by_role("cell", name="pro", exact=True)).to_be_visible()
+    expect(row).to_contain_text("Cordoned")
+    expect(row).to_contain_text("spec generation 2")
+    assert row.evaluate("element => element.isSameRow") is True
+    assert is_marked(tab)
+
+
+def test_a_new_tenant_appears_and_a_deleted_one_leaves(platform: Platform, tab: Tab) -> None:
+    manifest = tenant_manifest("live-new")
+    tab.open()
+    expect(tab.page.get_by_role("status").filter(has_text="Live")).to_be_visible()
+    mark(tab)
+    expect(tab.row("live-new")).to_have_count(0)
+    platform.apply(manifest)
+    expect(tab.row("live-new")).to_contain_text("Active")
+    platform.expect_no_changes("live-new")
+    platform.delete(manifest)
+    expect(tab.row("live-new")).to_have_count(0)
+    platform.await_gone(manifest)
+    assert is_marked(tab)
+
+
+def test_a_tenants_own_page_follows_it(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
+    platform.await_active(new_tenant("live-page", namespaces=[{"name": "a"}]))
+    tab.open("/tenants/live-page")
+    expect(tab.section("History").get_by_text("#1")).to_be_visible()
+    mark(tab)
+    platform.apply(tenant_manifest("live-page", namespaces=[{"name": "a"}, {"name": "b"}]))
+    expect(tab.section("Namespaces").get_by_role("heading", name="tenant-live-page-b")).to_be_visible()
+    expect(tab.section("History").get_by_text("#2")).to_be_visible()
+    assert is_marked(tab)
+
+
+def test_a_tenant_that_is_deleted_while_it_is_looked_at_is_said_to_be_gone(
+    platform: Platform, tab: Tab
+) -> None:
+    manifest = tenant_manifest("live-gone")
+    platform.apply(manifest)
+    platform.await_active(manifest)
+    tab.open("/tenants/live-gone")
+    expect(tab.section("Namespaces")).to_contain_text("tenant-live-gone")
+    tab.refused |= {"/api/tenants/live-gone", "/api/tenants/live-gone/history"}
+    platform.delete(manifest)
+    expect(tab.page.get_by_role("heading", name="Tenant live-gone is gone")).to_be_visible()
+    tab.page.get_by_role("main").get_by_role("link", name="All tenants").last.click()
+    expect(tab.page.get_by_role("heading", name="Tenants", level=1)).to_be_visible()
+
+
+def test_after_a_lost_connection_the_page_catches_up(
+    platform: Platform, new_tenant: NewTenant, tab: Tab
+) -> None:
+    tab.refused |= {"/api/stream", "/api/tenants"}
+    with Detour(platform.port) as detour:
+        tab.address = detour.address
+        tab.open()
+        link = tab.page.locator("#live")
+        expect(link).to_have_text(re.compile("^Live"))
+        mark(tab)
+        detour.close()
+        expect(link).to_have_text("Reconnecting…")
+        platform.await_active(new_tenant("live-meanwhile"))
+        expect(tab.row("live-meanwhile")).to_have_count(0)
+        detour.open()
+        expect(link).to_have_text(re.compile("^Live"))
+        expect(tab.row("live-meanwhile")).to_contain_text("Active")
+        assert is_marked(tab)

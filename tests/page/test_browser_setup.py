@@ -1,0 +1,38 @@
+"""The browser for these tests is found by itself, or is the one that is named."""
+
+from pathlib import Path
+
+import pytest
+
+from embedded.errors import SetupFailed
+from embedded.toolchain.browser import VARIABLE, ensure_browser
+
+# Not what an earlier call has found.
+find_browser = ensure_browser.__wrapped__
+
+
+def put_program(folder: Path, name: str, code: int) -> Path:
+    program = folder / name
+    program.write_text(f"#!/bin/sh\nexit {code}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_named_browser_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = put_program(tmp_path, "my-own", 0)
+    monkeypatch.setenv(VARIABLE, str(named))
+    assert find_browser() == named
+
+
+def test_named_browser_that_does_not_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(put_program(tmp_path, "my-own", 1)))
+    with pytest.raises(SetupFailed, match=f"{VARIABLE}=.*my-own is not a Chromium that runs"):
+        find_browser()
+
+
+def test_stand_in_that_does_not_run_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_program(tmp_path, "chromium", 1)
+    running = put_program(tmp_path, "google-chrome", 0)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_browser() == running

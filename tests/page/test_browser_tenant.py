@@ -1,0 +1,71 @@
+"""A tenant's own page: its facts, its picture, and what is said where there is none."""
+
+from playwright.sync_api import expect
+
+from tests.page.browser import Tab
+from tests.platform import NewTenant, Platform
+
+
+def test_it_shows_namespaces_conditions_and_access(
+    platform: Platform, new_tenant: NewTenant, tab: Tab
+) -> None:
+    manifest = new_tenant(
+        "shown",
+        plan="pro",
+        displayName="The Shown",
+        adminUsers=["alice"],
+        access=[{"kind": "Group", "name": "night-shift", "role": "operator", "namespaces": ["prod"]}],
+        namespaces=[{"name": "dev", "purpose": "development"}, {"name": "prod", "purpose": "production"}],
+    )
+    platform.await_active(manifest)
+    tab.open()
+    tab.page.get_by_role("link", name="shown", exact=True).click()
+    expect(tab.page).to_have_url(f"{tab.address}/tenants/shown")
+    expect(tab.page.get_by_role("heading", name="shown", level=1)).to_be_visible()
+    expect(tab.page.get_by_text("The Shown")).to_be_visible()
+    namespaces = tab.section("Namespaces").get_by_role("article")
+    expect(namespaces).to_have_count(2)
+    expect(namespaces.nth(1)).to_contain_text("tenant-shown-prod")
+    expect(namespaces.nth(1)).to_contain_text("production")
+    expect(namespaces.nth(1)).to_contain_text("Ready")
+    ready = tab.section("Conditions").get_by_role("listitem").filter(has_text="Applied").first
+    expect(ready).to_contain_text("Ready")
+    expect(ready).to_contain_text("True")
+    access = tab.section("Access")
+    expect(access.get_by_role("row").filter(has_text="alice")).to_contain_text("admin")
+    expect(access.get_by_role("row").filter(has_text="alice")).to_contain_text("all 2 namespaces")
+    expect(access.get_by_role("row").filter(has_text="night-shift")).to_contain_text("operator")
+    expect(access.get_by_role("row").filter(has_text="night-shift")).to_contain_text("tenant-shown-prod")
+
+
+def test_the_picture_shows_whom_it_reaches_and_the_table_says_the_same(
+    platform: Platform, new_tenant: NewTenant, tab: Tab
+) -> None:
+    egress = [{"cidr": "203.0.113.0/24", "ports": [{"port": 443}]}]
+    platform.await_active(new_tenant("pictured", network={"egress": egress}))
+    tab.open("/tenants/pictured")
+    network = tab.section("Network")
+    picture = network.get_by_role("img", name="What pictured can reach, and what can reach it")
+    for label in ("tenant-pictured", "203.0.113.0/24", "443/TCP", "no way in or out"):
+        expect(picture.locator("text").filter(has_text=label).first).to_be_visible()
+    assert "203.0.113.0/24: 443/TCP" in picture.locator("desc").inner_html()
+    network.get_by_text("The same as a table").click()
+    outside = network.get_by_role("row").filter(has_text="203.0.113.0/24").first
+    expect(outside).to_contain_text("tenant-pictured")
+    expect(outside).to_contain_text("443/TCP")
+    expect(network.get_by_role("row").filter(has_text="other tenants")).to_contain_text("none")
+
+
+def test_a_tenant_that_is_refused_says_why(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
+    platform.await_condition(new_tenant("refused-plan", plan="gold"), "UnknownPlan")
+    tab.open("/tenants/refused-plan")
+    expect(tab.page.get_by_text("there is no plan 'gold'").first).to_be_visible()
+    expect(tab.section("History")).to_contain_text("No update yet.")
+
+
+def test_an_unknown_tenant_leads_back_to_the_list(tab: Tab) -> None:
+    tab.refused |= {"/api/tenants/nobody", "/api/tenants/nobody/history"}
+    tab.open("/tenants/nobody")
+    expect(tab.page.get_by_role("heading", name="There is no tenant nobody")).to_be_visible()
+    tab.page.get_by_role("link", name="All tenants").last.click()
+    expect(tab.page.get_by_role("heading", name="Tenants", level=1)).to_be_visible()
