@@ -19,9 +19,9 @@ from embedded.errors import SetupFailed
 EPILOG = """\
 examples:
   ./dev run                        a control plane and the watcher, until Ctrl-C
-  ./dev run --detach && eval "$(./dev env)" && kubectl get tenants
+  ./dev run --detach && eval "$(./dev env)" && tenancy list
   ./dev test tests/toolchain -x    a part of the tests; everything after `test` goes to pytest
-  ./dev check                      what the tests don't see: style, types, layers
+  ./dev check                      what the tests don't see: style, types, layers, docs
 """
 
 
@@ -105,8 +105,13 @@ def parser() -> argparse.ArgumentParser:
         "test", "embedded.quality:test", "run the tests with coverage; all after `test` goes to pytest"
     )
     test.usage = "./dev test [pytest arguments]"
-    add("check", "embedded.quality:check", "check style, formatting, types and import layers")
-    add("generate", "embedded.generate:generate", "write the files that are generated from the models")
+    add("check", "embedded.quality:check", "check style, formatting, types, import layers and the docs")
+    add("docs", "embedded.docs:docs", "build the docs as a site and print where it is")
+    add(
+        "generate",
+        "embedded.generate:generate",
+        "write the files that are generated from the code",
+    )
     bench = add(
         "bench", "embedded.bench:bench", "measure what a tenant costs, side by side with two other ways"
     )

@@ -1,14 +1,16 @@
-"""`./dev generate`: writes the files that come from the models. A test tells when they are stale."""
+"""`./dev generate`: writes the files that come from models and commands. A test tells when one is stale."""
 
 import argparse
 
+from embedded.commands import COMMANDS_PAGE, commands_page
 from embedded.environment import ROOT
-from embedded.reference import README, readme_with, reference_text
+from embedded.reference import FIELDS_PAGE, fields_page
 from tenancy.crd import CRD_FILE, crds_text
 
 
 def generate(_: argparse.Namespace) -> int:
-    for file, text in ((CRD_FILE, crds_text()), (README, readme_with(reference_text()))):
-        file.write_text(text, encoding="utf-8")
+    pages = ((CRD_FILE, crds_text), (FIELDS_PAGE, fields_page), (COMMANDS_PAGE, commands_page))
+    for file, text in pages:
+        file.write_text(text(), encoding="utf-8")
         print(f"wrote {file.relative_to(ROOT)}")
     return 0

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from embedded.docs import build_options, site_folder
 from embedded.environment import ROOT
 from embedded.toolchain.resolver import ensure_tools, path_with
 
@@ -20,6 +21,7 @@ CHECKS = {
     "formatting (ruff)": ["ruff", "format", "--check", "."],
     "types (mypy)": ["mypy"],
     "layers (import-linter)": ["lint-imports", "--no-cache"],
+    "docs (sphinx)": ["sphinx-build", *build_options(site_folder())],
 }
 
 

@@ -1,6 +1,6 @@
-"""The field reference in the README, made from the models.
+"""The docs' page of all fields, made from the models.
 
-`./dev generate` writes it between two marks. One table per model: what a plan and a tenant can both set
+`./dev generate` writes it. One table per model: what a plan and a tenant can both set
 stands once, and nested models follow the table that first names them.
 """
 
@@ -15,9 +15,14 @@ from tenancy.settings import Settings, TenantSettings
 from tenancy.status import TenantStatus
 from tenancy.tenant import TenantSpec
 
-README: Final = ROOT / "README.md"
-BEGIN: Final = "<!-- fields: begin -->"
-END: Final = "<!-- fields: end -->"
+FIELDS_PAGE: Final = ROOT / "docs" / "reference" / "fields.md"
+_INTRODUCTION: Final = """\
+# Fields
+
+Every field of a Tenant and of a plans file. `kubectl explain tn.spec` tells the same of Tenants. Most of them
+stand in one manifest, [`everything.yaml`](../../examples/more/everything.yaml).
+
+Made by `./dev generate` from the models; do not edit."""
 
 Schema = Mapping[str, Any]
 
@@ -66,34 +71,24 @@ _SECTIONS: Final = (
 )
 
 
-def reference_text() -> str:
-    """All tables, as they stand between the marks."""
-    parts = ["Made by `./dev generate`; do not edit."]
+def fields_page() -> str:
+    parts = [_INTRODUCTION]
     seen: set[str] = set()
     for section in _SECTIONS:
         schema = section.schema()
         definitions = schema["$defs"]
         if section.model is Settings:
             schema["properties"] = _with_defaults(schema["properties"])
-        parts += [f"### {section.title}", section.text, _table(schema, definitions)]
+        parts += [f"## {section.title}", section.text, _table(schema, definitions)]
         for name in _nested(schema["properties"].values(), definitions):
             if name not in seen:
                 seen.add(name)
                 parts += [
-                    f"#### {name}",
+                    f"### {name}",
                     definitions[name]["description"],
                     _table(definitions[name], definitions),
                 ]
-    return "\n\n".join(parts)
-
-
-def readme_with(reference: str) -> str:
-    """The README with this reference in the place of the one it has."""
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise ValueError(f"{README.name} lacks the marks {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{reference}\n\n{END}{after}"
+    return "\n\n".join(parts) + "\n"
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:

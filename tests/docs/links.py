@@ -1,0 +1,95 @@
+"""What links there are in a page, and which of them lead nowhere. For the built site and for Markdown.
+
+There is no network where this runs: of a link to another host only the form is looked at.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from markdown_it import MarkdownIt
+from myst_parser.mdit_to_docutils.base import default_slugify
+
+# Of these tags, what the browser fetches by itself.
+_LOADING = {"script", "img", "iframe", "source", "video", "audio", "object", "embed"}
+_LOADING_RELATIONS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "manifest"}
+
+
+@dataclass
+class Links(HTMLParser):
+    """The addresses in a page: those one can go to, those that are loaded with it, and its own anchors."""
+
+    targets: list[str] = field(default_factory=list)
+    loaded: list[str] = field(default_factory=list)
+    anchors: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.anchors.update(values[name] for name in ("id", "name") if values.get(name))
+        address = values.get("href") or values.get("src") or values.get("data")
+        if not address:
+            return
+        relations = set(values.get("rel", "").split())
+        is_loaded = tag in _LOADING or (tag == "link" and bool(relations & _LOADING_RELATIONS))
+        (self.loaded if is_loaded else self.targets).append(address)
+
+
+def links_in_html(text: str) -> Links:
+    links = Links()
+    links.feed(text)
+    return links
+
+
+def links_in_markdown(text: str) -> Links:
+    """With the anchors that a reader of Markdown makes of its headings."""
+    markdown = MarkdownIt("gfm-like", {"linkify": False})
+    links = links_in_html(markdown.render(text))
+    tokens = markdown.parse(text)
+    titles = [inside.content for heading, inside in pairwise(tokens) if heading.type == "heading_open"]
+    links.anchors.update(default_slugify(title) for title in titles)
+    return links
+
+
+def links_of(page: Path) -> Links:
+    read: Callable[[str], Links] = links_in_html if page.suffix == ".html" else links_in_markdown
+    return read(page.read_text(encoding="utf-8"))
+
+
+def is_external(address: str) -> bool:
+    parts = urlsplit(address)
+    return bool(parts.scheme or parts.netloc)
+
+
+def faults(page: Path) -> list[str]:
+    """What is wrong with the links of a page, each with the address as it stands there."""
+    links = links_of(page)
+    found = []
+    for address in (*links.targets, *links.loaded):
+        problem = _problem(address) if is_external(address) else _local_problem(page, links, address)
+        if problem:
+            found.append(f"{page.name}: {address}: {problem}")
+    return found
+
+
+def _problem(address: str) -> str:
+    parts = urlsplit(address)
+    is_well_formed = parts.scheme == "https" and re.fullmatch(r"[a-z0-9.-]+\.[a-z]+", parts.netloc)
+    return "" if is_well_formed else "is no https address"
+
+
+def _local_problem(page: Path, links: Links, address: str) -> str:
+    parts = urlsplit(address)
+    target = page.parent / unquote(parts.path) if parts.path else page
+    if not target.exists():
+        return "is not there"
+    if not parts.fragment or target.suffix not in (".html", ".md"):
+        return ""
+    anchors = links.anchors if target == page else links_of(target).anchors
+    return "" if unquote(parts.fragment) in anchors else "has no such anchor"

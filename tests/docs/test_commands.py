@@ -1,0 +1,7 @@
+"""The page of the command line is that of the commands."""
+
+from embedded.commands import COMMANDS_PAGE, commands_page
+
+
+def test_page_of_commands_is_current() -> None:
+    assert COMMANDS_PAGE.read_text(encoding="utf-8") == commands_page(), "run ./dev generate"

@@ -1,0 +1,47 @@
+"""What the docs show as YAML is what the product takes."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.environment import ROOT
+from tenancy.desired import desired_state
+from tenancy.plans import plans_from_text, read_plans
+from tenancy.tenant import tenant_from_manifest
+from tests.platform import tenant_manifest
+
+_FENCE = re.compile(r"^ *```yaml\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks() -> list[Any]:
+    return [
+        pytest.param(text, id=f"{page.relative_to(ROOT)}-{number}")
+        for page in _PAGES
+        for number, text in enumerate(_FENCE.findall(page.read_text(encoding="utf-8")), 1)
+    ]
+
+
+def tenant_in(shown: dict[str, Any]) -> dict[str, Any]:
+    """A whole Tenant, its `spec` alone, or some fields of it."""
+    if shown.get("kind") == "Tenant":
+        return shown
+    return tenant_manifest("shown", **shown.get("spec", shown))
+
+
+@pytest.mark.parametrize("text", blocks())
+def test_shown_yaml_is_taken(text: str) -> None:
+    shown = yaml.safe_load(text)
+    if "plans" in shown:
+        assert plans_from_text(text).plans
+    elif shown.get("kind", "Tenant") == "Tenant":
+        tenant = tenant_from_manifest(tenant_in(shown))
+        assert desired_state(tenant, read_plans()).manifests
+    else:
+        assert {"apiVersion", "kind", "metadata"} <= shown.keys()
+
+
+def test_there_are_examples_to_check() -> None:
+    assert len(blocks()) > 5

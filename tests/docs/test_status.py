@@ -1,0 +1,56 @@
+"""The page of statuses names every reason, metric and alert there is."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from embedded.environment import ROOT
+from stacks.errors import StackError
+from tenancy.errors import TenancyError
+from tenancy.platform.monitoring import prometheus_rule
+from tenancy.platform.settings import PlatformSettings
+from tenancy.status import ConditionType
+from watcher import apply, claims, cluster, repairs
+
+PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
+# Loaded so that their errors are known.
+_WITH_ERRORS = (apply, claims, cluster, repairs)
+# What else is written there with a capital letter: kinds, phases, the values of a condition.
+_NO_REASONS = {"Namespace", "ResourceQuota", "Active", "True", "False", "Unknown"}
+
+
+def below(kind: type[Exception]) -> Iterator[type[Exception]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from below(child)
+
+
+def reasons() -> list[str]:
+    """Of every error a tenant can fail with, and those that are written as they are."""
+    kinds = [kind for root in (TenancyError, StackError, cluster.ClusterError) for kind in below(root)]
+    named = {str(vars(kind)["reason"]) for kind in kinds if "reason" in vars(kind)}
+    files = [ROOT / "watcher" / f"{name}.py" for name in ("status", "reconcile", "terminate", "plans")]
+    literals = {word for file in files for word in re.findall(r'"([A-Z]\w+)"', file.read_text("utf-8"))}
+    return sorted(named | literals - _NO_REASONS)
+
+
+def metrics() -> list[str]:
+    return re.findall(r'"(tenancy_\w+)"', (ROOT / "watcher" / "metrics.py").read_text(encoding="utf-8"))
+
+
+def alerts() -> list[str]:
+    groups = prometheus_rule(PlatformSettings())["spec"]["groups"]
+    return [rule["alert"] for group in groups for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("name", [*reasons(), *metrics(), *alerts(), *ConditionType])
+def test_page_names_it(name: str) -> None:
+    assert re.search(rf"`{name}(_total)?`", PAGE)
+
+
+def test_names_are_found_in_the_code() -> None:
+    assert {"InvalidSpec", "UpdateConflict", "ClusterRefused", "NameTaken", "CRDsMissing", "Deleting"} <= set(
+        reasons()
+    )
+    assert "tenancy_quota_used" in metrics()
