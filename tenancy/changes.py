@@ -58,8 +58,14 @@ class UpdateRecord(Model):
 
 
 def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
-    """What makes the live objects of a tenant the desired ones. What is being deleted counts as gone."""
-    there = {key: found for key, found in live.items() if "deletionTimestamp" not in found["metadata"]}
+    """What makes the live objects of a tenant the desired ones. What is being deleted counts as gone, and so
+    does all that is in a namespace that is."""
+    ending = {key for key, found in live.items() if "deletionTimestamp" in found["metadata"]}
+    there = {
+        key: found
+        for key, found in live.items()
+        if key not in ending and ObjectKey(NAMESPACE.kind, "", key.namespace) not in ending
+    }
     changes = [
         change for key, wanted in desired.by_key.items() if (change := _change(key, wanted, there.get(key)))
     ]

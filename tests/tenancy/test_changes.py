@@ -49,12 +49,25 @@ def test_what_is_no_longer_wanted_is_deleted_and_a_retained_namespace_released()
         assert changes[ObjectKey("Role", "tenant-acme-prod", "tenant-admin")] == Operation.DELETE
 
 
+def ending(manifest: Manifest) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "deletionTimestamp": "now"}}
+
+
 def test_what_is_being_deleted_counts_as_gone() -> None:
     state = desired()
     key = ObjectKey("Role", "tenant-acme", "tenant-admin")
-    ending = {**state.by_key[key], "metadata": {**state.by_key[key]["metadata"], "deletionTimestamp": "now"}}
-    (change,) = object_changes(state, {**live(state), key: ending})
+    (change,) = object_changes(state, {**live(state), key: ending(state.by_key[key])})
     assert (change.key, change.operation) == (key, Operation.CREATE)
+
+
+def test_what_is_in_a_namespace_that_is_being_deleted_counts_as_gone() -> None:
+    before = desired(namespaces=[{"name": "dev"}, {"name": "prod"}])
+    key = ObjectKey("Namespace", "", "tenant-acme-prod")
+    there = {**live(before), key: ending(before.by_key[key])}
+    assert object_changes(desired(namespaces=[{"name": "dev"}]), there) == ()
+    made = {change.key: change.operation for change in object_changes(before, there)}
+    assert made[ObjectKey("Role", "tenant-acme-prod", "tenant-admin")] == Operation.CREATE
+    assert {key.namespace or key.name for key in made} == {"tenant-acme-prod"}
 
 
 def test_a_record_reads_back_as_it_was_written() -> None:
