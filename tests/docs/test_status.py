@@ -29,7 +29,9 @@ def below(kind: type[Exception]) -> Iterator[type[Exception]]:
 def reasons() -> list[str]:
     """Of every error a tenant can fail with, and those that are written as they are."""
     kinds = [kind for root in (TenancyError, StackError, cluster.ClusterError) for kind in below(root)]
-    named = {str(vars(kind)["reason"]) for kind in kinds if "reason" in vars(kind)}
+    # A command's own errors end that command, and reach no status.
+    theirs = [kind for kind in kinds if kind.__module__.partition(".")[0] in ("tenancy", "stacks", "watcher")]
+    named = {str(vars(kind)["reason"]) for kind in theirs if "reason" in vars(kind)}
     files = [ROOT / "watcher" / f"{name}.py" for name in ("status", "reconcile", "terminate", "plans")]
     literals = {word for file in files for word in re.findall(r'"([A-Z]\w+)"', file.read_text("utf-8"))}
     return sorted(named | literals - _NO_REASONS)
