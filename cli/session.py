@@ -13,18 +13,19 @@ from stacks.command import PulumiProcess
 from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.errors import TenancyError
-from tenancy.kinds import MANAGED_KINDS, Kind
+from tenancy.kinds import CORE_KINDS, MANAGED_KINDS, Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.names import MANAGED_SELECTOR, tenant_selector
 from tenancy.plans import Plans, read_plans
 from tenancy.system import SYSTEM_NAMESPACE, WATCHER
-from watcher.cluster import Cluster
+from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import served_kinds
 from watcher.managed import tenant_of
 from watcher.plans import plans_in_force
 from watcher.tenants import read_tenant
 
 _TIMEOUT_S: Final = 120.0
+_FORBIDDEN: Final = 403
 
 Objects = dict[ObjectKey, Manifest]
 
@@ -61,10 +62,11 @@ class Session:
         """All live objects of one tenant."""
         return dict(self._objects(tenant_selector(tenant)))
 
-    def objects_by_tenant(self) -> dict[str, Objects]:
-        """All live objects of all tenants: one list per kind, however many tenants there are."""
+    def objects_by_tenant(self, unreadable: set[str] | None = None) -> dict[str, Objects]:
+        """All live objects of all tenants: one list per kind, however many tenants there are. A kind that may
+        not be read is an error, or noted in `unreadable` by its key, where that is given."""
         found: dict[str, Objects] = {}
-        for key, manifest in self._objects(MANAGED_SELECTOR):
+        for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):
             found.setdefault(tenant_of(manifest), {})[key] = manifest
         return found
 
@@ -80,7 +82,17 @@ class Session:
         with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:
             yield Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))
 
-    def _objects(self, selector: str) -> Iterator[tuple[ObjectKey, Manifest]]:
+    def _objects(
+        self, selector: str, unreadable: set[str] | None = None
+    ) -> Iterator[tuple[ObjectKey, Manifest]]:
         for kind in (*MANAGED_KINDS, *self.served):
-            for manifest in self.cluster.list(kind, selector)[0]:
+            try:
+                manifests, _ = self.cluster.list(kind, selector)
+            except ClusterError as error:
+                # Without what every tenant is made of, there is nothing to work with.
+                if unreadable is None or error.status != _FORBIDDEN or kind in CORE_KINDS:
+                    raise
+                unreadable.add(kind.key)
+                continue
+            for manifest in manifests:
                 yield object_key(manifest), manifest

@@ -6,13 +6,13 @@ Part of `warnings`. Rules are looked at peer by peer, so that moving or splittin
 
 import json
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_network
 from itertools import product
 from typing import Any, NamedTuple
 
 from tenancy.findings import Gain, Objects
 from tenancy.kinds import NETWORK_POLICY
 from tenancy.manifest import ObjectKey
+from tenancy.reachability import block_net
 
 
 class Opening(NamedTuple):
@@ -74,7 +74,7 @@ def _covers_peer(old: str | None, new: str | None) -> bool:
 
 
 def _is_inside(part: str, whole: str) -> bool:
-    inner, outer = ip_network(part, strict=False), ip_network(whole, strict=False)
+    inner, outer = block_net(part), block_net(whole)
     return inner.version == outer.version and inner.subnet_of(outer)  # type: ignore[arg-type]
 
 

@@ -5,7 +5,6 @@ Reads only. The comparison itself is in `compare`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from cli.manifests import GivenTenant, manifests_in
 from cli.preview.revision import sources_at
@@ -13,16 +12,11 @@ from cli.session import Objects, Session
 from tenancy.desired import DesiredState, desired_state
 from tenancy.errors import TenancyError
 from tenancy.integrations import EVERYTHING, Served
-from tenancy.kinds import CORE_KINDS, MANAGED_KINDS
-from tenancy.manifest import Manifest, object_key
-from tenancy.names import MANAGED_SELECTOR
+from tenancy.manifest import Manifest
 from tenancy.plans import Plans
 from tenancy.tenant import tenant_from_manifest
-from watcher.cluster import Cluster, ClusterError
-from watcher.managed import tenant_of
+from watcher.cluster import Cluster
 from watcher.tenants import read_tenant, read_tenants
-
-_FORBIDDEN: Final = 403
 
 
 @dataclass(frozen=True)
@@ -54,14 +48,15 @@ def read_live(session: Session) -> Base:
         # Where both groups have the name, one of them is the tenant.
         first = read_tenant(cluster, name) if name in tenants else tenant
         tenants[name] = first or tenant
-    objects, unreadable = _read_objects(session)
+    unreadable: set[str] = set()
+    objects = session.objects_by_tenant(unreadable)
     return Base(
         "the cluster as it is",
         session.served,
         tenants,
         objects,
         frozenset(name for name, tenant in tenants.items() if _is_protected(tenant)),
-        unreadable=unreadable,
+        unreadable=frozenset(unreadable),
         cluster=cluster,
     )
 
@@ -86,24 +81,6 @@ def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
         given=given,
         notes=tuple(notes),
     )
-
-
-def _read_objects(session: Session) -> tuple[dict[str, Objects], frozenset[str]]:
-    """By tenant, and the kinds that these rights don't let us read."""
-    found: dict[str, Objects] = {}
-    unreadable = set()
-    for kind in (*MANAGED_KINDS, *session.served):
-        try:
-            manifests, _ = session.cluster.list(kind, MANAGED_SELECTOR)
-        except ClusterError as error:
-            # Without what every tenant is made of, there is nothing to compare.
-            if error.status != _FORBIDDEN or kind in CORE_KINDS:
-                raise
-            unreadable.add(kind.key)
-            continue
-        for manifest in manifests:
-            found.setdefault(tenant_of(manifest), {})[object_key(manifest)] = manifest
-    return found, frozenset(unreadable)
 
 
 def _is_protected(tenant: Manifest) -> bool:
