@@ -11,6 +11,7 @@ from typing import Any, Final
 from embedded.environment import ROOT
 from tenancy.model import Model
 from tenancy.plans import Plan
+from tenancy.session_config import SessionsConfig
 from tenancy.settings import Settings, TenantSettings
 from tenancy.status import TenantStatus
 from tenancy.tenant import TenantSpec
@@ -64,6 +65,12 @@ _SECTIONS: Final = (
         frozenset(Plan.__annotations__),
         "Plans file: `plans.NAME`",
         "And all of the settings above. These a plan must have:",
+    ),
+    Section(
+        SessionsConfig,
+        frozenset(SessionsConfig.model_fields),
+        "Plans file: `sessions`",
+        "What AISessions run. Types that are left out are not offered: their sessions wait.",
     ),
     Section(
         TenantStatus, frozenset(TenantStatus.model_fields), "Tenant: `status`", "Written by the watcher."

@@ -19,7 +19,12 @@ from tests.platform import NewTenant, Platform, tenant_manifest
 CrdFiles = Callable[[str], list[Manifest]]
 
 # Fixture -> the tool it hands out: those that only tests use.
-_TEST_TOOLS = {"gatekeeper_binary": "gatekeeper", "coredns_binary": "coredns"}
+_TEST_TOOLS = {
+    "gatekeeper_binary": "gatekeeper",
+    "coredns_binary": "coredns",
+    "metrics_server_binary": "metrics-server",
+    "promtool_binary": "promtool",
+}
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -44,6 +49,16 @@ def gatekeeper_binary() -> Path:
 @pytest.fixture(scope="session")
 def coredns_binary() -> Path:
     return ensure_tools(["coredns"])["coredns"]
+
+
+@pytest.fixture(scope="session")
+def metrics_server_binary() -> Path:
+    return ensure_tools(["metrics-server"])["metrics-server"]
+
+
+@pytest.fixture(scope="session")
+def promtool_binary() -> Path:
+    return ensure_tools(["promtool"])["promtool"]
 
 
 @pytest.fixture(scope="session")

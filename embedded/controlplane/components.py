@@ -12,13 +12,18 @@ PEER_SOCKET = "peer:1"
 CERTIFICATE = "certs/apiserver.crt"
 KEY = "certs/apiserver.key"
 TOKENS = "tokens.csv"
+KWOK_CONFIG = Path(__file__).with_name("kwok.yaml")
 
 # Name of the identity -> (user, groups) in the API server's token file.
 IDENTITIES = {
     "admin": ("admin", "system:masters"),
     "kube-controller-manager": ("system:kube-controller-manager", ""),
     "kube-scheduler": ("system:kube-scheduler", ""),
+    # Nodes' writes are told by the group, in admission policies too. Its rights are in nodes.yaml.
+    "kwok": ("kwok", "system:nodes"),
 }
+# KWOK would add what it finds configured in the user's home to ours.
+ENVIRONMENT = {"KWOK_WORKDIR": "."}
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Ports:
     apiserver: int
     controller_manager: int
     scheduler: int
+    kwok: int
 
 
 def token_file(tokens: dict[str, str]) -> str:
@@ -92,6 +98,20 @@ def controller_manager_argv(binary: Path, ports: Ports) -> list[str | Path]:
 
 def scheduler_argv(binary: Path, ports: Ports) -> list[str | Path]:
     return [binary, *_client_flags("kube-scheduler", ports.scheduler)]
+
+
+def kwok_argv(binary: Path, ports: Ports) -> list[str | Path]:
+    return [
+        binary,
+        f"--kubeconfig={kubeconfig_name('kwok')}",
+        f"--config={KWOK_CONFIG}",
+        f"--server-address=127.0.0.1:{ports.kwok}",
+        # Where the nodes say that their kubelet is.
+        "--node-ip=127.0.0.1",
+        f"--node-port={ports.kwok}",
+        f"--tls-cert-file={CERTIFICATE}",
+        f"--tls-private-key-file={KEY}",
+    ]
 
 
 def _client_flags(identity: str, port: int) -> list[str]:

@@ -1,6 +1,6 @@
 """Kubeconfig files: the documents and writing them so that only their owner reads them.
 
-Used by the control plane (admin, controller-manager) and by the session (the watcher's own identity).
+Used by the control plane (the administrator, each component) and by the session (the watcher's own identity).
 """
 
 import base64

@@ -1,12 +1,11 @@
-"""A real Kubernetes control plane on this machine: etcd, API server, controllers, and a scheduler if asked.
+"""A real Kubernetes control plane on this machine: etcd, API server, controllers; with nodes if asked.
 
 Used by `./dev run` and by the tests alike. What is in the data folder stays, so the next start on the same
-folder picks the cluster up. It runs no nodes, and it doesn't get the binaries: the caller passes them.
+folder picks the cluster up. Nodes are played by KWOK: a real scheduler puts pods on them, and those run in
+their status alone. It doesn't get the binaries: the caller passes them.
 """
 
-import csv
 import os
-import secrets
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,10 +14,12 @@ from typing import Self
 
 from embedded.controlplane import components
 from embedded.controlplane.components import Ports
-from embedded.controlplane.kubeconfig import kubeconfig_document, write_kubeconfig, write_private
+from embedded.controlplane.kubeconfig import kubeconfig_document, write_kubeconfig
 from embedded.controlplane.lock import LockHeld, held_lock
 from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.controlplane.nodes import apply_nodes
 from embedded.controlplane.processes import ProcessFailed, ProcessGroup, log_tail
+from embedded.controlplane.tokens import kept_tokens
 from embedded.errors import SetupFailed
 
 READY_TIMEOUT_S = 90.0
@@ -39,8 +40,9 @@ class PortTaken(ControlPlaneError):
 class ControlPlane:
     """Use it as a context manager, or call start() and stop().
 
-    `binaries` maps etcd, kube-apiserver and kube-controller-manager (and kube-scheduler, if asked for) to
-    paths. `is_throw_away` trades the safety of the data for speed. `logs` is `<data>/logs` by default.
+    `binaries` maps etcd, kube-apiserver and kube-controller-manager to paths, with `has_nodes` also kubectl,
+    kube-scheduler and kwok. `is_throw_away` trades the safety of the data for speed. `logs` is `<data>/logs`
+    by default.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class ControlPlane:
         *,
         logs: Path | None = None,
         is_throw_away: bool = False,
-        has_scheduler: bool = False,
+        has_nodes: bool = False,
     ) -> None:
         self.data = data.absolute()
         self.logs = (logs or self.data / "logs").absolute()
@@ -60,7 +62,7 @@ class ControlPlane:
         self.token = ""
         self._binaries = binaries
         self._is_throw_away = is_throw_away
-        self._has_scheduler = has_scheduler
+        self._has_nodes = has_nodes
         self._group: ProcessGroup | None = None
 
     @property
@@ -71,7 +73,7 @@ class ControlPlane:
     def start(self) -> None:
         """Returns when the API server is ready and the controllers run; otherwise leaves nothing running."""
         self._prepare_folder()
-        tokens = self._tokens()
+        tokens = kept_tokens(self.data / components.TOKENS)
         self.token = tokens["admin"]
         try:
             self._start(tokens)
@@ -116,16 +118,6 @@ class ControlPlane:
             self.ca.unlink()
             (self.data / components.KEY).unlink(missing_ok=True)
 
-    def _tokens(self) -> dict[str, str]:
-        path = self.data / components.TOKENS
-        if not path.exists():
-            write_private(
-                path, components.token_file({name: secrets.token_hex(16) for name in components.IDENTITIES})
-            )
-        with path.open(newline="") as file:
-            known = {user: token for token, user, *_ in csv.reader(file)}
-        return {name: known[user] for name, (user, _) in components.IDENTITIES.items()}
-
     def _start(self, tokens: dict[str, str]) -> None:
         try:
             lock = held_lock(self.data / "lock", timeout_s=LOCK_TIMEOUT_S)
@@ -139,7 +131,7 @@ class ControlPlane:
         finally:
             os.close(lock)
         try:
-            self._start_components(tokens, Ports(free_port(), free_port(), free_port()))
+            self._start_components(tokens, Ports(free_port(), free_port(), free_port(), free_port()))
         except BaseException:
             self.stop()
             raise
@@ -158,12 +150,21 @@ class ControlPlane:
             write_kubeconfig(path, kubeconfig_document(self.url, self.ca.read_bytes(), token))
         name = "kube-controller-manager"
         self._run(name, components.controller_manager_argv(self._binaries[name], ports))
-        if self._has_scheduler:
-            self._run("kube-scheduler", components.scheduler_argv(self._binaries["kube-scheduler"], ports))
-            self._await("kube-scheduler", lambda: self._is_ok(ports.scheduler, "/healthz"))
+        if self._has_nodes:
+            self._start_nodes(ports, tokens["kwok"])
         self._await(name, lambda: self._is_ok(ports.controller_manager, "/healthz"))
         account = "/api/v1/namespaces/default/serviceaccounts/default"
         self._await(name, lambda: self._is_ok(ports.apiserver, account))
+
+    def _start_nodes(self, ports: Ports, token: str) -> None:
+        self._run("kube-scheduler", components.scheduler_argv(self._binaries["kube-scheduler"], ports))
+        apply_nodes(self._binaries["kubectl"], self.kubeconfig)
+        # Its rights reach the API server a moment later; KWOK would try again after a second only.
+        nodes = "/api/v1/nodes?limit=1"
+        self._await("kube-apiserver", lambda: is_ok(ports.apiserver, nodes, ca=self.ca, token=token))
+        self._run("kwok", components.kwok_argv(self._binaries["kwok"], ports))
+        self._await("kube-scheduler", lambda: self._is_ok(ports.scheduler, "/healthz"))
+        self._await("kwok", lambda: is_ok(ports.kwok, "/healthz", ca=self.ca))
 
     def _run(self, name: str, argv: list[str | Path]) -> None:
         assert self._group is not None
@@ -171,7 +172,7 @@ class ControlPlane:
         if log.exists():
             log.replace(log.with_suffix(".log.1"))
         try:
-            self._group.start(name, argv, log=log, cwd=self.data)
+            self._group.start(name, argv, log=log, cwd=self.data, env=os.environ | components.ENVIRONMENT)
         except ProcessFailed as error:
             raise ControlPlaneError(str(error)) from None
 

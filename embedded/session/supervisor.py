@@ -102,7 +102,9 @@ class Supervisor:
             kubeconfig = self._folder.user_kubeconfig
             copy_context(self._tools["kubectl"], self._context, kubeconfig)
             return kubeconfig, self._folder.backend(backend_name(kubeconfig))
-        self._control_plane = ControlPlane(self._tools, self._folder.control_plane, logs=self._folder.logs)
+        self._control_plane = ControlPlane(
+            self._tools, self._folder.control_plane, logs=self._folder.logs, has_nodes=True
+        )
         with Progress("Starting the control plane"):
             self._control_plane.start()
         self._closing.callback(self._stop_control_plane, self._control_plane)

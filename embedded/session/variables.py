@@ -18,7 +18,7 @@ def session_variables(folder: StateFolder, record: SessionRecord) -> dict[str, s
         "PULUMI_BACKEND_URL": record.backend_url,
         "PULUMI_CONFIG_PASSPHRASE": folder.passphrase(),
         "PULUMI_HOME": str(folder.pulumi_home),
-        **({"TENANCY_PAGE": record.page_url} if record.page_url else {}),
+        **({"TENANCY_PAGE": record.page_url.rstrip("/")} if record.page_url else {}),
     }
 
 

@@ -36,7 +36,8 @@ def build(tool: Tool, folder: Path) -> None:
 
 def _packages(go: str, tool: Tool, source: Path, progress: Progress) -> list[str]:
     """Everything the tool is compiled from. Go fetches the modules it lacks while it answers."""
-    listing = run_go([go, "list", "-deps", tool.package], source, count_downloads(progress))
+    command = [go, "list", "-deps", "-tags", tool.tags, tool.package]
+    listing = run_go(command, source, count_downloads(progress))
     return [line for line in listing.splitlines() if not line.startswith("go: ")]
 
 
@@ -49,5 +50,6 @@ def _compile(go: str, tool: Tool, source: Path, target: Path, total: int, progre
         progress.detail = f"{compiled} packages compiled, of {total} less those in Go's cache"
 
     count("")
-    flags = ["-trimpath", "-ldflags", tool.ldflags, *(["-gcflags", tool.gcflags] if tool.gcflags else [])]
+    flags = ["-trimpath", "-tags", tool.tags, "-ldflags", tool.ldflags]
+    flags += ["-gcflags", tool.gcflags] if tool.gcflags else []
     run_go([go, "build", "-v", *flags, "-o", str(target), tool.package], source, count)

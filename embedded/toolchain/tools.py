@@ -41,6 +41,7 @@ class Tool:
     package: str
     ldflags: str = "-s -w"
     gcflags: str = ""
+    tags: str = ""
     # Put beside the sources before they are compiled.
     embeds: tuple[ModuleFile, ...] = ()
     # Put beside the binary; the tool does not work without them.
@@ -55,6 +56,7 @@ def cache_key(tool: Tool) -> str:
     """A name that changes whenever the binary would, and is the same in every checkout."""
     recipe = [tool.package, tool.ldflags, tool.gcflags]
     recipe += [f"{file.module}/{file.path}" for file in (*tool.embeds, *tool.companions)]
+    recipe += [tool.tags] if tool.tags else []
     digest = hashlib.sha256(json.dumps(recipe).encode())
     for source in sorted(path for path in tool.folder.iterdir() if path.is_file()):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
@@ -142,6 +144,18 @@ def _pulumi_resource_kubernetes() -> Tool:
     )
 
 
+def _kwok() -> Tool:
+    folder, module = MODULES / "kwok", "sigs.k8s.io/kwok"
+    version = version_in(folder, module)
+    return Tool(
+        "kwok",
+        version,
+        folder,
+        package=f"{module}/cmd/kwok",
+        ldflags=f"-s -w -X {module}/pkg/consts.Version=v{version}",
+    )
+
+
 def _gatekeeper() -> Tool:
     folder, package = MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3"
     version = version_in(folder, package)
@@ -159,6 +173,31 @@ def _coredns() -> Tool:
     return Tool("coredns", version_in(folder, package), folder, package)
 
 
+def _metrics_server() -> Tool:
+    folder, module = MODULES / "metrics-server", "sigs.k8s.io/metrics-server"
+    version = version_in(folder, module)
+    return Tool(
+        "metrics-server",
+        version,
+        folder,
+        package=f"{module}/cmd/metrics-server",
+        ldflags=f"-s -w -X k8s.io/client-go/pkg/version.gitVersion=v{version}",
+    )
+
+
+def _promtool() -> Tool:
+    folder, module = MODULES / "promtool", "github.com/prometheus/prometheus"
+    version = version_in(folder, module)
+    return Tool(
+        "promtool",
+        version,
+        folder,
+        package=f"{module}/cmd/promtool",
+        # It is used for rules only: nobody's cloud has to be found.
+        tags="remove_all_sd",
+    )
+
+
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -167,6 +206,7 @@ TOOLS: dict[str, Tool] = {
         _kubernetes("kube-controller-manager"),
         _kubernetes("kube-scheduler"),
         _kubernetes("kubectl"),
+        _kwok(),
         _pulumi(),
         _pulumi_language_python(),
         _pulumi_resource_kubernetes(),
@@ -174,4 +214,6 @@ TOOLS: dict[str, Tool] = {
 }
 
 # What tests run beside the product: a user of it never waits for these.
-TEST_TOOLS: dict[str, Tool] = {tool.name: tool for tool in (_gatekeeper(), _coredns())}
+TEST_TOOLS: dict[str, Tool] = {
+    tool.name: tool for tool in (_gatekeeper(), _coredns(), _metrics_server(), _promtool())
+}

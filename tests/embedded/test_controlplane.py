@@ -11,6 +11,7 @@ import pytest
 
 from embedded.controlplane import loopback
 from embedded.controlplane import plane as controlplane
+from embedded.controlplane.components import IDENTITIES
 from embedded.controlplane.plane import ControlPlane, ControlPlaneError
 
 Kubectl = Callable[..., str]
@@ -40,7 +41,8 @@ def test_deleted_namespace_really_goes_away(control_plane: ControlPlane, kubectl
 
 
 def test_files_with_secrets_are_their_owners_alone(control_plane: ControlPlane) -> None:
-    for name in ("admin.kubeconfig", "tokens.csv", "certs/apiserver.key"):
+    kubeconfigs = [f"{identity}.kubeconfig" for identity in IDENTITIES]
+    for name in (*kubeconfigs, "tokens.csv", "certs/apiserver.key"):
         assert stat.S_IMODE((control_plane.data / name).stat().st_mode) == 0o600, name
     assert stat.S_IMODE(control_plane.data.stat().st_mode) == 0o700
 
@@ -48,14 +50,8 @@ def test_files_with_secrets_are_their_owners_alone(control_plane: ControlPlane) 
 def test_second_start_on_the_same_folder_finds_the_state(
     tools: dict[str, Path], tmp_path: Path, kubectl: Kubectl
 ) -> None:
-    with ControlPlane(tools, tmp_path / "plane", has_scheduler=True) as first:
-        assert set(first.pids) == {
-            "guard",
-            "etcd",
-            "kube-apiserver",
-            "kube-controller-manager",
-            "kube-scheduler",
-        }
+    with ControlPlane(tools, tmp_path / "plane") as first:
+        assert set(first.pids) == {"guard", "etcd", "kube-apiserver", "kube-controller-manager"}
         kubectl(first, "create", "namespace", "kept")
         account_token = kubectl(first, "create", "token", "default").strip()
     assert first.pids == {}
@@ -136,8 +132,9 @@ def test_binary_that_does_not_exist_is_named(tools: dict[str, Path], tmp_path: P
 
 
 def test_process_that_dies_later_is_seen_by_check(tools: dict[str, Path], tmp_path: Path) -> None:
-    with ControlPlane(tools, tmp_path / "plane", is_throw_away=True) as plane:
+    with ControlPlane(tools, tmp_path / "plane", is_throw_away=True, has_nodes=True) as plane:
         plane.check()
-        os.kill(plane.pids["kube-controller-manager"], 9)
-        with pytest.raises(ControlPlaneError, match="kube-controller-manager ended with exit code -9"):
-            plane.check(timeout_s=30)
+        for name in ("kwok", "kube-scheduler", "kube-controller-manager"):
+            os.kill(plane.pids[name], 9)
+            with pytest.raises(ControlPlaneError, match=f"{name} ended with exit code -9"):
+                plane.check(timeout_s=30)

@@ -23,7 +23,7 @@ from pathlib import Path
 from embedded.controlplane.plane import ControlPlane
 
 tools = {name: Path(path) for name, path in json.loads(sys.argv[1]).items()}
-plane = ControlPlane(tools, Path(sys.argv[2]), is_throw_away=True)
+plane = ControlPlane(tools, Path(sys.argv[2]), is_throw_away=True, has_nodes=True)
 plane.start()
 print(json.dumps(plane.pids), flush=True)
 sys.stdin.read()

@@ -39,7 +39,9 @@ def test_env_and_run_tell_where_the_page_is(detached: Dev) -> None:
     page = detached.variables()["TENANCY_PAGE"]
     record = SessionRecord.read(detached.folder.record)
     assert record is not None
-    assert f"page        {page}\n" in reach_text(record)
+    assert f"page        {page}/\n" in reach_text(record)
+    with urllib.request.urlopen(f"{page}/metrics") as answer:
+        assert b"tenancy_tenants" in answer.read()
     with urllib.request.urlopen(page) as answer:
         assert answer.headers["Content-Type"].startswith("text/html")
 
@@ -60,7 +62,8 @@ def test_watcher_runs_with_its_own_rights_only(detached: Dev) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["supervisor", "etcd", "kube-apiserver", "kube-controller-manager", "watcher"]
+    "name",
+    ["supervisor", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "watcher"],
 )
 def test_pid_names_a_living_process(detached: Dev, alive: Alive, name: str) -> None:
     assert alive([int(detached.succeeds("pid", name))])

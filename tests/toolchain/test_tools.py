@@ -36,8 +36,9 @@ def test_cache_key_changes_with_every_file_of_the_module(tmp_path: Path, name: s
 
 
 def test_cache_key_changes_with_the_recipe() -> None:
-    keys = {cache_key(tool) for tool in (ETCD, replace(ETCD, ldflags="-s"), replace(ETCD, gcflags="-N"))}
-    assert len(keys) == 3
+    others = [replace(ETCD, ldflags="-s"), replace(ETCD, gcflags="-N"), replace(ETCD, tags="a")]
+    keys = {cache_key(tool) for tool in (ETCD, *others)}
+    assert len(keys) == 4
 
 
 def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:
@@ -48,5 +49,5 @@ def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:
 
 
 def test_tools_of_the_tests_are_not_those_a_user_waits_for() -> None:
-    assert set(TEST_TOOLS) == {"gatekeeper", "coredns"}
+    assert set(TEST_TOOLS) == {"gatekeeper", "coredns", "metrics-server", "promtool"}
     assert not TEST_TOOLS.keys() & TOOLS.keys()

@@ -1,0 +1,200 @@
+"""Pods on the nodes of the embedded control plane: Jobs complete, fail and time out, and quotas fill."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedded.controlplane.plane import ControlPlane
+from tenancy.kinds import NAMESPACE, RESOURCE_QUOTA, Kind
+from tenancy.manifest import Manifest
+from tests.integrations.pods import IMAGE, POD, SAFE, allow_pods
+from tests.waiting import eventually
+from watcher.cluster import Cluster, ClusterError
+
+JOB = Kind("batch/v1", "Job", "jobs")
+NODE = Kind("v1", "Node", "nodes", is_namespaced=False)
+OUTCOME, MESSAGE = "kwok.tenancy/outcome", "kwok.tenancy/message"
+# A real kubelet would wait this long for a pod to end.
+A_LONG_GRACE_S = 3600
+
+Kubectl = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def admin(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("plane-with-nodes")
+    with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as plane:
+        yield Cluster.connect(plane.kubeconfig)
+
+
+@pytest.fixture
+def namespace(admin: Cluster, request: pytest.FixtureRequest) -> str:
+    """One of the test's own, in which pods can be made."""
+    name: str = request.node.name.replace("_", "-")[:63].strip("-")
+    admin.create(NAMESPACE, {"metadata": {"name": name}})
+    allow_pods(admin, name)
+    return name
+
+
+def pod_spec() -> Manifest:
+    container = {
+        "name": "main",
+        "image": IMAGE,
+        "securityContext": SAFE,
+        "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}},
+    }
+    return {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": A_LONG_GRACE_S,
+        "containers": [container],
+    }
+
+
+def made_pod(admin: Cluster, namespace: str, name: str, **annotations: str) -> None:
+    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+    admin.create(POD, {"metadata": metadata, "spec": pod_spec()})
+
+
+def made_job(admin: Cluster, namespace: str, annotations: dict[str, str], **spec: Any) -> None:
+    template = {"metadata": {"annotations": annotations}, "spec": pod_spec()}
+    job = {"backoffLimit": 0, "template": template, **spec}
+    admin.create(JOB, {"metadata": {"name": "work", "namespace": namespace}, "spec": job})
+
+
+def job_end(admin: Cluster, namespace: str) -> Manifest:
+    """The condition in which the Job has ended."""
+
+    def ended() -> Manifest | None:
+        job = admin.get(JOB, "work", namespace)
+        assert job is not None
+        conditions: list[Manifest] = job.get("status", {}).get("conditions", [])
+        return next((found for found in conditions if found["type"] in ("Complete", "Failed")), None)
+
+    return eventually(ended, "the Job ends")
+
+
+def terminated(admin: Cluster, namespace: str) -> Manifest:
+    """How the container of the one pod has ended."""
+    (pod,), _ = admin.list(POD, namespace=namespace)
+    end: Manifest = pod["status"]["containerStatuses"][0]["state"]["terminated"]
+    return end
+
+
+def phase(admin: Cluster, namespace: str, name: str) -> str | None:
+    pod = admin.get(POD, name, namespace)
+    return pod["status"].get("phase") if pod else None
+
+
+def await_running(admin: Cluster, namespace: str, name: str) -> None:
+    eventually(lambda: phase(admin, namespace, name) == "Running", f"pod {name} runs")
+
+
+def test_pod_is_scheduled_on_a_ready_node_and_runs_with_addresses(admin: Cluster, namespace: str) -> None:
+    made_pod(admin, namespace, "app")
+    await_running(admin, namespace, "app")
+    pod = admin.get(POD, "app", namespace)
+    assert pod is not None
+    node = admin.get(NODE, pod["spec"]["nodeName"])
+    assert node is not None
+    assert ("Ready", "True") in {(found["type"], found["status"]) for found in node["status"]["conditions"]}
+    assert pod["status"]["podIP"].startswith("10.244.")
+    assert pod["status"]["hostIP"] == "127.0.0.1"
+    assert pod["status"]["containerStatuses"][0]["ready"] is True
+
+
+def test_job_completes_with_its_message(admin: Cluster, namespace: str) -> None:
+    message = '{"outputData": "a \\"quoted\\" word: größer\\n", "metrics": {"tokensUsed": 7}}'
+    made_job(admin, namespace, {MESSAGE: message})
+    assert job_end(admin, namespace)["type"] == "Complete"
+    end = terminated(admin, namespace)
+    assert (end["exitCode"], end["reason"], end["message"]) == (0, "Completed", message)
+    assert end["startedAt"] < end["finishedAt"]
+
+
+def test_job_fails_with_exit_code_and_message(admin: Cluster, namespace: str) -> None:
+    made_job(admin, namespace, {OUTCOME: "fail", MESSAGE: "out of tokens"})
+    assert job_end(admin, namespace)["reason"] == "BackoffLimitExceeded"
+    end = terminated(admin, namespace)
+    assert (end["exitCode"], end["reason"], end["message"]) == (1, "Error", "out of tokens")
+
+
+def test_job_that_hangs_is_ended_by_its_deadline(admin: Cluster, namespace: str) -> None:
+    made_job(admin, namespace, {OUTCOME: "hang"}, activeDeadlineSeconds=3)
+    assert job_end(admin, namespace)["reason"] == "DeadlineExceeded"
+    eventually(lambda: not admin.list(POD, namespace=namespace)[0], "its pod is gone")
+
+
+def test_hundred_pods_run_at_the_same_time_each_with_its_address(admin: Cluster, namespace: str) -> None:
+    made_job(admin, namespace, {OUTCOME: "hang"}, parallelism=100, completions=100)
+
+    def addresses() -> set[str]:
+        pods, _ = admin.list(POD, namespace=namespace)
+        return {pod["status"]["podIP"] for pod in pods if pod["status"].get("phase") == "Running"}
+
+    eventually(lambda: len(addresses()) == 100, "all pods of the Job run")
+    admin.delete(NAMESPACE, namespace)
+    eventually(lambda: admin.get(NAMESPACE, namespace) is None, "the namespace goes with them")
+
+
+def test_hanging_pod_ends_when_its_outcome_changes(admin: Cluster, namespace: str) -> None:
+    made_pod(admin, namespace, "app", **{OUTCOME: "hang"})
+    await_running(admin, namespace, "app")
+    change = {"metadata": {"annotations": {OUTCOME: "complete", MESSAGE: "done"}}}
+    admin.patch(POD, "app", change, namespace=namespace)
+    eventually(lambda: phase(admin, namespace, "app") == "Succeeded", "the pod completes")
+    assert terminated(admin, namespace)["message"] == "done"
+
+
+def test_deleted_pod_is_gone_long_before_its_grace_period_ends(admin: Cluster, namespace: str) -> None:
+    made_pod(admin, namespace, "app")
+    await_running(admin, namespace, "app")
+    admin.delete(POD, "app", namespace)
+    eventually(lambda: admin.get(POD, "app", namespace) is None, "the pod is gone")
+
+
+def test_quota_fills_with_running_pods_and_has_room_again(admin: Cluster, namespace: str) -> None:
+    metadata = {"name": "compute", "namespace": namespace}
+    admin.create(RESOURCE_QUOTA, {"metadata": metadata, "spec": {"hard": {"requests.cpu": "1", "pods": "5"}}})
+
+    def used() -> str | None:
+        quota = admin.get(RESOURCE_QUOTA, "compute", namespace)
+        cpu: str | None = (quota or {}).get("status", {}).get("used", {}).get("requests.cpu")
+        return cpu
+
+    eventually(lambda: used() == "0", "the quota counts")
+    for name in ("first", "second"):
+        made_pod(admin, namespace, name)
+        await_running(admin, namespace, name)
+    assert used() == "1"
+    with pytest.raises(ClusterError, match="exceeded quota: compute"):
+        made_pod(admin, namespace, "third")
+    # A pod that has ended is no longer charged.
+    admin.patch(POD, "first", {"metadata": {"annotations": {OUTCOME: "complete"}}}, namespace=namespace)
+    eventually(lambda: used() == "500m", "the quota has room")
+    made_pod(admin, namespace, "third")
+    await_running(admin, namespace, "third")
+
+
+def test_next_start_on_the_same_folder_finds_nodes_and_pods(
+    tools: dict[str, Path], tmp_path: Path, kubectl: Kubectl
+) -> None:
+    folder = tmp_path / "plane"
+    with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as first:
+        made_pod(Cluster.connect(first.kubeconfig), "default", "kept")
+        await_running(Cluster.connect(first.kubeconfig), "default", "kept")
+    # As a folder of a version without nodes has it.
+    tokens = folder / "tokens.csv"
+    known = tokens.read_text().splitlines(keepends=True)
+    tokens.write_text("".join(line for line in known if ",kwok," not in line))
+    with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as second:
+        assert {"kube-scheduler", "kwok"} <= set(second.pids)
+        assert second.token == first.token
+        admin = Cluster.connect(second.kubeconfig)
+        assert phase(admin, "default", "kept") == "Running"
+        assert len(admin.list(NODE)[0]) == 3
+        made_pod(admin, "default", "new")
+        await_running(admin, "default", "new")
+        with pytest.raises(AssertionError, match="Forbidden"):
+            kubectl(second, "get", "secrets", "--as", "kwok", "--as-group", "system:nodes")
