@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import adopt, apply, crd, drift, history, pause, plans, rollback, show, tenants
+from cli import adopt, apply, crd, drift, history, pause, plans, rollback, show, tenants, usage
 from cli.doctor.command import doctor
 from cli.output import complain, console
 from cli.preview.command import preview
@@ -20,6 +20,7 @@ from stacks.errors import StackError
 from tenancy.errors import TenancyError
 from watcher.cluster import ClusterError
 from watcher.log import configure_log
+from watcher.usage.database import UsageUnavailable
 
 app = typer.Typer(
     name="tenancy",
@@ -32,6 +33,7 @@ app = typer.Typer(
 # In the order in which they are needed; `--help` shows them so.
 app.command("list")(tenants.list_tenants)
 app.command("show")(show.show)
+app.command("usage")(usage.usage)
 app.command("preview")(preview)
 app.command("apply")(apply.apply_tenants)
 app.command("diff")(drift.diff)
@@ -83,7 +85,7 @@ def main() -> None:
         # Without the number that str() begins with: what went wrong, and where.
         complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(1)
-    except (TenancyError, StackError, ClusterError) as error:
+    except (TenancyError, StackError, ClusterError, UsageUnavailable) as error:
         complain(str(error))
         sys.exit(1)
 

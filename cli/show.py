@@ -119,6 +119,8 @@ def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
     if row.message:
         yield "Why", Text(f"{row.reason}: {row.message}")
     yield "Plan", Text(row.plan)
+    if row.in_use.cpu and row.in_use.memory:
+        yield "In use", Text(f"{row.in_use.cpu} CPU, {row.in_use.memory} memory")
     yield "Age", Text(age(datetime.fromisoformat(row.created)))
     yield "Stack", Text(stack_name(row.name))
 

@@ -3,7 +3,9 @@
     TenancyError
     ├── InvalidSpec        the spec, or the plan it names, cannot be built; a new spec is needed
     │   └── UnknownPlan    the plans file has no such plan
-    └── PlansError         the plans file itself is broken
+    ├── PlansError         the plans file itself is broken
+    └── NotOffered         an AISession asks for what the plans file does not offer
+        └── UnknownModel   for a model that is not there
 
 Raised by the models and the planning step, turned into status by the watcher.
 """
@@ -40,6 +42,16 @@ class PlansError(TenancyError):
     """The plans file cannot be used."""
 
     reason = "InvalidPlans"
+
+
+class NotOffered(TenancyError):
+    """The platform has nothing that runs a session of this type."""
+
+    reason = "NotConfigured"
+
+
+class UnknownModel(NotOffered):
+    reason = "UnknownModel"
 
 
 def validation_message(error: ValidationError, root: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ A kind that comes with an integration is there only where its CRD is.
 from typing import Final, NamedTuple
 
 from tenancy.manifest import Manifest, kind_key
-from tenancy.names import GROUPS, VERSION
+from tenancy.names import GROUP, GROUPS, VERSION
 
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 _RBAC: Final = f"{RBAC_GROUP}/v1"
@@ -58,12 +58,17 @@ NETWORK_POLICY: Final = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpo
 DISRUPTION_BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
 ROLE: Final = Kind(_RBAC, "Role", "roles")
 ROLE_BINDING: Final = Kind(_RBAC, "RoleBinding", "rolebindings")
+POD: Final = Kind("v1", "Pod", "pods")
+JOB: Final = Kind("batch/v1", "Job", "jobs")
+AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
 # Asked, never stored: who a token's user is, and what somebody may do.
 TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenreviews", False)
 SUBJECT_ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False
 )
+# Read where something serves it: what the containers of a pod use.
+POD_METRICS: Final = Kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods")
 TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
 
 # What every tenant is made of.
@@ -98,6 +103,7 @@ OPTIONAL_KINDS: Final = tuple(kind for kinds in INTEGRATION_KINDS.values() for k
 
 _PLATFORM_KINDS: Final = (
     *TENANTS,
+    AISESSION,
     CRD,
     EVENT,
     Kind(_RBAC, "ClusterRole", "clusterroles", False),

@@ -25,6 +25,8 @@ PLAN_LABEL: Final = "kleff.io/tenant-plan"
 ISTIO_LABEL: Final = "istio-injection"
 SHARED_LABEL: Final = "platform.ai/shared"
 CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
+# On a session's Job and pod: the session's name.
+SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
 # Before the names of the namespace's annotations that admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
@@ -43,6 +45,15 @@ _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 def namespace_name(tenant: str, name: str | None = None) -> str:
     """The namespace of a tenant: its default one where no name is given."""
     return f"tenant-{tenant}-{name}" if name else f"tenant-{tenant}"
+
+
+def session_job_name(session: str) -> str:
+    """The Job of an AISession: no longer than the label may be that Kubernetes gives to its pods."""
+    name = f"aisession-{session}"
+    if len(name) <= NAMESPACE_MAX_LENGTH:
+        return name
+    digest = hashlib.sha256(session.encode()).hexdigest()[:12]
+    return f"{name[: NAMESPACE_MAX_LENGTH - 13].rstrip('-.')}-{digest}"
 
 
 def stack_name(tenant: str) -> str:

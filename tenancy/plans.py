@@ -1,4 +1,4 @@
-"""The plans file: what a plan gives to each namespace of a tenant.
+"""The plans file: what a plan gives to each namespace of a tenant, and what AISessions run.
 
 Read by the watcher and by `__main__.py`. A file with any fault is refused whole.
 """
@@ -16,6 +16,7 @@ from tenancy.fields import DnsLabel, HostPatterns, unique
 from tenancy.model import Model
 from tenancy.quantity import quantity_value
 from tenancy.rules import RoleRules
+from tenancy.session_config import SessionsConfig
 from tenancy.settings import ContainerLimits, QuotaSpec, Settings
 
 SHIPPED_PLANS = Path(__file__).with_name("plans.yaml")
@@ -58,6 +59,7 @@ class Plan(Settings):
 
 class Plans(Model):
     plans: Annotated[Mapping[DnsLabel, Plan], Field(min_length=1)]
+    sessions: SessionsConfig = SessionsConfig()
 
     def plan(self, name: str) -> Plan:
         if name not in self.plans:

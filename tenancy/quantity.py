@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 _FORM = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d*)?|\.\d+)(?P<suffix>[a-zA-Z]*|[eE][+-]?\d+)")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 # The API server cuts what is larger.
-_MAX: Final = 2**63 - 1
+QUANTITY_MAX: Final = 2**63 - 1
 _BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 
 
@@ -59,7 +59,7 @@ def _text(value: Any) -> Any:
 def _checked(text: str) -> str:
     try:
         value = quantity_value(text)
-        if not 0 <= value <= _MAX:
+        if not 0 <= value <= QUANTITY_MAX:
             raise ValueError(f"{text!r} must be between 0 and 2^63-1")
         return canonical_quantity(text)
     except ArithmeticError:
@@ -79,7 +79,7 @@ Quantity = Annotated[
                 {
                     "rule": "type(self) == int ? self >= 0 "
                     ": isQuantity(self) && !quantity(self).isLessThan(quantity('0')) "
-                    f"&& quantity(self).isLessThan(quantity('{_MAX}'))",
+                    f"&& quantity(self).isLessThan(quantity('{QUANTITY_MAX}'))",
                     "message": "must be a Kubernetes quantity between 0 and 2^63-1, such as 500m, 2 or 1Gi",
                 }
             ],

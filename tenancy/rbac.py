@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tenancy.manifest import Manifest, namespaced
+from tenancy.names import GROUP
 from tenancy.settings import TenantSettings
 from tenancy.tenant import Access, AccessRole, SubjectKind, Tenant
 
@@ -31,6 +32,8 @@ _WORKLOADS: Final = {
     ],
     "batch": ["jobs", "jobs/status", "cronjobs", "cronjobs/status"],
     "autoscaling": ["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
+    # Not their status: that is the platform's word.
+    GROUP: ["aisessions"],
 }
 _ADMIN_CORE: Final = [
     "pods",

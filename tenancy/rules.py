@@ -57,6 +57,7 @@ _CLOSED_RESOURCES: Final = {
     ("networking.k8s.io", "ingressclasses"),
     ("policy", "podsecuritypolicies"),
     (GROUP, "tenants"),
+    (GROUP, "aisessions/status"),
     (RBAC_GROUP, "clusterroles"),
     (RBAC_GROUP, "clusterrolebindings"),
 }

@@ -208,6 +208,10 @@ class Settings(Model):
     node_selector: Labels | None = Field(
         default=None, description="Labels of the nodes that the tenant's pods must run on."
     )
+    max_sessions: Annotated[int, Field(ge=0, le=1000)] | None = Field(
+        default=None,
+        description="How many AISessions of the tenant may run at once; the others wait, oldest first.",
+    )
     roles: RoleRules | None = Field(default=None, description="More rules for the tenant's roles.")
     istio: Istio | None = Field(default=None, description="The service mesh.")
     gatekeeper: Gatekeeper | None = Field(default=None, description="Gatekeeper.")
@@ -231,6 +235,7 @@ class TenantSettings(Settings):
     pod_security: PodSecurity = PodSecurity.RESTRICTED
     network: Network = Network()
     hostnames: HostPatterns = ()
+    max_sessions: int = 3
     roles: RoleRules = RoleRules()
     istio: Istio = Istio()
     gatekeeper: Gatekeeper = Gatekeeper()

@@ -54,6 +54,28 @@ class NamespaceStatus(Model):
     resource_usage: ResourceUsage = Field(default=ResourceUsage(), description="What it uses of its quota.")
 
 
+class QuotaUsage(Model):
+    """What is used of a quota, and what it allows."""
+
+    used: str = Field(description="What is used, summed up over the namespaces.")
+    hard: str = Field(description="What is allowed, summed up over the namespaces.")
+
+
+class TenantUsage(Model):
+    """What the tenant uses, in all its namespaces together."""
+
+    pods: int | None = Field(default=None, description="Its pods, where their number has a quota.")
+    quotas: dict[str, QuotaUsage] = Field(
+        default_factory=dict, description="Its quotas by resource: cpu, memory, storage, pods."
+    )
+    cpu: str | None = Field(
+        default=None, description="CPU in use, within a tenth, where the cluster serves metrics.k8s.io."
+    )
+    memory: str | None = Field(
+        default=None, description="Memory in use, within a tenth, where the cluster serves metrics.k8s.io."
+    )
+
+
 class LastUpdate(Model):
     """The newest entry of the stack's history."""
 
@@ -84,6 +106,9 @@ class TenantStatus(Model):
     namespace_count: int | None = Field(default=None, description="How many namespaces it has.")
     namespace_status: dict[str, NamespaceStatus] = Field(
         default_factory=dict, description="Its namespaces, by full name."
+    )
+    usage: TenantUsage | None = Field(
+        default=None, description="What it uses of its quotas, and of machines."
     )
     stack: str | None = Field(default=None, description="The Pulumi stack that holds the tenant.")
     last_update: LastUpdate | None = Field(default=None, description="The stack's newest update.")

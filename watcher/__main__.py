@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Final
 
 import structlog
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
@@ -28,8 +29,11 @@ from watcher.page.guard import is_loopback
 from watcher.page.login import Login
 from watcher.page.routes import PageRoutes
 from watcher.plans import ConfigMapPlans, FilePlans, LivePlans
+from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
+
+_USAGE_FILE: Final = "usage.db"
 
 
 def main() -> int:
@@ -46,15 +50,16 @@ def main() -> int:
         command = PulumiProcess(settings.timeout)
         stacks = Stacks(settings.backend, settings.run_dir, command)
         stacks.prepare()
-        watcher = Watcher(cluster, stacks, command, plans, settings.workers)
+        usage = UsageStore(settings.usage_db or settings.run_dir / _USAGE_FILE)
+        watcher = Watcher(cluster, stacks, command, plans, usage, settings.workers)
         host, port = settings.http
-        feed, routes = _page(cluster, watcher, stacks, settings)
+        feed, routes = _page(cluster, watcher, stacks, usage, settings)
         server = serve_http(
             host,
             port,
             {
                 "/healthz": Check(lambda: [*watcher.not_healthy(), *(feed.not_healthy() if feed else ())]),
-                "/readyz": Check(watcher.not_ready, plans.notes),
+                "/readyz": Check(watcher.not_ready, lambda: [*plans.notes(), *watcher.notes()]),
             },
             {"/metrics": Page(watcher.metrics.text, CONTENT_TYPE_PLAIN_0_0_4)},
             routes,
@@ -88,7 +93,7 @@ def _plans(cluster: Cluster, settings: argparse.Namespace) -> LivePlans:
 
 
 def _page(
-    cluster: Cluster, watcher: Watcher, stacks: Stacks, settings: argparse.Namespace
+    cluster: Cluster, watcher: Watcher, stacks: Stacks, usage: UsageStore, settings: argparse.Namespace
 ) -> tuple[Feed | None, list[BaseRoute]]:
     """The page's routes and what keeps it current: open to this machine, to others with a login only."""
     is_local = is_loopback(settings.http[0])
@@ -98,7 +103,7 @@ def _page(
     feed = Feed(board.row)
     watcher.follow(feed.note)
     login = None if is_local else Login(Reviews(cluster))
-    return feed, PageRoutes(board, feed, watcher.not_listed, login).routes()
+    return feed, PageRoutes(board, feed, usage, watcher.not_listed, login).routes()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -155,6 +160,13 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=Path(tempfile.gettempdir()) / "tenancy-watcher",
         help="folder for running operations; keep it across restarts",
+    )
+    parser.add_argument(
+        "--usage-db",
+        metavar="FILE",
+        type=Path,
+        help=f"where the use of quotas is recorded; keep it across restarts (default: {_USAGE_FILE} in the "
+        "run folder)",
     )
     parser.add_argument(
         "--timeout",

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
@@ -12,7 +12,7 @@ from stacks.command import PulumiProcess
 from stacks.errors import StackStopped
 from stacks.stack import Stacks
 from tenancy.desired import DesiredState
-from tenancy.kinds import MANAGED_KINDS, NAMESPACE
+from tenancy.kinds import MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
 from watcher.cluster import Cluster, ClusterError
@@ -25,7 +25,12 @@ from watcher.plans import LivePlans
 from watcher.queue import TenantQueue
 from watcher.reconcile import Reconciler
 from watcher.retry import TryAgain
-from watcher.tenants import Tenants, has_lost_finalizer, needs_work
+from watcher.sessions.controller import SessionController
+from watcher.sessions.figures import SessionFigures
+from watcher.tenants import Tenants, has_lost_finalizer, known_namespaces, needs_work
+from watcher.usage.podmetrics import PodMetrics
+from watcher.usage.recorder import UsageRecorder
+from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
@@ -34,13 +39,20 @@ _USAGE_S: Final = 10.0
 # Together less than the 30 s that Kubernetes gives a pod to end.
 _FINISH_S: Final = 15.0
 _WIND_DOWN_S: Final = 10.0
+_SESSIONS_S: Final = 2.0
 
 
 class Watcher:
     """Wires informers to the queue and the queue to workers."""
 
     def __init__(
-        self, cluster: Cluster, stacks: Stacks, command: PulumiProcess, plans: LivePlans, workers: int
+        self,
+        cluster: Cluster,
+        stacks: Stacks,
+        command: PulumiProcess,
+        plans: LivePlans,
+        usage: UsageStore,
+        workers: int,
     ) -> None:
         self._queue = TenantQueue()
         self._command = command
@@ -54,7 +66,16 @@ class Watcher:
         namespaces = next(informer for informer in self._informers if informer.kind == NAMESPACE)
         self._dns = DnsConfig(cluster, namespaces)
         self._integrations = Integrations(cluster, self._managed_changed, self._add_all)
-        self.metrics = Metrics(self.tenants, self.managed, self._queue.depth, lambda: plans.is_valid)
+        self._pod_metrics = PodMetrics(cluster, self.managed, self.tenants.names, self._queue.add)
+        self._recorder = UsageRecorder(usage, self.managed, self.tenants.names)
+        self.metrics = Metrics(
+            self.tenants,
+            self.managed,
+            self._queue.depth,
+            lambda: plans.is_valid,
+            self._recorder.is_recording,
+            self._pod_metrics.now,
+        )
         self._reconciler = Reconciler(
             cluster,
             stacks,
@@ -63,11 +84,14 @@ class Watcher:
             plans,
             lambda: self._integrations.served,
             self.metrics,
+            self._pod_metrics.steady,
         )
         self._workers = [
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
             for number in range(workers)
         ]
+        self._sessions = SessionController(cluster, self.tenants, plans, namespaces)
+        self.metrics.add(SessionFigures(self._sessions.phases))
 
     def follow(self, on_news: Callable[[str], None]) -> None:
         """Has it called with a tenant's name whenever something of that tenant has changed, on an informer's
@@ -82,6 +106,7 @@ class Watcher:
         """Returns at once; `not_ready` tells how far it is."""
         for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
             informer.start()
+        self._sessions.start()
         self._plans.start(self._add_all)
         threading.Thread(target=self._start_workers, name="start", daemon=True).start()
 
@@ -89,10 +114,13 @@ class Watcher:
         """Takes no more work, lets what is under way end, and asks what takes too long to wind down."""
         log.info("stopping")
         self._queue.close()
+        self._sessions.stop(_SESSIONS_S)
         for informer in self._all_informers():
             informer.stop()
         self._plans.stop()
         self._dns.stop()
+        self._pod_metrics.stop()
+        self._recorder.stop()
         self._join_workers(_FINISH_S)
         self._command.stop()
         self._join_workers(_WIND_DOWN_S)
@@ -100,18 +128,23 @@ class Watcher:
     def not_ready(self) -> list[str]:
         return [*self.not_listed(), *self._plans.missing()]
 
+    def notes(self) -> list[str]:
+        """What waits though tenants are looked after: a cluster may have no AISessions, or not yet."""
+        return [f"no session starts: {told}" for told in _not_synced(self._sessions.informers)]
+
     def not_listed(self) -> list[str]:
         """What of the cluster has not been seen yet."""
-        return [
-            f"not listed yet: {informer.kind.plural} of {informer.kind.api_version}"
-            for informer in self._all_informers()
-            if not informer.is_synced.is_set()
-        ]
+        return _not_synced(self._all_informers())
 
     def not_healthy(self) -> list[str]:
-        others = [self._plans.thread, self._dns.thread, self._dns.informer]
+        usage = [self._pod_metrics.thread, self._recorder.thread]
+        others = [self._plans.thread, self._dns.thread, self._dns.informer, *usage]
         threads = [*self._all_informers(), *self._workers, *others]
-        return [f"thread died: {thread.name}" for thread in threads if thread.ident and not thread.is_alive()]
+        return [
+            f"thread died: {thread.name}"
+            for thread in (*threads, *self._sessions.threads)
+            if thread.ident and not thread.is_alive()
+        ]
 
     def _start_workers(self) -> None:
         # A worker that saw half of the cluster would take the other half for drift.
@@ -119,6 +152,8 @@ class Watcher:
         for informer in self._all_informers():
             informer.is_synced.wait()
         self._dns.start()
+        self._pod_metrics.start()
+        self._recorder.start()
         for problem in self._plans.missing():
             log.warning("waiting for plans", problem=problem)
         self._plans.is_known.wait()
@@ -133,6 +168,7 @@ class Watcher:
         """Has every tenant looked at, because what they are made from has changed."""
         for name in self.tenants.names():
             self._queue.add_now(name)
+            self._sessions.wake(name)
 
     def _join_workers(self, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
@@ -151,8 +187,11 @@ class Watcher:
             self.tenants.forget(known)
         if after is None or needs_work(before, after):
             self._queue.add_now(known["metadata"]["name"])
+            self._sessions.wake(known["metadata"]["name"])
         elif has_lost_finalizer(before, after):
             self._queue.add(known["metadata"]["name"])
+        elif before and known_namespaces(before) != known_namespaces(after):
+            self._sessions.wake(known["metadata"]["name"])  # No session starts where no wall is.
 
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         self.managed.put(before, after)
@@ -164,6 +203,9 @@ class Watcher:
             self._queue.add(tenant)
         if before and after and quota_use(before) != quota_use(after):
             self._queue.add(tenant_of(after), _USAGE_S)
+        if (after or before or {}).get("kind") == RESOURCE_QUOTA.kind:
+            for tenant in {tenant_of(found) for found in (before, after) if found}:
+                self._sessions.wake(tenant)  # There may be room now.
 
     def _work(self) -> None:
         while (tenant := self._queue.take()) is not None:
@@ -188,3 +230,11 @@ class Watcher:
                 self._queue.done(tenant)
                 if again_after_s is not None:
                     self._queue.add(tenant, again_after_s)
+
+
+def _not_synced(informers: Iterable[Informer]) -> list[str]:
+    return [
+        f"not listed yet: {informer.kind.plural} of {informer.kind.api_version}"
+        for informer in informers
+        if not informer.is_synced.is_set()
+    ]

@@ -99,20 +99,23 @@ class Cluster:
         *,
         namespace: str = "",
         name: str = "",
+        fields: str = "",
         is_metadata_only: bool = False,
     ) -> tuple[Manifests, str]:
-        """All objects of a kind, and the version from which a watch goes on."""
+        """All objects of a kind, and the version from which a watch goes on; empty where there is none.
+        `fields` is a selector of those fields that the API server can select by."""
         accept = _METADATA.format("PartialObjectMetadataList") if is_metadata_only else _JSON
         items: Manifests = []
-        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": _only(name)}
+        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields or _only(name)}
         while True:
             page = self._request("GET", kind.path(namespace), query, accept=accept)
-            for item in page["items"]:
+            # Servers of other groups than Kubernetes' own say null for none.
+            for item in page["items"] or ():
                 # Lists leave out what their items are.
                 items.append({**item, "apiVersion": kind.api_version, "kind": kind.kind})
             metadata = page["metadata"]
             if not metadata.get("continue"):
-                return items, metadata["resourceVersion"]
+                return items, metadata.get("resourceVersion", "")
             query["continue"] = metadata["continue"]
 
     def watch(
@@ -192,9 +195,21 @@ class Cluster:
         told = [_WARNING.match(header) for header in response.headers.getlist("Warning")]
         return tuple(json.loads(found[1]) for found in told if found)
 
-    def delete(self, kind: Kind, name: str, namespace: str = "", uid: str | None = None) -> None:
-        """Deletes an object, and only the one with this uid where one is given. Gone already is fine."""
-        options = {"preconditions": {"uid": uid}} if uid else {}
+    def delete(
+        self,
+        kind: Kind,
+        name: str,
+        namespace: str = "",
+        uid: str | None = None,
+        *,
+        is_owner_last: bool = False,
+    ) -> None:
+        """Deletes an object and what it owns, and only the one with this uid where one is given. Gone already
+        is fine. With the owner last, it stays until all it owns is gone."""
+        # Said because a Job would otherwise leave its pods behind.
+        options: Manifest = {"propagationPolicy": "Foreground" if is_owner_last else "Background"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
         try:
             self._request("DELETE", kind.path(namespace, name), body=options)
         except ClusterError as error:

@@ -20,6 +20,7 @@ from tenancy.errors import InvalidSpec, TenancyError
 from tenancy.kinds import RESOURCE_QUOTA, Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.tenant import tenant_from_manifest
+from tenancy.usage import Measured
 from watcher.apply import apply
 from watcher.claims import Claims, check_names_are_free
 from watcher.cluster import Cluster, ClusterError
@@ -29,7 +30,14 @@ from watcher.metrics import Metrics
 from watcher.plans import LivePlans
 from watcher.repairs import DriftContested, Repairs
 from watcher.retry import TryAgain
-from watcher.status import active_status, failed_status, integrations_told, paused_status, pending_status
+from watcher.status import (
+    active_status,
+    failed_status,
+    integrations_told,
+    paused_status,
+    pending_status,
+    with_usage,
+)
 from watcher.sweep import sweep
 from watcher.tenants import (
     Tenants,
@@ -64,9 +72,11 @@ class Reconciler:
         plans: LivePlans,
         served: Callable[[], frozenset[Kind]],
         metrics: Metrics,
+        measured: Callable[[str], Measured | None],
     ) -> None:
         self._cluster = cluster
         self._stacks = stacks
+        self._measured = measured
         self._tenants = tenants
         self._managed = managed
         self._plans = plans
@@ -99,22 +109,20 @@ class Reconciler:
             self._desired[name] = desired
             if given.spec.paused:
                 found_drift = drift_text(drift(desired, self._managed.of(name)))
-                self._tenants.write_status(tenant, paused_status(tenant, desired, found_drift))
+                self._write_status(tenant, paused_status(tenant, desired, found_drift))
                 return None
             tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
                 self._applied[name] = desired
                 sweep(self._cluster, self._claims, tenant, desired, self._managed.of(name))
-                status = active_status(tenant, desired, self._managed.of(name))
+                status = active_status(tenant, desired)
             else:
                 check_names_are_free(self._cluster, desired, self._managed.of(name))
                 result = apply(self._cluster, self._stacks, tenant, desired, work)
                 self._tell(tenant, work, result)
                 self._applied[name] = desired
-                status = active_status(
-                    tenant, desired, self._managed.of(name), result, work.cause, drift_text(work.drift)
-                )
+                status = active_status(tenant, desired, result, work.cause, drift_text(work.drift))
         except NamespaceEnding as ending:
             if ending.applied:
                 self._applied[name] = ending.applied
@@ -134,7 +142,7 @@ class Reconciler:
                 self._metrics.failed()
                 return None
             raise TryAgain from None
-        self._tenants.write_status(tenant, status)
+        self._write_status(tenant, status)
         if work is None:
             self._metrics.unchanged()
         return _LOOK_AGAIN_S if work else None
@@ -243,7 +251,12 @@ class Reconciler:
         )
         if tenant.get("status") != status:
             record_event(self._cluster, tenant, WARNING, error.reason, str(error))
-        self._tenants.write_status(tenant, status)
+        self._write_status(tenant, status)
+
+    def _write_status(self, tenant: Manifest, status: Manifest) -> None:
+        """With what the tenant uses: whether or not it is well, that goes on."""
+        name = tenant["metadata"]["name"]
+        self._tenants.write_status(tenant, with_usage(status, self._managed.of(name), self._measured(name)))
 
     def report(self, name: str, error: Exception) -> None:
         """A turn broke for a reason nobody thought of: the tenant's status must say so all the same."""

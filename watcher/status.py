@@ -10,23 +10,21 @@ from typing import Any, Final
 from stacks.result import StackResult
 from tenancy.desired import DesiredState
 from tenancy.manifest import Manifest, ObjectKey
+from tenancy.model import Model
 from tenancy.names import stack_name
+from tenancy.quantity import quantity_value
 from tenancy.status import (
     Condition,
     ConditionType,
     LastUpdate,
     NamespaceStatus,
     Phase,
+    QuotaUsage,
     ResourceUsage,
     TenantStatus,
+    TenantUsage,
 )
-from watcher.managed import quota_use
-
-_USAGE_KEYS: Final = {
-    "cpu": ("cpu", "requests.cpu"),
-    "memory": ("memory", "requests.memory"),
-    "storage": ("requests.storage",),
-}
+from tenancy.usage import Amounts, Measured, namespace_amounts, total_amounts
 
 _READINESS: Final = (ConditionType.READY, ConditionType.TENANT_READY, ConditionType.NAMESPACE_READY)
 
@@ -44,7 +42,6 @@ def pending_status(tenant: Manifest, reason: str, message: str, **changes: Any) 
 def active_status(
     tenant: Manifest,
     desired: DesiredState,
-    live: Mapping[ObjectKey, Manifest],
     result: StackResult | None = None,
     cause: str = "",
     repaired: str = "",
@@ -60,9 +57,7 @@ def active_status(
         conditions[ConditionType.DRIFTED] = (False, "Repaired", f"{repaired}; repaired at {_now()}")
     elif _condition(tenant, ConditionType.DRIFTED).get("status") != "False":
         conditions[ConditionType.DRIFTED] = (False, "NoDrift", "")
-    namespaces = {
-        name: NamespaceStatus(ready=True, resource_usage=_usage(name, live)) for name in desired.namespaces
-    }
+    namespaces = {name: NamespaceStatus(ready=True) for name in desired.namespaces}
     changes: dict[str, Any] = {
         "namespace_count": len(namespaces),
         "namespace_status": namespaces,
@@ -180,15 +175,36 @@ def _condition(tenant: Manifest, kind: ConditionType) -> Manifest:
     return next((condition for condition in _conditions(tenant) if condition["type"] == kind), {})
 
 
-def _usage(namespace: str, live: Mapping[ObjectKey, Manifest]) -> ResourceUsage:
-    used: dict[str, str] = {}
-    for key, manifest in live.items():
-        if key.kind == "ResourceQuota" and key.namespace == namespace:
-            used |= quota_use(manifest) or {}
-    figures = {
-        field: next((used[key] for key in keys if key in used), None) for field, keys in _USAGE_KEYS.items()
+def with_usage(status: Manifest, live: Mapping[ObjectKey, Manifest], measured: Measured | None) -> Manifest:
+    """The status with what the tenant uses now, in all and by namespace."""
+    by_namespace = namespace_amounts(live)
+    amounts = total_amounts(by_namespace.values())
+    usage = TenantUsage(
+        pods=int(quantity_value(amounts["pods"].used)) if "pods" in amounts else None,
+        quotas={
+            resource: QuotaUsage(used=amount.used, hard=amount.hard) for resource, amount in amounts.items()
+        },
+        cpu=measured.cpu_text if measured else None,
+        memory=measured.memory_text if measured else None,
+    )
+    namespaces = {
+        name: {**known, "resourceUsage": _written(_resource_usage(by_namespace.get(name, {})))}
+        for name, known in (status.get("namespaceStatus") or {}).items()
     }
-    return ResourceUsage(**figures)
+    return {
+        **status,
+        **({"namespaceStatus": namespaces} if namespaces else {}),
+        "usage": _written(usage),
+    }
+
+
+def _resource_usage(amounts: Amounts) -> ResourceUsage:
+    used = {resource: amount.used for resource, amount in amounts.items()}
+    return ResourceUsage(cpu=used.get("cpu"), memory=used.get("memory"), storage=used.get("storage"))
+
+
+def _written(part: Model) -> Manifest:
+    return part.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 def _now() -> str:

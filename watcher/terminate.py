@@ -1,5 +1,6 @@
-"""The end of a tenant: destroy its stack, see that nothing is left, and only then let it go."""
+"""The end of a tenant: end its sessions, destroy its stack, see that nothing is left, and let it go."""
 
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -17,6 +18,7 @@ from watcher.events import WARNING, record_event
 from watcher.managed import is_ending
 from watcher.release import release_namespace, remove_objects
 from watcher.retry import TryAgain
+from watcher.sessions.ending import end_sessions
 from watcher.status import terminating_status
 from watcher.tenants import Tenants, has_finalizer, live_namespaces
 
@@ -24,6 +26,12 @@ log = structlog.get_logger(__name__)
 
 # A namespace's end wakes the tenant; this is for one that does not come to its end.
 _LOOK_AGAIN_S: Final = 15.0
+# Pods end within their grace time. Where something holds them, looks become rare: each is two requests for
+# every namespace.
+_SESSIONS_S: Final = 0.5
+_SESSIONS_SHARE: Final = 0.1
+# How many of what is waited for a status names.
+_NAMED: Final = 5
 
 
 class Terminator:
@@ -41,6 +49,8 @@ class Terminator:
         self._tenants = tenants
         self._claims = claims
         self._destroyed: set[str] = set()
+        # Since when the ends of their sessions are waited for, by the tenants' uids.
+        self._waiting_since_s: dict[str, float] = {}
 
     def terminate(self, tenant: Manifest) -> float | None:
         """One turn of a tenant that is being deleted. The spec is not read: a bad one must not hold it."""
@@ -56,6 +66,11 @@ class Terminator:
                 self._tenants.write_status(tenant, terminating_status(tenant, *held))
                 return None
             if uid not in self._destroyed:
+                if running := self._end_sessions(tenant):
+                    waiting = f"waiting for the end of {_few(running)}"
+                    self._tenants.write_status(tenant, terminating_status(tenant, "Deleting", waiting))
+                    return self._patience_s(uid)
+                self._waiting_since_s.pop(uid, None)
                 destroying = terminating_status(tenant, "Deleting", "destroying the stack")
                 tenant = self._tenants.write_status(tenant, destroying)
                 self._end(tenant)
@@ -72,6 +87,17 @@ class Terminator:
         self._destroyed.discard(uid)
         log.info("tenant gone", tenant=name)
         return None
+
+    def _end_sessions(self, tenant: Manifest) -> list[str]:
+        """What of them is still there."""
+        own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
+        return end_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
+
+    def _patience_s(self, uid: str) -> float:
+        """How soon to look again at what is waited for: the longer it takes, the later."""
+        now_s = time.monotonic()
+        waited_s = now_s - self._waiting_since_s.setdefault(uid, now_s)
+        return min(max(_SESSIONS_S, waited_s * _SESSIONS_SHARE), _LOOK_AGAIN_S)
 
     def _end(self, tenant: Manifest) -> None:
         """Destroys the stack; or, where the namespaces are to stay, takes all that is ours out of them."""
@@ -129,6 +155,11 @@ class Terminator:
             for namespace in live_namespaces(self._cluster, tenant).values()
             if self._claims.may_remove(name, object_key(namespace))
         ]
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _held(tenant: Manifest) -> tuple[str, str] | None:

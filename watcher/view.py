@@ -4,30 +4,22 @@ Made from the Tenant, its live objects and its history. In JSON the names are ca
 """
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 from stacks.history import Update
 from tenancy.changes import ObjectChange
-from tenancy.kinds import NAMESPACE, RESOURCE_QUOTA, ROLE_BINDING
+from tenancy.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.manifest import Manifest, ObjectKey
 from tenancy.model import Model
 from tenancy.names import PURPOSE_LABEL
-from tenancy.quantity import canonical_quantity, quantity_value
 from tenancy.rbac import role_name
 from tenancy.status import ConditionType, Phase
 from tenancy.tenant import AccessRole
+from tenancy.usage import Amounts, namespace_amounts, total_amounts
 from watcher.work import BY_SPEC
 
 Live = Mapping[ObjectKey, Manifest]
 
-# What is shown of a namespace's quotas, and the keys that stand for it there, the first one found.
-_FIGURES: Final = {
-    "cpu": ("requests.cpu", "cpu"),
-    "memory": ("requests.memory", "memory"),
-    "storage": ("requests.storage",),
-    "pods": ("pods",),
-}
 _ROLES: Final = {role_name(role): role for role in AccessRole}
 
 
@@ -38,6 +30,13 @@ class QuotaBar(Model):
     used: str
     hard: str
     ratio: float
+
+
+class InUse(Model):
+    """What the pods really use, by the status; None where the cluster does not measure it."""
+
+    cpu: str | None = None
+    memory: str | None = None
 
 
 class TenantRow(Model):
@@ -53,6 +52,7 @@ class TenantRow(Model):
     message: str = ""
     namespaces: int
     quotas: tuple[QuotaBar, ...]
+    in_use: InUse = InUse()
     is_paused: bool = False
     is_cordoned: bool = False
     is_drifted: bool = False
@@ -108,7 +108,7 @@ def tenant_row(tenant: Manifest, live: Live) -> TenantRow:
     metadata, spec, status = tenant["metadata"], tenant["spec"], tenant.get("status") or {}
     conditions = {found["type"]: found for found in status.get("conditions") or ()}
     ready = conditions.get(ConditionType.READY, {})
-    is_ready = ready.get("status") == "True"
+    is_ready, usage = ready.get("status") == "True", status.get("usage") or {}
     phase = Phase.TERMINATING if "deletionTimestamp" in metadata else status.get("phase", Phase.PENDING)
     return TenantRow(
         name=metadata["name"],
@@ -119,7 +119,8 @@ def tenant_row(tenant: Manifest, live: Live) -> TenantRow:
         reason="" if is_ready else ready.get("reason", ""),
         message="" if is_ready else ready.get("message", ""),
         namespaces=status.get("namespaceCount") or 0,
-        quotas=quota_bars(live),
+        quotas=_bars(total_amounts(namespace_amounts(live).values())),
+        in_use=InUse(cpu=usage.get("cpu"), memory=usage.get("memory")),
         is_paused=bool(spec.get("paused")),
         is_cordoned=bool(spec.get("cordoned")),
         is_drifted=conditions.get(ConditionType.DRIFTED, {}).get("status") == "True",
@@ -132,6 +133,7 @@ def tenant_view(tenant: Manifest, live: Live, drift: Iterable[ObjectChange] = ()
     status = tenant.get("status") or {}
     known = status.get("namespaceStatus") or {}
     homes = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
+    amounts = namespace_amounts(live)
     namespaces = [
         NamespaceView(
             name=name,
@@ -139,7 +141,7 @@ def tenant_view(tenant: Manifest, live: Live, drift: Iterable[ObjectChange] = ()
                 PURPOSE_LABEL, ""
             ),
             is_ready=bool((known.get(name) or {}).get("ready")) and name in homes,
-            quotas=quota_bars(live, name),
+            quotas=_bars(amounts.get(name, {})),
         )
         for name in sorted({*known, *homes})
     ]
@@ -169,40 +171,11 @@ def update_view(update: Update) -> UpdateView:
     )
 
 
-def quota_bars(live: Live, namespace: str = "") -> tuple[QuotaBar, ...]:
-    """Used and hard, of one namespace or of all together. Of several quotas in one, the tightest counts."""
-    amounts: dict[str, dict[str, tuple[str, str]]] = {figure: {} for figure in _FIGURES}
-    for key, manifest in live.items():
-        if key.kind != RESOURCE_QUOTA.kind or (namespace and key.namespace != namespace):
-            continue
-        hard, used = manifest["spec"].get("hard") or {}, (manifest.get("status") or {}).get("used") or {}
-        for figure, names in _FIGURES.items():
-            name = next((name for name in names if name in hard), None)
-            if name is None:
-                continue
-            found, known = (used.get(name, "0"), hard[name]), amounts[figure].get(key.namespace)
-            if known is None or quantity_value(found[1]) < quantity_value(known[1]):
-                amounts[figure][key.namespace] = found
-    return tuple(_bar(figure, list(found.values())) for figure, found in amounts.items() if found)
-
-
-def _bar(figure: str, amounts: list[tuple[str, str]]) -> QuotaBar:
-    used, hard = (_sum(column) for column in zip(*amounts, strict=True))
-    limit = quantity_value(hard)
-    return QuotaBar(
-        resource=figure,
-        used=used,
-        hard=hard,
-        ratio=round(float(quantity_value(used) / limit), 4) if limit else 0.0,
+def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
+    return tuple(
+        QuotaBar(resource=resource, used=amount.used, hard=amount.hard, ratio=amount.ratio)
+        for resource, amount in amounts.items()
     )
-
-
-def _sum(amounts: Iterable[str]) -> str:
-    texts = list(amounts)
-    total = sum((quantity_value(text) for text in texts), Decimal())
-    # Bytes are read in powers of two where one of them is written so.
-    is_binary = any(text.endswith("i") for text in texts)
-    return canonical_quantity(f"{total / 1024:f}Ki" if is_binary else f"{total:f}")
 
 
 def _access(live: Live) -> list[AccessView]:

@@ -1,7 +1,7 @@
 """The admission policies that the API server itself enforces: no webhook that could be down.
 
-`platform` installs them. Three modules say what they check: who may write (`guards`), pods and
-claims (`workloads`), the ways in and out (`network`).
+`platform` installs them. Four modules say what they check: who may write (`guards`), whose AISessions are
+where (`sessions`), the ways in and out (`network`), pods and claims (`workloads`).
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from typing import Final
 
 from tenancy.admission.guards import guards
 from tenancy.admission.network import network_policies
+from tenancy.admission.sessions import session_policies
 from tenancy.admission.workloads import workload_policies
 from tenancy.manifest import Manifest
 
@@ -18,4 +19,4 @@ OPERATOR_GROUPS: Final = ("system:masters", "tenancy:operators")
 
 def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS) -> list[Manifest]:
     """Each policy, followed by what binds it. `watcher` is the user name of the watcher's ServiceAccount."""
-    return [*guards(watcher, operators), *network_policies(), *workload_policies()]
+    return [*guards(watcher, operators), *session_policies(), *network_policies(), *workload_policies()]

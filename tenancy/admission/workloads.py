@@ -57,12 +57,25 @@ def _pods() -> list[Manifest]:
                     "spec.volumes: hostPath is not allowed in a tenant's namespace; use a claim or emptyDir"
                 ),
             ),
+            check(
+                "variables.limits.all(l, l.all(r, !(r in ['cpu', 'memory']) || "
+                "quantity(l[r]).isGreaterThan(quantity('0'))))",
+                text(
+                    "spec.containers[].resources.limits: 0 stands for no limit at all; name an amount, or "
+                    "leave it out for the default"
+                ),
+            ),
             *_image_checks(),
             *_class_checks(),
             *_node_checks(),
         ],
         variables={
             **ANNOTATIONS,
+            # A LimitRange takes a 0 for little, a quota takes nothing for it, and nodes take it for no limit.
+            "limits": " + ".join(
+                f"object.spec.?{name}.orValue([]).map(c, c.?resources.?limits.orValue({{}}))"
+                for name in ("containers", "initContainers")
+            ),
             "images": _each_image("image", "reference"),
             "pull_policies": _each_image("imagePullPolicy", "pullPolicy"),
             "registries": items_of(REGISTRIES),

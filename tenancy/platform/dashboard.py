@@ -42,6 +42,9 @@ def dashboard() -> dict[str, Any]:
         ("CPU quota by tenant", "short", _by_tenant("hard", "cpu")),
         ("Memory requested by tenant", "bytes", _by_tenant("used", "memory")),
         ("Memory quota by tenant", "bytes", _by_tenant("hard", "memory")),
+        ("CPU in use by tenant, where measured", "short", _by_tenant("measured", "cpu")),
+        ("Memory in use by tenant, where measured", "bytes", _by_tenant("measured", "memory")),
+        ("Pods by tenant", "short", _by_tenant("used", "pods")),
         ("Quota used, fullest first", "percentunit", _fullest()),
         ("Tenants by phase", "short", {"{{phase}}": "sum by (phase) (tenancy_tenants)"}),
         (
@@ -51,9 +54,13 @@ def dashboard() -> dict[str, Any]:
         ),
         ("Time of a reconcile", "s", {"median": _quantile(0.5), "slowest tenth": _quantile(0.9)}),
         (
-            "Queue, and plans in force",
+            "Queue, plans in force, use on record",
             "short",
-            {"tenants waiting": "sum(tenancy_queue_depth)", "plans valid": "min(tenancy_plans_valid)"},
+            {
+                "tenants waiting": "sum(tenancy_queue_depth)",
+                "plans valid": "min(tenancy_plans_valid)",
+                "use recorded": "min(tenancy_usage_recorded)",
+            },
         ),
     ]
     return {
@@ -85,9 +92,8 @@ def _panel(index: int, title: str, unit: str, queries: Queries) -> dict[str, Any
 
 
 def _by_tenant(figure: str, resource: str) -> Queries:
-    # Kubernetes has two names for the same figure, and a quota may hold both.
-    series = f'tenancy_quota_{figure}{{tenant=~"$tenant", resource=~"{resource}|requests.{resource}"}}'
-    return {"{{tenant}}": f"sum by (tenant) (max by (tenant, namespace) ({series}))"}
+    series = f'tenancy_usage_{figure}{{tenant=~"$tenant", resource="{resource}"}}'
+    return {"{{tenant}}": f"sum by (tenant) ({series})"}
 
 
 def _fullest() -> Queries:

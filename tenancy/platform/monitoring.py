@@ -90,6 +90,14 @@ def _watcher_alerts() -> list[dict[str, Any]]:
             "The last good ones stay in force. The watcher's log names the field that is wrong.",
         ),
         _alert(
+            "TenancyUsageNotRecorded",
+            "min(tenancy_usage_recorded) == 0",
+            "10m",
+            "warning",
+            "what tenants use is not on record",
+            "It is missing in `tenancy usage` for good. The watcher's log says what is wrong with the file.",
+        ),
+        _alert(
             "TenancyReconcilesFailing",
             'sum(increase(tenancy_reconciles_total{result="failed"}[15m])) > 5',
             "15m",

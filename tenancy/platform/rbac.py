@@ -1,14 +1,22 @@
 """The watcher's identity and its rights. It holds none that it does not use, and none over the content of
-the namespaces it makes.
+the namespaces it makes, but for sessions and what runs them.
 
 Part of the platform's manifests. The rules follow the tables of kinds, so a new kind is granted by its row.
 """
 
 from typing import Any, Final
 
-from tenancy.kinds import CRD, MANAGED_KINDS, OPTIONAL_KINDS, SUBJECT_ACCESS_REVIEW, TOKEN_REVIEW
+from tenancy.kinds import (
+    CRD,
+    MANAGED_KINDS,
+    OPTIONAL_KINDS,
+    POD_METRICS,
+    SUBJECT_ACCESS_REVIEW,
+    TOKEN_REVIEW,
+)
 from tenancy.manifest import Manifest
 from tenancy.names import GROUPS
+from tenancy.platform.session_rights import session_rules
 from tenancy.rbac import API_GROUP, API_VERSION, role_name
 from tenancy.system import EVENT_NAMESPACE, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
 from tenancy.tenant import AccessRole
@@ -80,6 +88,7 @@ def _cluster_rules() -> Rules:
         },
         {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
         *_managed_rules(),
+        *session_rules(),
         {
             # HNC asks for this right in the parent before it lets anybody hang a namespace below it.
             "apiGroups": ["hnc.x-k8s.io"],
@@ -99,6 +108,8 @@ def _cluster_rules() -> Rules:
             "resources": [CRD.plural],
             "verbs": ["get", "list", "watch"],
         },
+        # Figures only: this group has nothing of the pods themselves.
+        {"apiGroups": [POD_METRICS.group], "resources": [POD_METRICS.plural], "verbs": ["list"]},
         # To ask who opens the page, and what of it they may see.
         *(
             {"apiGroups": [review.group], "resources": [review.plural], "verbs": ["create"]}

@@ -37,7 +37,11 @@ class PlatformSettings(Model):
         default=False,
         description="Whether the watcher serves its page, to those who may read tenants.",
     )
-    storage: Quantity = Field(default="1Gi", description="The size of a file:// backend's volume.")
+    storage: Quantity | None = Field(
+        default=None,
+        description="The size of the volume for a file:// backend and the record of use; none: 1Gi with a "
+        "file:// backend, no volume with another.",
+    )
     storage_class: DnsName | None = Field(
         default=None, description="That volume's storage class; none: the cluster's default."
     )
@@ -47,10 +51,12 @@ class PlatformSettings(Model):
     )
 
     @property
-    def state_folder(self) -> str | None:
-        """The path of a file:// backend."""
+    def volume_folder(self) -> str | None:
+        """Where the volume is: for the state of a file:// backend, else for the record of use alone."""
         url = urlsplit(self.backend)
-        return url.path if url.scheme == "file" else None
+        if url.scheme == "file":
+            return url.path
+        return STATE_FOLDER if self.storage is not None else None
 
     @field_validator("backend")
     @classmethod

@@ -22,6 +22,9 @@ _METADATA: Final = {"name": WATCHER, "namespace": SYSTEM_NAMESPACE, "labels": WA
 # The image's user; it owns nothing there.
 _USER: Final = 65532
 _RUN_VOLUME: Final = "/run/tenancy"
+_STORAGE: Final = "1Gi"
+# Beside Pulumi's own folder, where there is a volume. Elsewhere it lasts as long as the pod does.
+_USAGE_FILE: Final = "usage.db"
 # One operation: the CLI and the provider, 384 MiB each where they take all they may.
 _MEMORY_PER_WORKER_MI: Final = 768
 _MEMORY_ITSELF_MI: Final = 512
@@ -67,10 +70,10 @@ def _stateful_set(settings: PlatformSettings) -> Manifest:
         "selector": {"matchLabels": WATCHER_LABELS},
         "template": {"metadata": {"labels": WATCHER_LABELS}, "spec": _pod(settings)},
     }
-    if settings.state_folder is not None:
+    if settings.volume_folder is not None:
         claim: dict[str, Any] = {
             "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": settings.storage}},
+            "resources": {"requests": {"storage": settings.storage or _STORAGE}},
         }
         if settings.storage_class is not None:
             claim["storageClassName"] = settings.storage_class
@@ -96,8 +99,8 @@ def _pod(settings: PlatformSettings) -> dict[str, Any]:
 
 def _container(settings: PlatformSettings) -> dict[str, Any]:
     mounts = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "run", "mountPath": _RUN_VOLUME}]
-    if settings.state_folder is not None:
-        mounts.append({"name": "state", "mountPath": settings.state_folder})
+    if settings.volume_folder is not None:
+        mounts.append({"name": "state", "mountPath": settings.volume_folder})
     memory_mi = _MEMORY_ITSELF_MI + _MEMORY_PER_WORKER_MI * settings.workers
     return {
         "name": "watcher",
@@ -132,6 +135,8 @@ def _arguments(settings: PlatformSettings) -> list[str]:
         *("--run-dir", f"{_RUN_VOLUME}/watcher"),
         *("--workers", str(settings.workers)),
     ]
+    if settings.volume_folder is not None:
+        arguments += ["--usage-db", f"{settings.volume_folder}/{_USAGE_FILE}"]
     if settings.plans is not None:
         arguments += ["--plans-configmap", f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"]
     if settings.page:

@@ -32,6 +32,11 @@ def pod_of(image: str, pull: str = "Always") -> Attempt:
     return pod(containers=[container(image, pull)])
 
 
+def pod_limited(**limits: str) -> Attempt:
+    amounts = {"requests": dict.fromkeys(limits, "0"), "limits": limits}
+    return pod(containers=[{**container(), "resources": amounts}])
+
+
 def claim(**spec: Any) -> Attempt:
     return create(CLAIM, "attempt", spec=claim_spec(**spec))
 
@@ -41,6 +46,15 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
     "host path": (
         pod(volumes=[{"name": "host", "hostPath": {"path": "/"}}]),
         *("pods", "spec.volumes: hostPath is not allowed"),
+    ),
+    "no limit of memory": (
+        pod_limited(cpu="100m", memory="0"),
+        *("pods", "spec.containers[].resources.limits: 0 stands for no limit"),
+    ),
+    "no limit of CPU": (pod_limited(cpu="0m"), "pods", "resources.limits: 0 stands for no limit"),
+    "no limit of an init container's": (
+        pod(initContainers=[{**container(name="first"), "resources": {"limits": {"cpu": "0"}}}]),
+        *("pods", "resources.limits: 0 stands for no limit"),
     ),
     "image without a registry": (pod_of("nginx"), "pods", "docker.io/library/nginx comes from no registry"),
     "image of another user": (pod_of("other/app"), "pods", "docker.io/other/app comes from no registry"),
@@ -86,6 +100,7 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
 }
 
 ALLOWED: dict[str, Attempt] = {
+    "limits": pod_limited(cpu="100m", memory="64Mi"),
     "image from the registry": pod_of("registry.example/deep/path/app:1"),
     "image of the own user": pod_of("acme/app"),
     "image of the own user in full": pod_of("docker.io/acme/app:1"),

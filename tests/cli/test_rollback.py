@@ -99,7 +99,7 @@ def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none
     assert "nothing was written: commit this, the spec of update 1, to git" in printed.stderr
     expected = {**manifest, "spec": {"plan": "basic", "username": "u"}}
     assert yaml.safe_load(printed.stdout) == expected
-    assert live(platform, manifest)["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+    assert live(platform, manifest)["metadata"]["generation"] == before["metadata"]["generation"]
 
     assert tenancy("rollback", "gitted", "--yes").returncode == 0
     with pytest.raises(ClusterError, match=r'conflict with "tenancy-rollback".*: \.spec\.plan'):
@@ -112,7 +112,7 @@ def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none
 def test_preview_changes_nothing(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
     manifest = new_tenant("previewed", plan="basic")
     generations(platform, manifest, {"plan": "pro"})
-    before = live(platform, manifest)["metadata"]["resourceVersion"]
+    before = live(platform, manifest)["metadata"]["generation"]
     told = tenancy("rollback", "previewed", "--dry-run")
     assert told.returncode == 2, told.stderr
     assert "~ Tenant previewed\n    spec.plan\n      - pro\n      + basic\n" in told.stdout
@@ -122,7 +122,7 @@ def test_preview_changes_nothing(platform: Platform, new_tenant: NewTenant, tena
     assert told.returncode == 1
     assert told.stderr == "error: nothing was changed: without a terminal to ask on, say --yes\n"
     assert asked(platform, "previewed", "n\n").returncode == 1
-    assert live(platform, manifest)["metadata"]["resourceVersion"] == before
+    assert live(platform, manifest)["metadata"]["generation"] == before
     told = asked(platform, "previewed", "y\n")
     assert told.returncode == 0, told.stderr
     assert live(platform, manifest)["spec"]["plan"] == "basic"

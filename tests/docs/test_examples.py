@@ -7,8 +7,10 @@ import pytest
 import yaml
 
 from embedded.environment import ROOT
+from tenancy.aisession import AISessionSpec
 from tenancy.desired import desired_state
 from tenancy.plans import plans_from_text, read_plans
+from tenancy.session_config import SessionsConfig
 from tenancy.tenant import tenant_from_manifest
 from tests.platform import tenant_manifest
 
@@ -36,6 +38,10 @@ def test_shown_yaml_is_taken(text: str) -> None:
     shown = yaml.safe_load(text)
     if "plans" in shown:
         assert plans_from_text(text).plans
+    elif "sessions" in shown:
+        assert SessionsConfig.model_validate(shown["sessions"]).models
+    elif shown.get("kind") == "AISession":
+        assert AISessionSpec.model_validate(shown["spec"]).tenant_ref.name
     elif shown.get("kind", "Tenant") == "Tenant":
         tenant = tenant_from_manifest(tenant_in(shown))
         assert desired_state(tenant, read_plans()).manifests

@@ -7,6 +7,7 @@ import pytest
 
 from embedded.environment import ROOT
 from stacks.errors import StackError
+from tenancy.aisession import SessionReason
 from tenancy.errors import TenancyError
 from tenancy.platform.monitoring import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
@@ -27,18 +28,19 @@ def below(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def reasons() -> list[str]:
-    """Of every error a tenant can fail with, and those that are written as they are."""
+    """Of every error a tenant can fail with, those that are written as they are, and the sessions' own."""
     kinds = [kind for root in (TenancyError, StackError, cluster.ClusterError) for kind in below(root)]
     # A command's own errors end that command, and reach no status.
     theirs = [kind for kind in kinds if kind.__module__.partition(".")[0] in ("tenancy", "stacks", "watcher")]
     named = {str(vars(kind)["reason"]) for kind in theirs if "reason" in vars(kind)}
     files = [ROOT / "watcher" / f"{name}.py" for name in ("status", "reconcile", "terminate", "plans")]
     literals = {word for file in files for word in re.findall(r'"([A-Z]\w+)"', file.read_text("utf-8"))}
-    return sorted(named | literals - _NO_REASONS)
+    return sorted(named | set(SessionReason) | literals - _NO_REASONS)
 
 
 def metrics() -> list[str]:
-    return re.findall(r'"(tenancy_\w+)"', (ROOT / "watcher" / "metrics.py").read_text(encoding="utf-8"))
+    files = (ROOT / "watcher" / "metrics.py", ROOT / "watcher" / "sessions" / "figures.py")
+    return [name for file in files for name in re.findall(r'"(tenancy_\w+)"', file.read_text("utf-8"))]
 
 
 def alerts() -> list[str]:

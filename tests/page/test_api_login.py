@@ -100,7 +100,7 @@ def names(answer: Answer) -> list[str]:
     return [row["name"] for row in answer.data["tenants"]]
 
 
-DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/stream")
+DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}])
@@ -166,7 +166,9 @@ def test_friend_of_one_tenant_sees_that_one_alone(page: PageClient, tokens: dict
     assert friend.get("/tenants/acme").status == 200
     assert friend.get("/api/tenants/acme").status == 200
     assert friend.get("/api/tenants/acme/history").status == 200
-    for path in ("/api/tenants", "/api/stream", "/api/tenants/other", "/api/tenants/other/history"):
+    assert friend.get("/api/usage?tenant=acme").status == 200
+    others = ("/api/tenants/other", "/api/tenants/other/history", "/api/usage?tenant=other")
+    for path in ("/api/tenants", "/api/stream", "/api/usage", *others):
         assert friend.get(path).status == 403, path
 
 

@@ -19,6 +19,7 @@ from watcher.page.board import Board
 from watcher.page.feed import Feed
 from watcher.page.routes import PageRoutes
 from watcher.plans import FilePlans
+from watcher.usage.store import UsageStore
 
 
 @pytest.fixture
@@ -29,10 +30,12 @@ def starting(
     monkeypatch.setenv("PATH", path_with(tools))
     cluster, command = Cluster.connect(control_plane.kubeconfig), PulumiProcess(60)
     stacks = Stacks(f"file://{tmp_path}", tmp_path, command)
-    watcher = Watcher(cluster, stacks, command, FilePlans(cluster, SHIPPED_PLANS), workers=1)
+    usage = UsageStore(tmp_path / "usage.db")
+    watcher = Watcher(cluster, stacks, command, FilePlans(cluster, SHIPPED_PLANS), usage, workers=1)
     board = Board(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
     feed = Feed(board.row)
-    server = serve_http("127.0.0.1", 0, {}, {}, PageRoutes(board, feed, watcher.not_listed).routes())
+    routes = PageRoutes(board, feed, usage, watcher.not_listed).routes()
+    server = serve_http("127.0.0.1", 0, {}, {}, routes)
     yield PageClient(server.server_port)
     server.shutdown()
 

@@ -74,7 +74,7 @@ def start_as_pod(platform: Platform) -> None:
     assert found is not None
     given = found["spec"]["template"]["spec"]["containers"][0]["args"]
     values = dict(zip(given[::2], given[1::2], strict=True))
-    places = ("--http", "--run-dir")
+    places = ("--http", "--run-dir", "--usage-db")
     platform.start(*(part for name in values if name not in places for part in (name, values[name])))
 
 

@@ -1,6 +1,7 @@
 """An AISession is checked by the API server alone: fields, defaults, and that it stays as it began."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,22 +9,23 @@ import pytest
 from embedded.controlplane.plane import ControlPlane
 from tenancy.aisession import AISessionSpec, duration_s
 from tenancy.crd import aisession_crd
-from tenancy.kinds import Kind
+from tenancy.kinds import AISESSION
 from tenancy.manifest import Manifest
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_served
 
-AISESSION = Kind("platform.ai/v1", "AISession", "aisessions")
 SPEC = {"tenantRef": {"name": "any"}, "sessionType": "analysis"}
 
 
 @pytest.fixture(scope="module")
-def cluster(control_plane: ControlPlane) -> Cluster:
-    admin = Cluster.connect(control_plane.kubeconfig)
-    admin.apply(aisession_crd())
-    eventually(lambda: is_served(admin, AISESSION), "AISessions are served")
-    return admin
+def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One with the CRD and nothing else: no policy, and no watcher that would write a status of its own."""
+    with ControlPlane(tools, tmp_path_factory.mktemp("aisession"), is_throw_away=True) as plane:
+        admin = Cluster.connect(plane.kubeconfig)
+        admin.apply(aisession_crd())
+        eventually(lambda: is_served(admin, AISESSION), "AISessions are served")
+        yield admin
 
 
 @pytest.fixture
@@ -80,18 +82,32 @@ def test_timeout_is_a_duration_of_at_most_a_week_in_schema_and_model(cluster: Cl
         AISessionSpec.model_validate({**SPEC, "timeout": timeout})
 
 
+@pytest.mark.parametrize("field", ["cpu", "memory"])
+@pytest.mark.parametrize("amount", ["0", "0Mi", 0])
+def test_session_asks_for_something(cluster: Cluster, field: str, amount: str | int) -> None:
+    """A limit of 0 is none, and nothing would be charged for it."""
+    spec = {**SPEC, "resources": {field: amount}}
+    with pytest.raises(ClusterError, match=rf"spec\.resources\.{field}.*more than 0"):
+        created(cluster, spec)
+    with pytest.raises(ValueError, match="more than 0"):
+        AISessionSpec.model_validate(spec)
+
+
 def test_spec_can_be_changed_until_the_session_runs(cluster: Cluster, session: Manifest) -> None:
     def change(**spec: Any) -> None:
         cluster.patch(AISESSION, "one", {"spec": spec}, namespace="default")
 
-    def set_phase(phase: str) -> None:
-        status = {"status": {"phase": phase}}
+    def set_phase(phase: str, **fields: str) -> None:
+        status = {"status": {"phase": phase, **fields}}
         cluster.patch(AISESSION, "one", status, namespace="default", subresource="status")
 
     assert "status" not in session
     change(timeout="1h30m")
     set_phase("Pending")
     change(aiModel="large")
+    set_phase("Pending", job="aisession-one")
+    with pytest.raises(ClusterError, match="can't be changed once the session runs"):
+        change(aiModel="larger")
     set_phase("Running")
     with pytest.raises(ClusterError, match="can't be changed once the session runs"):
         change(aiModel="larger")

@@ -46,6 +46,11 @@ REFUSED: dict[str, tuple[str, Rule, str]] = {
     "a pod's node": ("admin", rule("", "pods/binding", "create"), "resources"),
     "cluster roles": ("admin", rule("rbac.authorization.k8s.io", "clusterroles", "get"), "resources"),
     "tenants": ("admin", rule("platform.ai", "tenants", "get"), "resources"),
+    "what a session says of itself": (
+        "admin",
+        rule("platform.ai", "aisessions/status", "patch"),
+        "resources",
+    ),
     "tenants of the other group": ("admin", rule("kleff.kleff.io", "tenants", "get"), "apiGroups"),
     "CRDs": ("admin", rule("apiextensions.k8s.io", "customresourcedefinitions", "get"), "apiGroups"),
     "admission": (

@@ -75,12 +75,14 @@ RIGHTS: dict[str, tuple[list[str], list[str]]] = {
             *("create horizontalpodautoscalers.autoscaling", "create poddisruptionbudgets.policy"),
             *("create roles.rbac.authorization.k8s.io", "create rolebindings.rbac.authorization.k8s.io"),
             *("create networkpolicies.networking.k8s.io", "get namespaces", "get resourcequotas"),
+            *("create aisessions.platform.ai", "deletecollection aisessions.platform.ai"),
             "create kafkas.kafka.strimzi.io",
         ],
         [
             *("delete namespaces", "patch namespaces", "update resourcequotas", "delete resourcequotas"),
             *("escalate roles.rbac.authorization.k8s.io", "bind roles.rbac.authorization.k8s.io"),
             *("impersonate serviceaccounts", "get nodes", "get tenants.platform.ai"),
+            "patch aisessions.platform.ai/status",
             "delete kafkas.kafka.strimzi.io",
         ],
     ),
@@ -88,9 +90,11 @@ RIGHTS: dict[str, tuple[list[str], list[str]]] = {
         [
             *("get pods", "delete pods", "create pods/exec", "get pods/log", "create services"),
             *("update configmaps", "get secrets", "create deployments.apps", "delete jobs.batch"),
+            *("create aisessions.platform.ai", "delete aisessions.platform.ai"),
             "get kafkas.kafka.strimzi.io",
         ],
         [
+            "deletecollection aisessions.platform.ai",
             *("deletecollection pods", "deletecollection deployments.apps", "create pods/portforward"),
             *("create serviceaccounts", "update limitranges", "create roles.rbac.authorization.k8s.io"),
             *("create networkpolicies.networking.k8s.io", "update resourcequotas"),
@@ -100,10 +104,11 @@ RIGHTS: dict[str, tuple[list[str], list[str]]] = {
     "victor": (
         [
             *("get pods", "get pods/log", "list configmaps", "watch deployments.apps", "get resourcequotas"),
-            *("list networkpolicies.networking.k8s.io", "get namespaces"),
+            *("list networkpolicies.networking.k8s.io", "get namespaces", "watch aisessions.platform.ai"),
         ],
         [
             *("get secrets", "list secrets", "create pods", "delete pods", "create pods/exec"),
+            *("create aisessions.platform.ai", "delete aisessions.platform.ai"),
             *("update configmaps", "patch deployments.apps", "get kafkas.kafka.strimzi.io"),
         ],
     ),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from embedded.session.install import install_platform
-from tenancy.kinds import CRD, Kind
+from tenancy.kinds import CRD, POD, Kind
 from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
@@ -136,9 +136,15 @@ def test_deleted_crd_takes_no_namespace_with_it(platform: Platform) -> None:
 
 def test_watcher_may_not_do_what_it_has_no_need_of(platform: Platform) -> None:
     watcher = Cluster.connect(Path(platform.environment["KUBECONFIG"]))
-    for kind in (Kind("v1", "Secret", "secrets"), Kind("v1", "Pod", "pods")):
+    for kind in (Kind("v1", "Secret", "secrets"), Kind("apps/v1", "Deployment", "deployments")):
         with pytest.raises(ClusterError, match="forbidden"):
             watcher.list(kind)
+    # It follows the pods of sessions: to make and to end them is their Jobs' part.
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own", "namespace": "default"}}
+    with pytest.raises(ClusterError, match="forbidden"):
+        watcher.create(POD, {**pod, "spec": {"containers": [{"name": "main", "image": "any"}]}})
+    with pytest.raises(ClusterError, match="forbidden"):
+        watcher.delete(POD, "own", "default")
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
     rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]
     with pytest.raises(ClusterError, match="attempting to grant RBAC permissions"):

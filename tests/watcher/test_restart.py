@@ -112,10 +112,10 @@ def test_status_write_runs_nothing(platform: Platform, new_tenant: NewTenant) ->
     assert platform.runs("up") == before + 1
 
 
-def _version(platform: Platform, manifest: dict[str, object]) -> tuple[str, int]:
+def _version(platform: Platform, manifest: dict[str, object]) -> tuple[int, int]:
     tenant = platform.tenant(manifest)
     assert tenant is not None
-    return tenant["metadata"]["resourceVersion"], tenant["status"]["lastUpdate"]["version"]
+    return tenant["metadata"]["generation"], tenant["status"]["lastUpdate"]["version"]
 
 
 def _preview(platform: Platform, tenant: str) -> str:

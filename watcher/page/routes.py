@@ -18,6 +18,8 @@ from watcher.page.board import Board
 from watcher.page.feed import Feed
 from watcher.page.guard import Guard, Refused
 from watcher.page.login import Login
+from watcher.page.usage import UsageRoute
+from watcher.usage.store import UsageStore
 
 _STATIC: Final = Path(__file__).parent / "static"
 _INDEX: Final = _STATIC / "index.html"
@@ -31,13 +33,19 @@ _VIEWS_AT_ONCE: Final = 4
 
 class PageRoutes:
     def __init__(
-        self, board: Board, feed: Feed, not_listed: Callable[[], list[str]], login: Login | None = None
+        self,
+        board: Board,
+        feed: Feed,
+        usage: UsageStore,
+        not_listed: Callable[[], list[str]],
+        login: Login | None = None,
     ) -> None:
         """`not_listed` tells what of the cluster has not been seen yet. Without a login, the page is for this
         machine only."""
         self._board = board
         self._not_listed = not_listed
         self._feed = feed
+        self._usage = UsageRoute(usage, self._admit)
         self._login = login
         self._histories = CapacityLimiter(_HISTORIES_AT_ONCE)
         self._views = CapacityLimiter(_VIEWS_AT_ONCE)
@@ -50,6 +58,7 @@ class PageRoutes:
             Route("/api/tenants", self._tenants),
             Route("/api/tenants/{name}", self._tenant),
             Route("/api/tenants/{name}/history", self._history),
+            self._usage.route,
             Route("/api/stream", self._stream),
         ]
         if self._login:

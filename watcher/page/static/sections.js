@@ -21,8 +21,9 @@ export function head(row) {
     ["Namespaces", String(row.namespaces)],
     ["Created", ago(row.created)],
     ["Last update", row.lastUpdate?.time ? ago(row.lastUpdate.time) : row.lastUpdate?.result ?? "none yet"],
+    row.inUse.cpu && ["In use", `${row.inUse.cpu} CPU, ${row.inUse.memory} memory`],
     ["API", el("code", {}, row.apiVersion)],
-  ];
+  ].filter(Boolean);
   return [
     row.displayName && el("p", { class: "lead" }, row.displayName),
     el("p", { class: "pills" }, phasePill(row), flagPills(row)),

@@ -1,0 +1,162 @@
+"""`tenancy usage`: what tenants had and used, from the watcher or from its file."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.requests import Request
+
+from embedded.controlplane.loopback import HOST, free_port
+from tests.cli.conftest import Told
+from tests.platform import ROOT
+from watcher.http import serve_http
+from watcher.page.usage import UsageRoute
+from watcher.usage.hours import Series
+from watcher.usage.store import UsageStore
+
+NOON = 1_800_000_000 // 3600 * 3600
+GIB = 2**30
+# Around what is recorded.
+TIMES = ("--since", "2027-01-15T00:00Z", "--until", "2027-01-16T00:00Z")
+FIGURES = {
+    Series("acme", "tenant-acme-a", "cpu"): (0.5, 2.0),
+    Series("acme", "tenant-acme-b", "cpu"): (1.0, 2.0),
+    Series("acme", "tenant-acme-b", "memory"): (0.25 * GIB, GIB),
+    Series("other", "tenant-other", "pods"): (3.0, 0.0),
+}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> UsageStore:
+    store = UsageStore(tmp_path / "usage.db")
+    for minute in range(0, 61, 2):
+        store.record(NOON + minute * 60, FIGURES)
+    return store
+
+
+@pytest.fixture
+def watcher(store: UsageStore) -> Iterator[str]:
+    """The address of a page that admits whoever has the right token."""
+
+    async def admit(request: Request, _verb: str, _tenant: str) -> str:
+        return request.headers.get("authorization", "")
+
+    server = serve_http(HOST, 0, {}, {}, [UsageRoute(store, admit).route])
+    yield f"http://{HOST}:{server.server_port}/"
+    server.shutdown()
+
+
+def tenancy(*arguments: str, **environment: str) -> Told:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TENANCY_")}
+    return subprocess.run(
+        [sys.executable, "-m", "cli.main", "usage", *arguments],
+        cwd=ROOT,
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def lines(told: Told) -> list[list[str]]:
+    assert told.returncode == 0, told.stderr
+    return [line.split() for line in told.stdout.splitlines()]
+
+
+def test_table_has_the_sums_of_each_tenant(store: UsageStore) -> None:
+    header, *rows, _, period = lines(tenancy(*TIMES, "--db", str(store.path)))
+    assert header == ["TENANT", "RESOURCE", "QUOTA", "USED", "UNIT", "SHARE", "RECORDED"]
+    assert rows == [
+        ["acme", "cpu", "4.00", "1.50", "CPU-hours", "38%", "1.0", "h"],
+        ["acme", "memory", "1.00", "0.25", "GiB-hours", "25%", "1.0", "h"],
+        ["other", "pods", "0.00", "3.00", "pod-hours", "-", "1.0", "h"],
+    ]
+    assert period == ["2027-01-15T00:00+00:00", "to", "2027-01-16T00:00+00:00"]
+
+
+def test_table_of_one_tenant_has_its_namespaces(store: UsageStore) -> None:
+    _, *rows, _, _ = lines(tenancy("acme", *TIMES, "--db", str(store.path)))
+    assert [row[:4] for row in rows] == [
+        ["tenant-acme-a", "cpu", "2.00", "0.50"],
+        ["tenant-acme-b", "cpu", "2.00", "1.00"],
+        ["tenant-acme-b", "memory", "1.00", "0.25"],
+    ]
+
+
+def test_csv_has_every_namespace_by_itself(store: UsageStore) -> None:
+    told = tenancy(*TIMES, "--db", str(store.path), "-o", "csv")
+    rows = list(csv.DictReader(told.stdout.splitlines()))
+    assert len(rows) == 4
+    assert rows[1] == {
+        "since": "2027-01-15T00:00:00+00:00",
+        "until": "2027-01-16T00:00:00+00:00",
+        "tenant": "acme",
+        "namespace": "tenant-acme-b",
+        "resource": "cpu",
+        "unit": "CPU-hours",
+        "quota_hours": "2.0",
+        "used_hours": "1.0",
+        "recorded_hours": "1.0",
+    }
+
+
+def test_watcher_tells_the_same_as_its_file(store: UsageStore, watcher: str) -> None:
+    by_file = tenancy(*TIMES, "--db", str(store.path), "-o", "json")
+    by_watcher = tenancy(*TIMES, "--watcher", watcher, "-o", "json")
+    by_variable = tenancy(*TIMES, "-o", "json", TENANCY_PAGE=watcher, TENANCY_TOKEN="abc")
+    assert by_file.stdout == by_watcher.stdout == by_variable.stdout
+    assert len(json.loads(by_file.stdout)["rows"]) == 4
+
+
+def test_day_without_a_zone_is_this_machines_even_when_it_has_23_hours(store: UsageStore) -> None:
+    times, zone = ("--since", "2027-03-28", "--until", "2027-03-29"), "CET-1CEST,M3.5.0,M10.5.0/3"
+    told = json.loads(tenancy(*times, "--db", str(store.path), "-o", "json", TZ=zone).stdout)
+    assert (told["since"], told["until"]) == ("2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z")
+    *_, period = lines(tenancy(*TIMES, "--db", str(store.path), TZ=zone))
+    assert period == ["2027-01-15T01:00+01:00", "to", "2027-01-16T01:00+01:00"]
+
+
+def test_time_without_a_record_is_said_to_have_none(store: UsageStore) -> None:
+    told = tenancy("--since", "12h", "--until", "10m", "--db", str(store.path))
+    assert told.stdout.startswith("Nothing is on record from ")
+    told = tenancy("nobody", *TIMES, "--db", str(store.path))
+    assert told.stdout.startswith("Nothing of tenant nobody is on record from 2027-01-15T00:00+00:00 to ")
+
+
+def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
+    store = UsageStore(tmp_path / "new.db")
+    for minute in (0, 1, 2):
+        store.record(NOON + minute * 60, FIGURES)
+    _, row, *_ = lines(tenancy(*TIMES, "--db", str(store.path)))
+    assert row[-2:] == ["2", "min"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "whom to ask? Give --watcher"),
+        (("--db", "/nowhere/usage.db"), "/nowhere/usage.db: nothing is recorded there yet"),
+        (("--db", "x", "--since", "soon"), "'soon' is no time such as 30d"),
+        (("--db", "x", "--since", "-3d"), "'-3d' is no time such as 30d"),
+        (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' is not before the end"),
+        (("--watcher", f"http://{HOST}:{free_port()}"), "does not answer: does the watcher run"),
+        (("--watcher", "foo"), "foo can't be asked: Invalid URL"),
+    ],
+)
+def test_problem_is_told_with_what_to_do(arguments: tuple[str, ...], problem: str) -> None:
+    told = tenancy(*arguments)
+    assert told.returncode == 1
+    assert problem in " ".join(told.stderr.replace("│", " ").split())
+    assert "Traceback" not in told.stderr
+
+
+def test_address_of_something_else_is_told(watcher: str) -> None:
+    told = tenancy("--watcher", f"{watcher}elsewhere")
+    assert told.returncode == 1
+    assert "this is no watcher's page (HTTP 404)" in told.stderr

@@ -1,0 +1,117 @@
+"""The page's server tells what was used over time, to those whom it admits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.routing import Mount, Router
+
+from tests.page.client import PageClient
+from watcher.http import serve_http
+from watcher.page.guard import Guard, Refused
+from watcher.page.usage import UsageRoute
+from watcher.usage.hours import Series
+from watcher.usage.store import UsageStore
+
+NOON = 1_800_000_000 // 3600 * 3600
+SINCE, UNTIL = "2027-01-15T00:00:00Z", "2027-01-16T00:00:00"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> UsageStore:
+    return UsageStore(tmp_path / "usage.db")
+
+
+@pytest.fixture
+def admitted() -> list[tuple[str, str]]:
+    """Who was asked for, by verb and tenant."""
+    return []
+
+
+@pytest.fixture
+def page(store: UsageStore, admitted: list[tuple[str, str]]) -> Iterator[PageClient]:
+    async def admit(_: Request, verb: str, tenant: str) -> str:
+        admitted.append((verb, tenant))
+        if tenant == "secret":
+            raise Refused(403, "not yours")
+        return "somebody"
+
+    routes = Router([UsageRoute(store, admit).route])
+    server = serve_http(
+        "127.0.0.1", 0, {}, {}, [Mount("", routes, middleware=[Middleware(Guard, is_local=True)])]
+    )
+    yield PageClient(server.server_port)
+    server.shutdown()
+
+
+@pytest.fixture
+def recorded(store: UsageStore) -> None:
+    for minute in range(0, 121, 2):
+        store.record(
+            NOON + minute * 60,
+            {
+                Series("acme", "tenant-acme", "cpu"): (0.5, 2),
+                Series("other", "tenant-other", "pods"): (3, 20),
+            },
+        )
+
+
+@pytest.mark.usefixtures("recorded")
+def test_all_tenants_are_for_those_who_may_list_them(
+    page: PageClient, admitted: list[tuple[str, str]]
+) -> None:
+    told = page.get(f"/api/usage?since={SINCE}&until={UNTIL}").data
+    assert admitted == [("list", "")]
+    assert (told["since"], told["until"]) == ("2027-01-15T00:00:00Z", "2027-01-16T00:00:00Z")
+    assert told["rows"] == [
+        {
+            "tenant": "acme",
+            "namespace": "tenant-acme",
+            "resource": "cpu",
+            "unit": "CPU-hours",
+            "quotaHours": 4,
+            "usedHours": 1,
+            "recordedHours": 2,
+        },
+        {
+            "tenant": "other",
+            "namespace": "tenant-other",
+            "resource": "pods",
+            "unit": "pod-hours",
+            "quotaHours": 40,
+            "usedHours": 6,
+            "recordedHours": 2,
+        },
+    ]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_one_tenant_is_for_those_who_may_get_it(page: PageClient, admitted: list[tuple[str, str]]) -> None:
+    told = page.get(f"/api/usage?since={SINCE}&until={UNTIL}&tenant=acme").data
+    assert admitted == [("get", "acme")]
+    assert [row["tenant"] for row in told["rows"]] == ["acme"]
+    assert page.get("/api/usage?tenant=secret").status == 403
+
+
+@pytest.mark.usefixtures("recorded")
+def test_without_times_it_is_the_last_30_days(page: PageClient) -> None:
+    assert page.get("/api/usage").data["rows"] == []
+    assert len(page.get(f"/api/usage?until={UNTIL}").data["rows"]) == 2
+
+
+@pytest.mark.parametrize("time", ["yesterday", "0001-01-01", "9999-12-31T23:59:59-12:00", ""])
+def test_time_that_is_none_is_refused_by_its_name(page: PageClient, time: str) -> None:
+    for name in ("since", "until"):
+        answer = page.get(f"/api/usage?{name}={time}")
+        assert answer.status == 400
+        assert answer.data["message"].startswith(f"{name}: ")
+
+
+def test_record_that_can_not_be_read_says_why(page: PageClient, store: UsageStore) -> None:
+    answer = page.get("/api/usage")
+    assert answer.status == 503
+    assert "nothing is recorded there yet" in answer.data["message"]
+    store.path.write_text("no database, whatever its name says" * 100)
+    assert "not a database" in page.get("/api/usage").data["message"]

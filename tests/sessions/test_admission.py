@@ -1,0 +1,58 @@
+"""A session is charged to the tenant whose namespace it is in, and to nobody else."""
+
+import pytest
+
+from tenancy.kinds import AISESSION, Kind
+from tests.platform import Platform
+from tests.sessions.sessions import Sessions, refusal
+from tests.waiting import eventually
+
+BINDING = Kind(
+    "admissionregistration.k8s.io/v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
+    False,
+)
+POLICY = "tenancy-sessions"
+
+
+@pytest.fixture(autouse=True)
+def policy_in_force(platform: Platform, home: Sessions) -> None:
+    stray = Sessions(platform, home.tenant, "default")
+
+    def is_refused() -> bool:
+        if refusal(stray, "probe"):
+            return True
+        stray.delete("probe")
+        return False
+
+    eventually(is_refused, "the policy is in force")
+
+
+def test_session_names_the_tenant_of_its_namespace(platform: Platform, sessions: Sessions) -> None:
+    told = refusal(Sessions(platform, "other", sessions.namespace), "foreign")
+    assert POLICY in told
+    assert "namespace tenant-home belongs to tenant home, not to tenant other" in told
+    sessions.create("own")
+    sessions.await_phase("own", "Completed")
+
+
+def test_namespace_of_no_tenant_has_no_sessions(platform: Platform, sessions: Sessions) -> None:
+    told = refusal(Sessions(platform, sessions.tenant, "default"), "stray")
+    assert "namespace default belongs to no tenant" in told
+
+
+def test_session_that_slipped_in_fails(platform: Platform, sessions: Sessions) -> None:
+    binding = platform.admin.get(BINDING, POLICY)
+    assert binding is not None
+    platform.admin.delete(BINDING, POLICY)
+    stray = Sessions(platform, sessions.tenant, "default")
+    try:
+        eventually(lambda: not refusal(stray, "slipped"), "the policy is off")
+        status = stray.await_phase("slipped", "Failed", "ForeignNamespace")
+        assert "namespace default does not belong to tenant home" in status["message"]
+        assert stray.job("slipped") is None
+    finally:
+        platform.admin.delete(AISESSION, "slipped", "default")
+        metadata = {"name": POLICY}
+        platform.admin.create(BINDING, {**binding, "metadata": metadata})

@@ -1,0 +1,28 @@
+"""What sessions run is the platform's to say, and to change while it runs."""
+
+from pathlib import Path
+
+from tenancy.kinds import AISESSION
+from tests.platform import Platform
+from tests.sessions.sessions import PLANS, TYPES, Sessions, set_plans
+
+
+def test_type_that_is_not_offered_waits_until_it_is(
+    platform: Platform, sessions: Sessions, plans_file: Path
+) -> None:
+    fewer = {kind: config for kind, config in TYPES.items() if kind != "research"}
+    set_plans(platform, plans_file, {**PLANS, "sessions": {**PLANS["sessions"], "types": fewer}})
+    sessions.create("wish", kind="research")
+    status = sessions.await_phase("wish", "Pending", "NotConfigured")
+    assert "sessions.types.research" in status["message"]
+    set_plans(platform, plans_file, PLANS)
+    sessions.await_phase("wish", "Completed")
+
+
+def test_unknown_model_is_waited_for_and_can_be_changed(sessions: Sessions) -> None:
+    sessions.create("dream", "huge")
+    status = sessions.await_phase("dream", "Pending", "UnknownModel")
+    assert status["message"] == ("spec.aiModel: there is no model 'huge'; known: bad, endless, good, plain")
+    change = {"spec": {"aiModel": "good"}}
+    sessions.platform.admin.patch(AISESSION, "dream", change, namespace=sessions.namespace)
+    sessions.await_phase("dream", "Completed")

@@ -1,0 +1,32 @@
+"""A cluster without AISessions, as one whose CRDs are older than the watcher: tenants are looked after, and
+sessions run once there are any."""
+
+from pathlib import Path
+
+from tenancy.crd import aisession_crd
+from tenancy.kinds import AISESSION, CRD
+from tests.platform import NewTenant, Platform
+from tests.sessions.sessions import sessions_of
+from tests.waiting import eventually
+from watcher.integrations import is_served
+
+
+def test_tenants_are_looked_after_without_the_crd_of_sessions(
+    platform: Platform, new_tenant: NewTenant, plans_file: Path
+) -> None:
+    platform.stop()
+    crd = aisession_crd()
+    platform.admin.delete(CRD, crd["metadata"]["name"])
+    eventually(lambda: not is_served(platform.admin, AISESSION), "nobody serves AISessions")
+    try:
+        platform.start("--plans", str(plans_file))
+        told = "no session starts: not listed yet: aisessions of platform.ai/v1"
+        eventually(lambda: platform.ask("/readyz") == (200, f"ok\n{told}\n"), "the sessions wait")
+        new_tenant("early")
+    finally:
+        platform.admin.apply(crd)
+    eventually(lambda: is_served(platform.admin, AISESSION), "AISessions are served")
+    sessions = sessions_of(platform, "early")
+    sessions.create("first")
+    sessions.await_phase("first", "Completed")
+    assert platform.ask("/readyz") == (200, "ok\n")

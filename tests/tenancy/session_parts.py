@@ -1,0 +1,53 @@
+"""Sessions, Jobs and pods as plain data, for tests of what is made of them."""
+
+from typing import Any
+
+from tenancy.aisession import AISessionSpec
+from tenancy.manifest import Manifest
+from tenancy.session_job import CONTAINER
+
+STARTED = "2026-01-01T10:00:00Z"
+COMPLETED = "2026-01-01T10:12:03Z"
+
+
+def spec(**fields: Any) -> AISessionSpec:
+    return AISessionSpec.model_validate({"tenantRef": {"name": "acme"}, "sessionType": "analysis", **fields})
+
+
+def session(name: str = "one", namespace: str = "tenant-acme") -> Manifest:
+    return {
+        "apiVersion": "platform.ai/v1",
+        "kind": "AISession",
+        "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}"},
+        "spec": {"tenantRef": {"name": "acme"}},
+    }
+
+
+def job(*conditions: Manifest, **status: Any) -> Manifest:
+    found = {"startTime": STARTED, "conditions": list(conditions), **status}
+    return {"metadata": {"name": "aisession-one", "namespace": "tenant-acme"}, "status": found}
+
+
+def condition(kind: str, reason: str = "", message: str = "") -> Manifest:
+    return {
+        "type": kind,
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": COMPLETED,
+    }
+
+
+def pod(phase: str, state: Manifest | None = None, **status: Any) -> Manifest:
+    containers = [{"name": "mesh", "state": {"running": {}}}, {"name": CONTAINER, "state": state or {}}]
+    return {"status": {"phase": phase, "containerStatuses": containers, **status}}
+
+
+def quota(name: str = "q", used: dict[str, str] | None = None, **hard: str) -> Manifest:
+    """Resources may be written with underscores for dots: keywords have none."""
+    limits = {resource.replace("_", "."): amount for resource, amount in hard.items()}
+    return {
+        "metadata": {"name": name},
+        "spec": {"hard": limits},
+        "status": {"hard": limits, "used": used or {}},
+    }

@@ -1,0 +1,165 @@
+"""The Job of a session: what it runs, within which walls, and whose it is."""
+
+from typing import Any
+
+import pytest
+
+from tenancy.errors import NotOffered, UnknownModel
+from tenancy.manifest import Manifest
+from tenancy.names import session_job_name
+from tenancy.session_config import SessionsConfig
+from tenancy.session_job import is_job_of, session_job
+from tenancy.settings import PullPolicy, TenantSettings
+from tests.tenancy.session_parts import session, spec
+
+CONFIG = SessionsConfig.model_validate(
+    {
+        "types": {
+            "analysis": {
+                "image": "registry.example/analysis:1",
+                "command": ["run"],
+                "args": ["--fast"],
+                "env": {"LEVEL": "info", "SIZE": "type"},
+                "annotations": {"a": "type", "b": "type"},
+                "model": "small",
+                "serviceAccount": "analyst",
+            },
+            "research": {"image": "registry.example/research:1", "model": "large"},
+        },
+        "models": {
+            "small": {"env": {"SIZE": "small"}, "annotations": {"a": "small"}},
+            "large": {"image": "registry.example/large:1"},
+        },
+    }
+)
+
+
+def made(settings: TenantSettings | None = None, **fields: Any) -> Manifest:
+    return session_job(session(), spec(**fields), CONFIG, settings or TenantSettings())
+
+
+def pod_of(job: Manifest) -> Manifest:
+    pod: Manifest = job["spec"]["template"]["spec"]
+    return pod
+
+
+def container_of(job: Manifest) -> Manifest:
+    [container] = pod_of(job)["containers"]
+    found: Manifest = container
+    return found
+
+
+def env_of(job: Manifest) -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in container_of(job)["env"]}
+
+
+def test_job_is_the_sessions_own_and_the_tenants() -> None:
+    job = made()
+    metadata = job["metadata"]
+    assert (metadata["name"], metadata["namespace"]) == ("aisession-one", "tenant-acme")
+    assert metadata["labels"] == {"platform.ai/session": "one", "tenant.platform.ai/name": "acme"}
+    [owner] = metadata["ownerReferences"]
+    assert (owner["kind"], owner["uid"], owner["controller"]) == ("AISession", "uid-one", True)
+    assert owner["blockOwnerDeletion"] is False
+    assert is_job_of(job, session())
+    assert not is_job_of(job, session("two"))
+    assert not is_job_of({"metadata": {"name": "aisession-one"}}, session())
+
+
+def test_job_that_only_says_so_is_not_the_sessions() -> None:
+    """The owner may be named by anybody, the tenant's label is the platform's."""
+    job = made()
+    forged = {**job, "metadata": {**job["metadata"], "labels": {"platform.ai/session": "one"}}}
+    assert not is_job_of(forged, session())
+
+
+def test_pod_carries_no_label_of_the_tenants() -> None:
+    assert made()["spec"]["template"]["metadata"]["labels"] == {"platform.ai/session": "one"}
+
+
+def test_job_runs_once_until_its_timeout_and_is_cleaned_up() -> None:
+    job = made(timeout="1h30m")["spec"]
+    assert (job["activeDeadlineSeconds"], job["backoffLimit"]) == (5400, 0)
+    assert job["ttlSecondsAfterFinished"] > 0
+
+
+def test_pod_is_restricted_and_has_no_token() -> None:
+    pod, container = pod_of(made()), container_of(made())
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert not pod.keys() & {"hostNetwork", "hostPID", "hostIPC", "volumes"}
+
+
+def test_requests_are_the_limits_and_the_sessions() -> None:
+    amounts = {"cpu": "250m", "memory": "2Gi"}
+    assert container_of(made(resources=amounts))["resources"] == {"requests": amounts, "limits": amounts}
+
+
+def test_result_is_a_file_and_never_the_log() -> None:
+    container = container_of(made())
+    assert container["terminationMessagePolicy"] == "File"
+    assert env_of(made())["AISESSION_RESULT_FILE"] == container["terminationMessagePath"]
+
+
+def test_image_and_command_go_by_the_type() -> None:
+    container = container_of(made())
+    assert container["image"] == "registry.example/analysis:1"
+    assert (container["command"], container["args"]) == (["run"], ["--fast"])
+    assert pod_of(made())["serviceAccountName"] == "analyst"
+    other = made(sessionType="research", aiModel="small")
+    assert container_of(other)["image"] == "registry.example/research:1"
+    assert not container_of(other).keys() & {"command", "args"}
+    assert pod_of(other)["serviceAccountName"] == "default"
+
+
+def test_model_stands_over_the_type() -> None:
+    assert container_of(made(aiModel="large"))["image"] == "registry.example/large:1"
+    env = env_of(made())
+    assert (env["LEVEL"], env["SIZE"]) == ("info", "small")
+    assert made()["spec"]["template"]["metadata"]["annotations"] == {"a": "small", "b": "type"}
+    assert (env["AISESSION_NAME"], env["AISESSION_TYPE"], env["AISESSION_MODEL"]) == (
+        "one",
+        "analysis",
+        "small",
+    )
+
+
+def test_what_the_platform_does_not_run_is_told() -> None:
+    with pytest.raises(NotOffered, match=r"add sessions\.types\.automation to the plans file"):
+        made(sessionType="automation")
+    with pytest.raises(UnknownModel, match=r"spec\.aiModel: there is no model 'huge'; known: large, small"):
+        made(aiModel="huge")
+
+
+def test_pod_keeps_to_what_the_tenant_is_given() -> None:
+    settings = TenantSettings(
+        node_selector={"pool": "tenants"},
+        image_pull_policies=(PullPolicy.ALWAYS,),
+        runtime_classes=("sandbox",),
+    )
+    pod = pod_of(made(settings))
+    assert (pod["nodeSelector"], pod["runtimeClassName"]) == ({"pool": "tenants"}, "sandbox")
+    assert container_of(made(settings))["imagePullPolicy"] == "Always"
+    free = made(TenantSettings(runtime_classes=("", "sandbox")))
+    assert not pod_of(free).keys() & {"nodeSelector", "runtimeClassName"}
+    assert "imagePullPolicy" not in container_of(free)
+    either = TenantSettings(image_pull_policies=(PullPolicy.ALWAYS, PullPolicy.IF_NOT_PRESENT))
+    assert container_of(made(either))["imagePullPolicy"] == "IfNotPresent"
+
+
+@pytest.mark.parametrize("length", [1, 53, 54, 253])
+def test_names_of_jobs_fit_into_a_label_and_differ(length: int) -> None:
+    names = {session_job_name("s" * (length - 1) + end) for end in "ab"}
+    assert len(names) == 2
+    assert all(len(name) <= 63 and name.startswith("aisession-") for name in names)
+
+
+def test_long_name_of_a_session_is_a_legal_label() -> None:
+    job = session_job(session("s" * 200), spec(), CONFIG, TenantSettings())
+    assert len(job["metadata"]["labels"]["platform.ai/session"]) <= 63
+    assert env_of(job)["AISESSION_NAME"] == "s" * 200

@@ -1,0 +1,104 @@
+"""Who of the waiting sessions starts: the oldest first, up to the tenant's limit and its quotas."""
+
+from collections.abc import Mapping, Sequence
+
+from tenancy.aisession import SessionReason
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.session_queue import Candidate, Decision, decision
+from tenancy.session_room import Ask, session_ask
+from tests.tenancy.session_parts import quota, spec
+
+
+def candidate(name: str, created: int = 0, namespace: str = "ns", cpu: str = "1") -> Candidate:
+    ask = session_ask(spec(resources={"cpu": cpu, "memory": "1Gi"}))
+    return Candidate(ObjectKey("AISession", namespace, name), f"2026-01-01T10:00:{created:02}Z", ask)
+
+
+def decided(
+    *waiting: Candidate,
+    free: int = 3,
+    quotas: Mapping[str, Sequence[Manifest]] | None = None,
+    promised: Mapping[str, Ask] | None = None,
+) -> Decision:
+    return decision(waiting, free, 3, quotas or {}, promised or {})
+
+
+def started(made: Decision) -> list[str]:
+    return [found.key.name for found in made.starts]
+
+
+def reasons(made: Decision) -> dict[str, SessionReason]:
+    return {key.name: wait.reason for key, wait in made.waits.items()}
+
+
+def test_oldest_start_first_up_to_the_limit() -> None:
+    made = decided(candidate("young", 9), candidate("b", 1), candidate("a", 1), candidate("old", 0))
+    assert started(made) == ["old", "a", "b"]
+    assert reasons(made) == {"young": SessionReason.QUEUED}
+
+
+def test_none_starts_while_the_limit_is_reached() -> None:
+    for free in (0, -2):
+        made = decided(candidate("a"), candidate("b"), free=free)
+        assert (started(made), len(made.waits)) == ([], 2)
+        assert "3 at once" in made.waits[candidate("a").key].message
+
+
+def test_limit_of_none_is_told() -> None:
+    made = decision([candidate("a")], 0, 0, {}, {})
+    assert "maxSessions is 0" in made.waits[candidate("a").key].message
+
+
+def test_starts_share_the_room_there_is() -> None:
+    made = decided(candidate("a", 1), candidate("b", 2), candidate("c", 3), quotas={"ns": [quota(cpu="2")]})
+    assert started(made) == ["a", "b"]
+    assert reasons(made) == {"c": SessionReason.QUOTA_EXCEEDED}
+    assert "quota q has no room for cpu 1" in made.waits[candidate("c").key].message
+
+
+def test_what_is_promised_before_is_not_given_twice() -> None:
+    promised = {"ns": candidate("earlier").ask}
+    made = decided(candidate("a"), quotas={"ns": [quota(cpu="1500m")]}, promised=promised)
+    assert reasons(made) == {"a": SessionReason.QUOTA_EXCEEDED}
+    other = {"other": candidate("earlier").ask}
+    assert started(decided(candidate("a"), quotas={"ns": [quota(cpu="1500m")]}, promised=other)) == ["a"]
+
+
+def test_small_session_does_not_overtake_a_large_one_of_its_namespace() -> None:
+    quotas = {"ns": [quota(used={"cpu": "1"}, cpu="2")]}
+    made = decided(candidate("large", 1, cpu="2"), candidate("small", 2, cpu="500m"), quotas=quotas)
+    assert started(made) == []
+    assert reasons(made) == {"large": SessionReason.QUOTA_EXCEEDED, "small": SessionReason.QUEUED}
+
+
+def test_full_namespace_does_not_hold_up_another() -> None:
+    quotas = {"full": [quota(used={"cpu": "1"}, cpu="1")], "ns": [quota(cpu="1")]}
+    made = decided(candidate("a", 1, "full"), candidate("b", 2), quotas=quotas)
+    assert started(made) == ["b"]
+
+
+def test_session_that_could_never_fit_holds_up_nobody() -> None:
+    made = decided(candidate("huge", 1, cpu="9"), candidate("b", 2), quotas={"ns": [quota(cpu="2")]})
+    assert started(made) == ["b"]
+    assert reasons(made) == {"huge": SessionReason.QUOTA_EXCEEDED}
+
+
+def test_session_that_could_never_fit_is_told_so_while_the_limit_is_reached() -> None:
+    quotas = {"ns": [quota(cpu="2")]}
+    made = decided(candidate("huge", 1, cpu="9"), candidate("b", 2), free=0, quotas=quotas)
+    assert reasons(made) == {"huge": SessionReason.QUOTA_EXCEEDED, "b": SessionReason.QUEUED}
+
+
+def test_only_the_head_of_a_queue_is_told_anew_when_room_is_short() -> None:
+    """A place is free before the quota knows of it: that must not be written into every session."""
+    many = [candidate(f"s{number:02}", number) for number in range(20)]
+    full, short = decided(*many, free=0), decided(*many, quotas={"ns": [quota(used={"cpu": "2"}, cpu="2")]})
+    told_anew = [key.name for key in full.waits if full.waits[key] != short.waits[key]]
+    assert told_anew == ["s00"]
+
+
+def test_everybody_is_either_started_or_told() -> None:
+    many = [candidate(f"s{number}", number % 3, f"ns{number % 2}") for number in range(20)]
+    made = decided(*many, quotas={"ns0": [quota(cpu="1")]})
+    assert len(made.starts) == 3
+    assert {found.key for found in many} == {found.key for found in made.starts} | made.waits.keys()

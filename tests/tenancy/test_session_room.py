@@ -1,0 +1,96 @@
+"""Whether a session fits into what the quotas of its namespace still have."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tenancy.manifest import Manifest
+from tenancy.session_room import Shortage, session_ask, shortage, sum_of
+from tests.tenancy.session_parts import quota, spec
+
+ASK = session_ask(spec(resources={"cpu": "500m", "memory": "1Gi"}))
+
+
+def lack(*quotas: Manifest, promised: dict[str, Decimal] | None = None) -> Shortage | None:
+    return shortage(quotas, ASK, promised or {})
+
+
+def test_room_to_the_last_bit_is_room() -> None:
+    assert lack(quota(used={"cpu": "1500m", "memory": "1Gi"}, cpu="2", memory="2Gi", pods="1")) is None
+    assert lack() is None
+
+
+@pytest.mark.parametrize("resource", ["cpu", "requests.cpu", "limits.cpu"])
+def test_too_little_cpu_is_told_by_quota_and_resource(resource: str) -> None:
+    found = lack(quota(), quota("tight", {resource: "1501m"}, **{resource: "2"}))
+    assert found is not None
+    assert (found.quota, found.resource, found.is_hopeless) == ("tight", resource, False)
+    assert (
+        found.message == f"quota tight has no room for {resource} 500m; it allows 2, and the rest is in use"
+    )
+
+
+@pytest.mark.parametrize(
+    ("resource", "hard", "used"),
+    [
+        ("memory", "2Gi", "1025Mi"),
+        ("requests.memory", "1Gi", "1"),
+        ("limits.memory", "1Gi", "1Ki"),
+        ("pods", "20", "20"),
+        ("count/pods", "1", "1"),
+        ("count/jobs.batch", "3", "3"),
+    ],
+)
+def test_each_resource_of_a_session_counts(resource: str, hard: str, used: str) -> None:
+    found = lack(quota(used={resource: used}, **{resource: hard}))
+    assert found is not None
+    assert found.resource == resource
+
+
+def test_what_could_never_fit_is_told_apart() -> None:
+    found = lack(quota(memory="512Mi"))
+    assert found is not None
+    assert found.is_hopeless
+    assert found.message == (
+        "quota q has no room for memory 1Gi; it allows 512Mi in all: ask for less, or have the quota raised"
+    )
+
+
+def test_what_is_promised_to_others_is_no_room() -> None:
+    roomy = quota(cpu="1", pods="5")
+    assert lack(roomy, promised=dict(ASK)) is None
+    assert lack(roomy, promised=sum_of((ASK, ASK))) is not None
+
+
+def test_quota_without_figures_has_no_room_yet() -> None:
+    fresh = {"metadata": {"name": "fresh"}, "spec": {"hard": {"cpu": "8"}}}
+    found = lack(fresh)
+    assert found is not None
+    assert not found.is_hopeless
+
+
+def test_figures_that_lag_behind_the_spec_count_as_the_api_server_counts() -> None:
+    lowered = quota(cpu="8")
+    lowered["spec"] = {"hard": {"cpu": "100m"}}
+    assert lack(lowered) is None
+
+
+@pytest.mark.parametrize(
+    ("scope", "counts"),
+    [
+        ({"scopes": ["NotBestEffort"]}, True),
+        ({"scopes": ["NotTerminating", "NotBestEffort"]}, True),
+        ({"scopes": ["Terminating"]}, False),
+        ({"scopes": ["BestEffort"]}, False),
+        ({"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass"}]}}, False),
+    ],
+)
+def test_quota_for_other_pods_does_not_count(scope: dict[str, Any], counts: bool) -> None:
+    full = quota(used={"cpu": "1"}, cpu="1")
+    full["spec"].update(scope)
+    assert (lack(full) is not None) == counts
+
+
+def test_resources_no_session_asks_for_do_not_count() -> None:
+    assert lack(quota(used={"services": "1"}, services="1", requests_storage="0")) is None

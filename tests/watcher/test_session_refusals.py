@@ -1,0 +1,40 @@
+"""A refused start is told by its reason, and tried again after a wait that grows up to a cap."""
+
+import pytest
+
+from tenancy.aisession import SessionReason
+from watcher.sessions.refusals import Refusals, refusal_reason
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ('pods "a" is forbidden: exceeded quota: q, requested: pods=1', SessionReason.QUOTA_EXCEEDED),
+        ('serviceaccount "analyst" not found', SessionReason.POD_REFUSED),
+        ("spec.containers[].image: comes from no registry", SessionReason.POD_REFUSED),
+    ],
+)
+def test_only_a_quota_is_named_as_one(message: str, reason: SessionReason) -> None:
+    assert refusal_reason(message) == reason
+
+
+def test_wait_grows_up_to_a_cap_for_each_session_alone() -> None:
+    refusals = Refusals()
+    waits = []
+    for _ in range(8):
+        refusals.add("one")
+        waits.append(refusals.wait_s("one"))
+    assert 0 < waits[0] < waits[1] < waits[2]
+    assert max(waits) <= 60
+    assert refusals.wait_s("other") == 0
+
+
+def test_start_that_went_well_is_forgiven() -> None:
+    refusals = Refusals()
+    for _ in range(5):
+        refusals.add("one")
+    worst = refusals.wait_s("one")
+    refusals.forget("one")
+    assert refusals.wait_s("one") == 0
+    refusals.add("one")
+    assert 0 < refusals.wait_s("one") < worst

@@ -1,0 +1,42 @@
+"""Hours are told in the units people count in, and summed up by tenant."""
+
+import pytest
+
+from watcher.usage.hours import Hours, Series, UsageRow, tenant_rows, usage_row
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("resource", "unit", "size"),
+    [
+        ("cpu", "CPU-hours", 1),
+        ("memory", "GiB-hours", GIB),
+        ("storage", "GiB-hours", GIB),
+        ("pods", "pod-hours", 1),
+    ],
+)
+def test_row_has_the_units_people_count_in(resource: str, unit: str, size: int) -> None:
+    row = usage_row(Series("acme", "tenant-acme", resource), Hours(1.5 * size, 3 * size, 2))
+    assert (row.unit, row.used_hours, row.quota_hours, row.recorded_hours) == (unit, 1.5, 3, 2)
+
+
+def test_tenants_sum_is_over_its_namespaces() -> None:
+    def row(tenant: str, namespace: str, used: float, recorded: float) -> UsageRow:
+        return UsageRow(
+            tenant=tenant,
+            namespace=namespace,
+            resource="cpu",
+            unit="CPU-hours",
+            quota_hours=10,
+            used_hours=used,
+            recorded_hours=recorded,
+        )
+
+    found = tenant_rows([row("a", "a-1", 1, 5), row("a", "a-2", 2, 3), row("b", "b-1", 4, 1)])
+    assert [
+        (row.tenant, row.namespace, row.quota_hours, row.used_hours, row.recorded_hours) for row in found
+    ] == [
+        ("a", "", 20, 3, 5),
+        ("b", "", 10, 4, 1),
+    ]

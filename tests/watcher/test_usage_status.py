@@ -1,0 +1,100 @@
+"""The status says what a tenant uses, and writing that sets nothing else in motion."""
+
+from decimal import Decimal
+from typing import Any
+
+from tenancy.crd import tenant_crds
+from tenancy.manifest import Manifest, ObjectKey
+from tenancy.usage import Measured
+from watcher.status import failed_status, with_usage
+from watcher.tenants import needs_work
+from watcher.view import tenant_row
+
+HARD = {"requests.cpu": "1", "requests.memory": "1Gi", "pods": "20"}
+
+
+def live(**used: str) -> dict[ObjectKey, Manifest]:
+    return {
+        ObjectKey("ResourceQuota", namespace, "tenant-quota"): {
+            "kind": "ResourceQuota",
+            "spec": {"hard": HARD},
+            "status": {"used": {"requests.cpu": cpu, "requests.memory": "0", "pods": "2"}},
+        }
+        for namespace, cpu in used.items()
+    }
+
+
+def status(*namespaces: str) -> Manifest:
+    return {"phase": "Active", "namespaceStatus": {name: {"ready": True} for name in namespaces}}
+
+
+def test_usage_is_told_in_all_and_by_namespace() -> None:
+    told = with_usage(status("a", "b"), live(a="250m", b="500m"), None)
+    assert told["usage"] == {
+        "pods": 4,
+        "quotas": {
+            "cpu": {"used": "750m", "hard": "2"},
+            "memory": {"used": "0", "hard": "2Gi"},
+            "pods": {"used": "4", "hard": "40"},
+        },
+    }
+    assert told["namespaceStatus"] == {
+        "a": {"ready": True, "resourceUsage": {"cpu": "250m", "memory": "0"}},
+        "b": {"ready": True, "resourceUsage": {"cpu": "500m", "memory": "0"}},
+    }
+    assert told["phase"] == "Active"
+
+
+def test_use_of_machines_is_told_where_it_is_measured() -> None:
+    measured = Measured(Decimal("0.25"), Decimal(2**30))
+    usage = with_usage(status("a"), live(a="0"), measured)["usage"]
+    assert (usage["cpu"], usage["memory"]) == ("250m", "1Gi")
+
+
+def test_tenant_without_namespaces_uses_nothing() -> None:
+    assert with_usage({"phase": "Failed"}, {}, None) == {"phase": "Failed", "usage": {"quotas": {}}}
+
+
+def test_same_use_gives_the_same_status() -> None:
+    once = with_usage(status("a"), live(a="250m"), Measured())
+    assert with_usage(once, live(a="250m"), Measured()) == once
+
+
+def test_usage_that_is_no_longer_measured_is_gone() -> None:
+    once = with_usage(status("a"), live(a="250m"), Measured())
+    assert "cpu" not in with_usage(once, live(a="250m"), None)["usage"]
+
+
+def test_status_of_a_failure_keeps_what_was_told_of_use() -> None:
+    tenant = {"metadata": {"generation": 1}, "status": with_usage(status("a"), live(a="250m"), None)}
+    assert failed_status(tenant, "UnknownPlan", "no")["usage"] == tenant["status"]["usage"]
+
+
+def test_written_usage_asks_for_no_turn() -> None:
+    metadata: dict[str, Any] = {"uid": "1", "generation": 3, "resourceVersion": "7"}
+    before = {"metadata": metadata, "status": status("a")}
+    after = {
+        "metadata": {**metadata, "resourceVersion": "8"},
+        "status": with_usage(status("a"), live(a="1"), Measured()),
+    }
+    assert not needs_work(before, after)
+
+
+def test_schema_has_every_field_that_is_written() -> None:
+    for crd in tenant_crds():
+        schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+        known = schema["properties"]["usage"]["properties"]
+        assert known.keys() >= with_usage({}, live(a="1"), Measured())["usage"].keys()
+        assert known["pods"]["type"] == "integer"
+        assert known["quotas"]["additionalProperties"]["properties"].keys() == {"used", "hard"}
+
+
+def test_page_and_status_tell_the_same_figures() -> None:
+    told = with_usage(status("a", "b"), live(a="250m", b="500m"), Measured(Decimal("0.1"), Decimal(2**20)))
+    metadata = {"name": "acme", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    tenant = {"apiVersion": "platform.ai/v1", "metadata": metadata, "spec": {"plan": "basic"}, "status": told}
+    row = tenant_row(tenant, live(a="250m", b="500m"))
+    bars = {bar.resource: {"used": bar.used, "hard": bar.hard} for bar in row.quotas}
+    assert bars == told["usage"]["quotas"]
+    assert (row.in_use.cpu, row.in_use.memory) == ("100m", "1Mi")
+    assert tenant_row({**tenant, "status": {}}, {}).in_use.cpu is None

@@ -1,0 +1,19 @@
+"""What Prometheus is told of sessions: how many are in each phase. Registered by `app` with the metrics."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+
+class SessionFigures(Collector):
+    """Read anew for each scrape."""
+
+    def __init__(self, phases: Callable[[], Mapping[str, int]]) -> None:
+        self._phases = phases
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        family = GaugeMetricFamily("tenancy_sessions", "AISessions by their phase.", labels=["phase"])
+        for phase, count in self._phases().items():
+            family.add_metric([phase], count)
+        yield family

@@ -1,0 +1,1 @@
+"""What tenants use: measured where the cluster can, and recorded over time."""
