@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
 from tests.cli.conftest import tenancy
 from tests.page.browser import browser, pytest_collection_finish, tab
+from tests.platform import Platform
 
 __all__ = ["browser", "pytest_collection_finish", "tab", "tenancy"]
 
@@ -17,3 +19,15 @@ def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("usage-plane")
     with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as plane:
         yield plane
+
+
+@pytest.fixture(scope="session")
+def running_platform(
+    tools: dict[str, Path], control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Platform]:
+    """Not that of the other tests: it would be there already, on the cluster without nodes."""
+    folder = tmp_path_factory.mktemp("usage-platform")
+    platform = Platform.install(control_plane.kubeconfig, path_with(tools), folder)
+    platform.start()
+    yield platform
+    platform.stop()
