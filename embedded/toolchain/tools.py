@@ -11,6 +11,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from embedded.environment import ROOT
 
@@ -144,59 +145,16 @@ def _pulumi_resource_kubernetes() -> Tool:
     )
 
 
-def _kwok() -> Tool:
-    folder, module = MODULES / "kwok", "sigs.k8s.io/kwok"
+def _command(name: str, module: str, path: str = "", version_variable: str = "", tags: str = "") -> Tool:
+    """A tool that is a command of its module, at this path in it. Its version is noted in the variable."""
+    folder = MODULES / name
     version = version_in(folder, module)
-    return Tool(
-        "kwok",
-        version,
-        folder,
-        package=f"{module}/cmd/kwok",
-        ldflags=f"-s -w -X {module}/pkg/consts.Version=v{version}",
-    )
+    ldflags = f"-s -w -X {version_variable}=v{version}" if version_variable else "-s -w"
+    return Tool(name, version, folder, module + path, ldflags, tags=tags)
 
 
-def _gatekeeper() -> Tool:
-    folder, package = MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3"
-    version = version_in(folder, package)
-    return Tool(
-        "gatekeeper",
-        version,
-        folder,
-        package,
-        ldflags=f"-s -w -X {package}/pkg/version.Version=v{version}",
-    )
-
-
-def _coredns() -> Tool:
-    folder, package = MODULES / "coredns", "github.com/coredns/coredns"
-    return Tool("coredns", version_in(folder, package), folder, package)
-
-
-def _metrics_server() -> Tool:
-    folder, module = MODULES / "metrics-server", "sigs.k8s.io/metrics-server"
-    version = version_in(folder, module)
-    return Tool(
-        "metrics-server",
-        version,
-        folder,
-        package=f"{module}/cmd/metrics-server",
-        ldflags=f"-s -w -X k8s.io/client-go/pkg/version.gitVersion=v{version}",
-    )
-
-
-def _promtool() -> Tool:
-    folder, module = MODULES / "promtool", "github.com/prometheus/prometheus"
-    version = version_in(folder, module)
-    return Tool(
-        "promtool",
-        version,
-        folder,
-        package=f"{module}/cmd/promtool",
-        # It is used for rules only: nobody's cloud has to be found.
-        tags="remove_all_sd",
-    )
-
+_KWOK: Final = "sigs.k8s.io/kwok"
+_GATEKEEPER: Final = "github.com/open-policy-agent/gatekeeper/v3"
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
@@ -206,7 +164,7 @@ TOOLS: dict[str, Tool] = {
         _kubernetes("kube-controller-manager"),
         _kubernetes("kube-scheduler"),
         _kubernetes("kubectl"),
-        _kwok(),
+        _command("kwok", _KWOK, "/cmd/kwok", f"{_KWOK}/pkg/consts.Version"),
         _pulumi(),
         _pulumi_language_python(),
         _pulumi_resource_kubernetes(),
@@ -215,5 +173,17 @@ TOOLS: dict[str, Tool] = {
 
 # What tests run beside the product: a user of it never waits for these.
 TEST_TOOLS: dict[str, Tool] = {
-    tool.name: tool for tool in (_gatekeeper(), _coredns(), _metrics_server(), _promtool())
+    tool.name: tool
+    for tool in (
+        _command("gatekeeper", _GATEKEEPER, version_variable=f"{_GATEKEEPER}/pkg/version.Version"),
+        _command("coredns", "github.com/coredns/coredns"),
+        _command(
+            "metrics-server",
+            "sigs.k8s.io/metrics-server",
+            "/cmd/metrics-server",
+            "k8s.io/client-go/pkg/version.gitVersion",
+        ),
+        # It is used for rules only: nobody's cloud has to be found.
+        _command("promtool", "github.com/prometheus/prometheus", "/cmd/promtool", tags="remove_all_sd"),
+    )
 }

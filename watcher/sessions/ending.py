@@ -14,6 +14,7 @@ from tenancy.manifest import Manifest
 from tenancy.names import SESSION_LABEL
 from watcher.cluster import Cluster, ClusterError
 from watcher.managed import is_ending
+from watcher.sessions.live import place
 
 log = structlog.get_logger(__name__)
 
@@ -30,11 +31,11 @@ def end_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str) -
         for job in _found(cluster, JOB, namespace, SESSION_LABEL):
             if _is_a_sessions(job):
                 _delete(cluster, JOB, job, _WITH_TENANT)
-                left.append(f"Job {namespace}/{job['metadata']['name']}")
+                left.append(f"Job {place(job)}")
         for session in _found(cluster, AISESSION, namespace):
             # Looked for once more: its Job may just be in the making. None is made of a younger one.
             if not is_ending(session) and session["metadata"]["creationTimestamp"] <= deleted_at:
-                left.append(f"session {namespace}/{session['metadata']['name']}")
+                left.append(f"session {place(session)}")
             _delete(cluster, AISESSION, session, _WITH_TENANT)
     return left
 
@@ -82,4 +83,4 @@ def _delete(cluster: Cluster, kind: Kind, found: Manifest, told: str) -> None:
         return
     metadata = found["metadata"]
     cluster.delete(kind, metadata["name"], metadata["namespace"], metadata["uid"], is_owner_last=kind == JOB)
-    log.info(told, kind=kind.kind, name=f"{metadata['namespace']}/{metadata['name']}")
+    log.info(told, kind=kind.kind, name=place(found))

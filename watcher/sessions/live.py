@@ -27,6 +27,11 @@ def tenant_named(session: Manifest) -> str:
     return name
 
 
+def place(found: Manifest) -> str:
+    """Where an object is, for people."""
+    return f"{found['metadata']['namespace']}/{found['metadata']['name']}"
+
+
 def status_of(session: Manifest) -> AISessionStatus:
     return AISessionStatus.model_validate(session.get("status") or {})
 
@@ -82,8 +87,9 @@ class LiveSessions:
         metadata = session["metadata"]
         key = ObjectKey(JOB.key, metadata["namespace"], session_job_name(metadata["name"]))
         found = self.informers[1].get(key)
-        is_its_own = found is not None and is_job_of(found, session)
-        return found if is_its_own and found and found["metadata"]["uid"] not in self._removed else None
+        if found is None or not is_job_of(found, session) or found["metadata"]["uid"] in self._removed:
+            return None
+        return found
 
     def pod(self, job: Manifest) -> Manifest | None:
         metadata = job["metadata"]
@@ -104,7 +110,7 @@ class LiveSessions:
             if (owner := _controller(pod)) and not is_pod_done(pod)
         }
         return {(key.namespace, key.name) for key, job in jobs.items() if not is_finished(job)} | {
-            place for place in left if self.tenant_at(place[0]) == tenant
+            home for home in left if self.tenant_at(home[0]) == tenant
         }
 
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
@@ -114,7 +120,7 @@ class LiveSessions:
         if session.get("status") == wanted:
             return True
         metadata = session["metadata"]
-        place = {"namespace": metadata["namespace"]}
+        home = {"namespace": metadata["namespace"]}
         # Only the session that was judged: not a namesake made meanwhile, nor one with another spec.
         judged = {field: metadata[field] for field in ("uid", "generation")}
         tests = [
@@ -122,9 +128,9 @@ class LiveSessions:
         ]
         change = [*tests, {"op": "add", "path": "/status", "value": wanted}]
         try:
-            written = self._cluster.patch(AISESSION, metadata["name"], change, subresource="status", **place)
+            written = self._cluster.patch(AISESSION, metadata["name"], change, subresource="status", **home)
         except ClusterError:
-            now = self._cluster.get(AISESSION, metadata["name"], **place)
+            now = self._cluster.get(AISESSION, metadata["name"], **home)
             if now is None or any(now["metadata"][field] != value for field, value in judged.items()):
                 return False
             raise
@@ -163,12 +169,12 @@ class LiveSessions:
 
     def _pod_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         with self._guard:
-            if before is not None and (found := self._pods.get(_job_of(before))):
+            if before is not None and (found := self._pods.get(job_of(before))):
                 found.pop(object_key(before), None)
                 if not found:
-                    del self._pods[_job_of(before)]
+                    del self._pods[job_of(before)]
             if after is not None:
-                self._pods[_job_of(after)][object_key(after)] = after
+                self._pods[job_of(after)][object_key(after)] = after
         self._tell_home(before, after)
 
     def _tell_home(self, before: Manifest | None, after: Manifest | None) -> None:
@@ -191,7 +197,8 @@ def _controller(pod: Manifest) -> Manifest | None:
     return next((owner for owner in owners if owner.get("controller") and owner["kind"] == JOB.kind), None)
 
 
-def _job_of(pod: Manifest) -> tuple[str, str]:
+def job_of(pod: Manifest) -> tuple[str, str]:
+    """The namespace and the uid of the Job that the pod says it was made by."""
     owner = _controller(pod)
     return pod["metadata"]["namespace"], owner["uid"] if owner else ""
 

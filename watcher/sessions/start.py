@@ -20,7 +20,7 @@ from tenancy.settings import TenantSettings, settings_of
 from tenancy.tenant import tenant_from_manifest
 from watcher.cluster import Cluster, ClusterError
 from watcher.plans import LivePlans
-from watcher.sessions.live import LiveSessions, status_of
+from watcher.sessions.live import LiveSessions, place, status_of
 from watcher.sessions.refusals import Refusals, refusal_reason
 from watcher.tenants import Tenants, is_deleting, known_namespaces
 
@@ -148,7 +148,6 @@ class Starter:
 
     def _launch(self, session: Manifest, job: Manifest) -> None:
         name = job["metadata"]["name"]
-        place = f"{session['metadata']['namespace']}/{session['metadata']['name']}"
         try:
             made = self._made(session, job)
         except ClusterError as error:
@@ -160,11 +159,11 @@ class Starter:
             told = f"another Job has the name {name}: delete it, or give the session another name"
             self._refuse(session, Wait(SessionReason.JOB_EXISTS, told))
         elif self._live.write_status(session, AISessionStatus(reason=SessionReason.STARTING, job=name)):
-            log.info("session started", session=place, job=name)
+            log.info("session started", session=place(session), job=name)
         else:
             # Not what is wanted any more: the Job is of the spec as it was.
             self._live.remove_job(made)
-            log.info("session changed while it started", session=place)
+            log.info("session changed while it started", session=place(session))
 
     def _made(self, session: Manifest, job: Manifest) -> Manifest | None:
         """The session's Job, which may have been made before; None where another has its name."""

@@ -21,7 +21,7 @@ from watcher.cluster import Cluster, ClusterError
 from watcher.managed import is_ending, tenant_of
 from watcher.plans import LivePlans
 from watcher.sessions.ending import drop_old
-from watcher.sessions.live import LiveSessions, first_made, status_of
+from watcher.sessions.live import LiveSessions, first_made, job_of, place, status_of
 from watcher.sessions.refusals import Refusals, pod_refusal, refusal_reason
 from watcher.sessions.start import Starter, Waiting
 
@@ -54,10 +54,10 @@ class Turns:
                 if not error.is_refusal:
                     raise
                 # One that can't be written must not hold up the others.
-                log.warning("session not written", session=_place(session), problem=str(error))
+                log.warning("session not written", session=place(session), problem=str(error))
             except (ValueError, OverflowError) as error:
                 # Its Job and its pod are the tenant's to write, with times in them that there are none of.
-                log.warning("session not understood", session=_place(session), problem=str(error))
+                log.warning("session not understood", session=place(session), problem=str(error))
         if waiting:
             looks.append(self._starter.start(tenant, waiting))
         looks.append(drop_old(self._cluster, self._live.over(tenant), self._plans.current.sessions.keep_days))
@@ -95,7 +95,7 @@ class Turns:
             self._refusals.forget(session["metadata"]["uid"])
             self._live.write_status(session, status)
             if is_finished(job):
-                log.info("session ended", session=_place(session), phase=status.phase, reason=status.reason)
+                log.info("session ended", session=place(session), phase=status.phase, reason=status.reason)
             return None
         told = pod_refusal(self._cluster, job)
         # A second try of the Job's may have gone well meanwhile.
@@ -114,14 +114,14 @@ class Turns:
         self._live.write_status(session, wait)
         self._live.remove_job(job)
         self._refusals.add(session["metadata"]["uid"])
-        log.info("session put back", session=_place(session), problem=told)
+        log.info("session put back", session=place(session), problem=told)
 
     def _end(self, session: Manifest, phase: SessionPhase, reason: SessionReason, told: str) -> None:
         """For one that has no Job to tell of its end."""
         now = time_text(datetime.now(UTC))
         change = {"phase": phase, "reason": reason, "message": told, "completion_time": now}
         self._live.write_status(session, ended(status_of(session).model_copy(update=change)))
-        log.info("session ended", session=_place(session), phase=phase, reason=reason)
+        log.info("session ended", session=place(session), phase=phase, reason=reason)
 
     def _job(self, session: Manifest) -> Manifest | None:
         """The session's Job; asked for at the API server where it should be there, and the watch lacks it."""
@@ -136,14 +136,8 @@ class Turns:
         metadata = session["metadata"]
         selector = f"{SESSION_LABEL}={label_value(metadata['name'])}"
         found = self._cluster.list(POD, selector, namespace=metadata["namespace"])[0]
-        uid = job["metadata"]["uid"]
-        return first_made(
-            [
-                pod
-                for pod in found
-                if any(owner["uid"] == uid for owner in pod["metadata"].get("ownerReferences") or ())
-            ]
-        )
+        own = metadata["namespace"], job["metadata"]["uid"]
+        return first_made([pod for pod in found if job_of(pod) == own])
 
     def _is_at_home(self, tenant: str, session: Manifest) -> bool:
         namespace = session["metadata"]["namespace"]
@@ -152,7 +146,3 @@ class Turns:
         # The watch of namespaces may lag behind: nothing is failed for that.
         found = self._cluster.get(NAMESPACE, namespace)
         return found is not None and tenant_of(found) == tenant
-
-
-def _place(session: Manifest) -> str:
-    return f"{session['metadata']['namespace']}/{session['metadata']['name']}"
