@@ -21,6 +21,7 @@ from rich.table import Table
 
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain import resolver as toolchain
+from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, STACK_TOOLS
 from stacks.command import PulumiProcess
 from stacks.stack import Stacks
 from tenancy.component import TenantResources
@@ -43,7 +44,7 @@ Way = Callable[[DesiredState], object]
 def bench(args: argparse.Namespace) -> int:
     """Prints the table; writes it to `--json FILE` too."""
     configure_log("warning")
-    tools = toolchain.ensure_tools()
+    tools = toolchain.ensure_tools((*CONTROL_PLANE_TOOLS, *STACK_TOOLS))
     console = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="tenancy-bench.") as folder, console.status("starting") as status:
         root = Path(folder)

@@ -74,7 +74,8 @@ def pip_install(pip: Sequence[str], requirements: Path, *options: str, title: st
     """Install a hash-pinned requirements file, with progress; pip's own words are shown if it fails."""
     total = sum("==" in line for line in requirements.read_text().splitlines())
     command = [*pip, "install", "--require-hashes", "--no-input", "--no-user", "--progress-bar=off"]
-    command += ["--disable-pip-version-check", *options, "-r", str(requirements)]
+    # Python compiles a module when it is first imported; most of them never are.
+    command += ["--no-compile", "--disable-pip-version-check", *options, "-r", str(requirements)]
     output: list[str] = []
     collected = 0
     with (

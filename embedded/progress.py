@@ -4,6 +4,7 @@ Called around anything over two seconds. On a terminal the line rewrites itself 
 a new line comes every 15 s. It writes to stderr only, so that a command's output stays clean.
 """
 
+import math
 import shutil
 import sys
 import threading
@@ -12,6 +13,8 @@ from types import TracebackType
 from typing import Self, TextIO
 
 _CLEAR_LINE = "\r\x1b[2K"
+# Before that, one slow or fast start would make the estimate worthless.
+_ESTIMATE_AFTER_S = 10.0
 
 
 class Progress:
@@ -59,3 +62,18 @@ class Progress:
         else:
             self._stream.write(f"{line}\n")
         self._stream.flush()
+
+
+def share_text(done: float, total: float, elapsed_s: float) -> tuple[str, str]:
+    """The share that is done, for example "42 %", and how long the rest takes at the same speed.
+
+    The second text is empty as long as nothing can be said, else for example ", about 6 min left".
+    """
+    share = done / total if total else 1.0
+    # 100 % is for what has ended.
+    percent = f"{min(int(100 * share), 99)} %"
+    if share <= 0 or elapsed_s < _ESTIMATE_AFTER_S:
+        return percent, ""
+    left_s = elapsed_s * (1 - share) / share
+    left = f"about {math.ceil(left_s / 60)} min left" if left_s >= 60 else "less than a minute left"
+    return percent, f", {left}"

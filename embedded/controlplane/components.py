@@ -4,7 +4,6 @@ Pure: called by `plane.py`, which starts them. Every relative path is inside the
 working directory of all components.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
 ETCD_SOCKET = "etcd:1"
@@ -24,16 +23,6 @@ IDENTITIES = {
 }
 # KWOK would add what it finds configured in the user's home to ours.
 ENVIRONMENT = {"KWOK_WORKDIR": "."}
-
-
-@dataclass(frozen=True)
-class Ports:
-    """The ports on 127.0.0.1. etcd has none: it listens on a socket in the data folder, closed to others."""
-
-    apiserver: int
-    controller_manager: int
-    scheduler: int
-    kwok: int
 
 
 def token_file(tokens: dict[str, str]) -> str:
@@ -59,12 +48,12 @@ def etcd_argv(binary: Path, *, is_throw_away: bool) -> list[str | Path]:
     return [*argv, "--unsafe-no-fsync"] if is_throw_away else argv
 
 
-def apiserver_argv(binary: Path, ports: Ports) -> list[str | Path]:
+def apiserver_argv(binary: Path, port: int) -> list[str | Path]:
     return [
         binary,
         f"--etcd-servers=unix://{ETCD_SOCKET}",
         "--bind-address=127.0.0.1",
-        f"--secure-port={ports.apiserver}",
+        f"--secure-port={port}",
         "--advertise-address=127.0.0.1",
         # Endpoints refuse loopback addresses, and nothing here dials the service `kubernetes`.
         "--endpoint-reconciler-type=none",
@@ -80,10 +69,10 @@ def apiserver_argv(binary: Path, ports: Ports) -> list[str | Path]:
     ]
 
 
-def controller_manager_argv(binary: Path, ports: Ports) -> list[str | Path]:
+def controller_manager_argv(binary: Path, port: int) -> list[str | Path]:
     return [
         binary,
-        *_client_flags("kube-controller-manager", ports.controller_manager),
+        *_client_flags("kube-controller-manager", port),
         f"--root-ca-file={CERTIFICATE}",
         f"--service-account-private-key-file={KEY}",
         "--use-service-account-credentials",
@@ -96,19 +85,19 @@ def controller_manager_argv(binary: Path, ports: Ports) -> list[str | Path]:
     ]
 
 
-def scheduler_argv(binary: Path, ports: Ports) -> list[str | Path]:
-    return [binary, *_client_flags("kube-scheduler", ports.scheduler)]
+def scheduler_argv(binary: Path, port: int) -> list[str | Path]:
+    return [binary, *_client_flags("kube-scheduler", port)]
 
 
-def kwok_argv(binary: Path, ports: Ports) -> list[str | Path]:
+def kwok_argv(binary: Path, port: int) -> list[str | Path]:
     return [
         binary,
         f"--kubeconfig={kubeconfig_name('kwok')}",
         f"--config={KWOK_CONFIG}",
-        f"--server-address=127.0.0.1:{ports.kwok}",
+        f"--server-address=127.0.0.1:{port}",
         # Where the nodes say that their kubelet is.
         "--node-ip=127.0.0.1",
-        f"--node-port={ports.kwok}",
+        f"--node-port={port}",
         f"--tls-cert-file={CERTIFICATE}",
         f"--tls-private-key-file={KEY}",
     ]

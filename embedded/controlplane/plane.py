@@ -13,10 +13,9 @@ from types import TracebackType
 from typing import Self
 
 from embedded.controlplane import components
-from embedded.controlplane.components import Ports
 from embedded.controlplane.kubeconfig import kubeconfig_document, write_kubeconfig
 from embedded.controlplane.lock import LockHeld, held_lock
-from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.controlplane.loopback import HOST, free_port, is_free, is_ok
 from embedded.controlplane.nodes import apply_nodes
 from embedded.controlplane.processes import ProcessFailed, ProcessGroup, log_tail
 from embedded.controlplane.tokens import kept_tokens
@@ -24,6 +23,8 @@ from embedded.errors import SetupFailed
 
 READY_TIMEOUT_S = 90.0
 LOCK_TIMEOUT_S = 30.0
+# How often a start is tried while other programs take its ports.
+START_ATTEMPTS = 5
 POLL_S = 0.05
 # The API server's own certificate is valid for a year.
 CERTIFICATE_MAX_AGE_S = 300 * 86400.0
@@ -41,8 +42,8 @@ class ControlPlane:
     """Use it as a context manager, or call start() and stop().
 
     `binaries` maps etcd, kube-apiserver and kube-controller-manager to paths, with `has_nodes` also kubectl,
-    kube-scheduler and kwok. `is_throw_away` trades the safety of the data for speed. `logs` is `<data>/logs`
-    by default.
+    kube-scheduler and kwok. Without `has_nodes`, `start_nodes` can add them later. `is_throw_away` trades the
+    safety of the data for speed. `logs` is `<data>/logs` by default.
     """
 
     def __init__(
@@ -64,6 +65,9 @@ class ControlPlane:
         self._is_throw_away = is_throw_away
         self._has_nodes = has_nodes
         self._group: ProcessGroup | None = None
+        self._tokens: dict[str, str] = {}
+        # On 127.0.0.1, by the process's name. etcd has none: it listens on a socket in the data folder.
+        self._ports: dict[str, int] = {}
 
     @property
     def pids(self) -> dict[str, int]:
@@ -73,12 +77,17 @@ class ControlPlane:
     def start(self) -> None:
         """Returns when the API server is ready and the controllers run; otherwise leaves nothing running."""
         self._prepare_folder()
-        tokens = kept_tokens(self.data / components.TOKENS)
-        self.token = tokens["admin"]
-        try:
-            self._start(tokens)
-        except PortTaken:
-            self._start(tokens)
+        self._tokens = kept_tokens(self.data / components.TOKENS)
+        self.token = self._tokens["admin"]
+        _retry_on_taken_port(self._start)
+
+    def start_nodes(self, binaries: Mapping[str, Path]) -> None:
+        """Adds the nodes to a control plane that runs; returns when pods can run on them.
+
+        Raises ControlPlaneError when they do not start. The other processes keep running.
+        """
+        self._binaries = {**self._binaries, **binaries}
+        _retry_on_taken_port(self._start_nodes)
 
     def stop(self) -> None:
         """Ends the processes, the API server before etcd, and returns when they are gone."""
@@ -94,9 +103,14 @@ class ControlPlane:
         except ProcessFailed as error:
             raise ControlPlaneError(str(error)) from None
         for process in ended:
+            if process.name in self._group.pids:
+                continue  # it was started again since
             log = self._log(process.name)
             tail = log_tail(log)
-            kind = PortTaken if "address already in use" in tail else ControlPlaneError
+            # KWOK does not say why it ends.
+            port = self._ports.get(process.name)
+            is_taken = "address already in use" in tail or (port is not None and not is_free(port))
+            kind = PortTaken if is_taken else ControlPlaneError
             raise kind(f"{process.name} ended with exit code {process.code}. The end of {log}:\n{tail}")
 
     def __enter__(self) -> Self:
@@ -118,7 +132,7 @@ class ControlPlane:
             self.ca.unlink()
             (self.data / components.KEY).unlink(missing_ok=True)
 
-    def _start(self, tokens: dict[str, str]) -> None:
+    def _start(self) -> None:
         try:
             lock = held_lock(self.data / "lock", timeout_s=LOCK_TIMEOUT_S)
         except LockHeld:
@@ -131,40 +145,45 @@ class ControlPlane:
         finally:
             os.close(lock)
         try:
-            self._start_components(tokens, Ports(free_port(), free_port(), free_port(), free_port()))
+            self._start_components()
         except BaseException:
             self.stop()
             raise
 
-    def _start_components(self, tokens: dict[str, str], ports: Ports) -> None:
-        self.url = f"https://{HOST}:{ports.apiserver}"
+    def _start_components(self) -> None:
         etcd_socket = self.data / components.ETCD_SOCKET
         etcd_socket.unlink(missing_ok=True)
         self._run("etcd", components.etcd_argv(self._binaries["etcd"], is_throw_away=self._is_throw_away))
         # The API server would otherwise find no socket, and try again a second later.
         self._await("etcd", etcd_socket.exists)
-        self._run("kube-apiserver", components.apiserver_argv(self._binaries["kube-apiserver"], ports))
-        self._await("kube-apiserver", lambda: self._is_ok(ports.apiserver, "/readyz"))
-        for identity, token in tokens.items():
+        self._serve("kube-apiserver", components.apiserver_argv)
+        self._await_ok("kube-apiserver", "/readyz")
+        self.url = f"https://{HOST}:{self._ports['kube-apiserver']}"
+        for identity, token in self._tokens.items():
             path = self.data / components.kubeconfig_name(identity)
             write_kubeconfig(path, kubeconfig_document(self.url, self.ca.read_bytes(), token))
-        name = "kube-controller-manager"
-        self._run(name, components.controller_manager_argv(self._binaries[name], ports))
+        self._serve("kube-controller-manager", components.controller_manager_argv)
         if self._has_nodes:
-            self._start_nodes(ports, tokens["kwok"])
-        self._await(name, lambda: self._is_ok(ports.controller_manager, "/healthz"))
-        account = "/api/v1/namespaces/default/serviceaccounts/default"
-        self._await(name, lambda: self._is_ok(ports.apiserver, account))
+            self._start_nodes()
+        self._await_ok("kube-controller-manager", "/healthz")
+        self._await_ok("kube-apiserver", "/api/v1/namespaces/default/serviceaccounts/default")
 
-    def _start_nodes(self, ports: Ports, token: str) -> None:
-        self._run("kube-scheduler", components.scheduler_argv(self._binaries["kube-scheduler"], ports))
+    def _start_nodes(self) -> None:
+        """Leaves a process alone that an earlier attempt has started."""
+        self._serve("kube-scheduler", components.scheduler_argv)
         apply_nodes(self._binaries["kubectl"], self.kubeconfig)
         # Its rights reach the API server a moment later; KWOK would try again after a second only.
-        nodes = "/api/v1/nodes?limit=1"
-        self._await("kube-apiserver", lambda: is_ok(ports.apiserver, nodes, ca=self.ca, token=token))
-        self._run("kwok", components.kwok_argv(self._binaries["kwok"], ports))
-        self._await("kube-scheduler", lambda: self._is_ok(ports.scheduler, "/healthz"))
-        self._await("kwok", lambda: is_ok(ports.kwok, "/healthz", ca=self.ca))
+        self._await_ok("kube-apiserver", "/api/v1/nodes?limit=1", self._tokens["kwok"])
+        self._serve("kwok", components.kwok_argv)
+        self._await_ok("kube-scheduler", "/healthz")
+        self._await_ok("kwok", "/healthz")
+
+    def _serve(self, name: str, argv: Callable[[Path, int], list[str | Path]]) -> None:
+        """Starts a process that listens on a port, unless it runs."""
+        assert self._group is not None
+        if name not in self._group.pids:
+            self._ports[name] = free_port()
+            self._run(name, argv(self._binaries[name], self._ports[name]))
 
     def _run(self, name: str, argv: list[str | Path]) -> None:
         assert self._group is not None
@@ -186,8 +205,20 @@ class ControlPlane:
                     f"{name} is not ready after {READY_TIMEOUT_S:.0f} s. The end of {log}:\n{log_tail(log)}"
                 )
 
-    def _is_ok(self, port: int, path: str) -> bool:
-        return is_ok(port, path, ca=self.ca, token=self.token)
+    def _await_ok(self, name: str, path: str, token: str = "") -> None:
+        """Until the process answers on its port; with the administrator's token where none is given."""
+        port = self._ports[name]
+        self._await(name, lambda: is_ok(port, path, ca=self.ca, token=token or self.token))
 
     def _log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
+
+
+def _retry_on_taken_port(start: Callable[[], None]) -> None:
+    for _ in range(START_ATTEMPTS - 1):
+        try:
+            start()
+        except PortTaken:
+            continue
+        return
+    start()

@@ -9,10 +9,13 @@ import argparse
 import os
 import shlex
 import signal
+import sys
 import time
+from dataclasses import replace
 
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
+from embedded.session.latertools import SHELL_TOOLS, later_tools, preparing_text
 from embedded.session.record import SUPERVISOR, SessionRecord, live_record
 from embedded.session.state import StateFolder
 from embedded.session.variables import reach_text, session_variables
@@ -33,7 +36,10 @@ def run(args: argparse.Namespace) -> int:
     if args.detach:
         from embedded.session.detach import start_detached
 
-        print(reach_text(start_detached(folder, args.cluster)))
+        record = start_detached(folder, args.cluster)
+        print(reach_text(record))
+        if missing := [name for name in later_tools(args.cluster) if name not in record.tools]:
+            print(preparing_text(missing, folder.tools_log))
         print("kubectl apply -f examples/ makes the sample tenants; ./dev stop ends the session.")
         return 0
     from embedded.session.foreground import run_in_foreground
@@ -45,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
 
 def env(_: argparse.Namespace) -> int:
     folder = StateFolder.current()
-    for name, value in session_variables(folder, _live_record(folder)).items():
+    record = _with_shell_tools(_live_record(folder))
+    for name, value in session_variables(folder, record).items():
         print(f"export {name}={shlex.quote(value)}")
     return 0
 
@@ -80,6 +87,21 @@ def _live_record(folder: StateFolder) -> SessionRecord:
     if record is None:
         raise SetupFailed("no session runs; start one with ./dev run --detach")
     return record
+
+
+def _with_shell_tools(record: SessionRecord) -> SessionRecord:
+    """The record with all tools that a shell uses; those that the session still lacks are waited for."""
+    missing = [name for name in SHELL_TOOLS if name not in record.tools]
+    if not missing:
+        return record
+    from embedded.toolchain.resolver import ensure_tools, present_tools
+
+    try:
+        tools = ensure_tools(missing)
+    except SetupFailed as error:
+        print(f"{error}\nThe session is reached without.", file=sys.stderr)
+        tools = present_tools(missing)
+    return replace(record, tools=record.tools | {name: str(path) for name, path in tools.items()})
 
 
 def _ends(record: SessionRecord) -> bool:

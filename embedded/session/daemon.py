@@ -22,6 +22,7 @@ def main(arguments: list[str]) -> int:
     context = arguments[1] if len(arguments) > 1 else None
     try:
         with Supervisor(StateFolder.current(), tools, context=context) as supervisor:
+            supervisor.get_later_tools(say)
             while True:
                 supervisor.tend(say, timeout_s=TEND_S)
     except SetupFailed as error:

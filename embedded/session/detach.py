@@ -12,16 +12,18 @@ from embedded.controlplane.processes import log_tail
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
+from embedded.session.latertools import first_tools, later_tools
 from embedded.session.record import SUPERVISOR, SessionRecord, live_record
 from embedded.session.state import StateFolder
-from embedded.toolchain.resolver import ensure_tools
+from embedded.toolchain.resolver import ensure_tools, present_tools
 
 POLL_S = 0.05
 
 
 def start_detached(folder: StateFolder, context: str | None) -> SessionRecord:
     """Returns when the session is ready; raises with the end of its log when it fails."""
-    tools = {name: str(path) for name, path in ensure_tools().items()}
+    paths = ensure_tools(first_tools(context)) | present_tools(later_tools(context))
+    tools = {name: str(path) for name, path in paths.items()}
     folder.make()
     arguments = [json.dumps(tools)] if context is None else [json.dumps(tools), context]
     with folder.session_log.open("wb") as log:

@@ -9,15 +9,17 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import NoReturn
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.text import Text
 
+from embedded.session.latertools import first_tools, later_tools
 from embedded.session.samples import Verdict, all_tenants, apply_samples, sample_manifests, verdict
 from embedded.session.state import StateFolder
 from embedded.session.supervisor import Supervisor
 from embedded.session.table import TenantRow, change_lines, rows_of, tenant_picture, tenant_table
 from embedded.session.variables import reach_text
-from embedded.toolchain.resolver import ensure_tools
+from embedded.toolchain.resolver import ensure_tools, present_tools
 from tenancy.manifest import Manifest
 from watcher.cluster import ClusterError
 
@@ -29,7 +31,10 @@ def run_in_foreground(
 ) -> int:
     """The exit code. Without `is_once` it runs until Ctrl-C."""
     console = Console(highlight=False)
-    with Supervisor(folder, ensure_tools(), context=context) as supervisor:
+    tools = ensure_tools(first_tools(context))
+    if not is_once:
+        tools |= present_tools(later_tools(context))
+    with Supervisor(folder, tools, context=context) as supervisor:
         console.print(reach_text(supervisor.record), markup=False, soft_wrap=True)
         applied = apply_samples(supervisor.cluster, sample_manifests())
         if is_once:
@@ -40,7 +45,7 @@ def run_in_foreground(
             return code
         console.print("Ctrl-C ends the session and keeps its state.")
         with suppress(KeyboardInterrupt):
-            show_tenants(supervisor, console)
+            show_tenants(supervisor, applied, console, timeout_s=timeout_s)
     return 0
 
 
@@ -58,32 +63,44 @@ class TenantView:
 
     def turn(self) -> list[Manifest] | None:
         """The tenants; None when the cluster doesn't answer now."""
-        self._supervisor.tend(self._say, timeout_s=TURN_S)
+        self._supervisor.tend(self.say, timeout_s=TURN_S)
         try:
             tenants = all_tenants(self._supervisor.cluster)
         except ClusterError as error:
             # A dead control plane is said by the next tend, in better words; another cluster may come back.
-            self._say(f"the tenants can't be listed: {error}")
+            self.say(f"the tenants can't be listed: {error}")
             return None
         rows = rows_of(tenants)
         if self._live:
-            self._live.update(tenant_table(rows), refresh=True)
+            parts: list[RenderableType] = [tenant_table(rows)]
+            if progress := self._supervisor.later_progress:
+                parts.append(Text(progress, style="dim"))
+            self._live.update(Group(*parts), refresh=True)
         else:
             for line in change_lines(self._rows, rows):
-                self._say(line)
+                self.say(line)
         self._rows = {row.key: row for row in rows}
         return tenants
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)
 
 
-def show_tenants(supervisor: Supervisor, console: Console) -> NoReturn:
-    """Until a signal ends it."""
+def show_tenants(
+    supervisor: Supervisor, applied: list[Manifest], console: Console, *, timeout_s: float
+) -> NoReturn:
+    """Until a signal ends it. The samples come first: later tools are prepared once they have settled."""
     view = TenantView(supervisor, console)
+    deadline = time.monotonic() + timeout_s
+    is_settled = False
     with view.shown():
         while True:
-            view.turn()
+            tenants = view.turn()
+            if not is_settled:
+                result = verdict(applied, applied if tenants is None else tenants)
+                is_settled = not result.waiting or bool(result.failed) or time.monotonic() > deadline
+                if is_settled:
+                    supervisor.get_later_tools(view.say)
 
 
 def await_samples(

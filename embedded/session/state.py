@@ -58,6 +58,11 @@ class StateFolder:
         return self.logs / "watcher.log"
 
     @property
+    def tools_log(self) -> Path:
+        """How far the tools are that a session gets while it runs."""
+        return self.logs / "tools.log"
+
+    @property
     def record(self) -> Path:
         return self.root / "session.json"
 

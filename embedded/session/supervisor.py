@@ -17,18 +17,22 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
 from embedded.session.install import install_platform, write_watcher_kubeconfig
+from embedded.session.latertools import LaterTools, later_tools, preparing_text
 from embedded.session.record import SUPERVISOR, ProcessMark, SessionRecord
 from embedded.session.state import StateFolder
 from embedded.session.tenancycommand import write_tenancy_command
 from embedded.session.usercluster import backend_name, copy_context
 from embedded.session.variables import session_variables
 from embedded.session.watcherprocess import WatcherProcess
+from embedded.toolchain.resolver import present_tools
+from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
 from watcher.cluster import Cluster, ClusterError
 
 
 class Supervisor:
     """Use it as a context manager. `context` None is the embedded control plane; else a context of the user's
-    kubeconfig, empty for the current one."""
+    kubeconfig, empty for the current one. The control plane has nodes from the start if `tools` suffice, else
+    once `get_later_tools` has got the rest."""
 
     cluster: Cluster
     record: SessionRecord
@@ -39,6 +43,7 @@ class Supervisor:
         self._context = context
         self._control_plane: ControlPlane | None = None
         self._watcher: WatcherProcess | None = None
+        self._later: LaterTools | None = None
         self._closing = ExitStack()
 
     def __enter__(self) -> Self:
@@ -62,8 +67,24 @@ class Supervisor:
         assert self._watcher is not None
         if self._control_plane is not None:
             self._control_plane.check()
+        if self._later is not None and self._later.is_over():
+            self._use_later_tools(self._later, say)
         if self._watcher.tend(say, timeout_s=timeout_s):
             self._write_record(is_ready=True)
+
+    def get_later_tools(self, say: Callable[[str], None]) -> None:
+        """Starts to get the tools that are missing; `tend` starts to use them. Failures are reported."""
+        missing = [name for name in later_tools(self._context) if name not in self._tools]
+        if missing:
+            self._later = LaterTools(missing, self._folder.tools_log)
+            self._closing.callback(self._later.stop)
+            self._write_record(is_ready=True)
+            say(preparing_text(missing, self._folder.tools_log))
+
+    @property
+    def later_progress(self) -> str:
+        """How far the missing tools are; empty when none are being prepared."""
+        return self._later.progress() if self._later else ""
 
     def stop(self) -> None:
         """The watcher first, so that it can still write what it has done."""
@@ -103,7 +124,10 @@ class Supervisor:
             copy_context(self._tools["kubectl"], self._context, kubeconfig)
             return kubeconfig, self._folder.backend(backend_name(kubeconfig))
         self._control_plane = ControlPlane(
-            self._tools, self._folder.control_plane, logs=self._folder.logs, has_nodes=True
+            self._tools,
+            self._folder.control_plane,
+            logs=self._folder.logs,
+            has_nodes=self._tools.keys() >= set(NODE_TOOLS),
         )
         with Progress("Starting the control plane"):
             self._control_plane.start()
@@ -122,6 +146,30 @@ class Supervisor:
             self._watcher.start()
             self._watcher.await_ready()
 
+    def _use_later_tools(self, later: LaterTools, say: Callable[[str], None]) -> None:
+        later.stop()
+        self._later = None
+        self._tools = self._tools | present_tools(later.names)
+        missing = [name for name in later.names if name not in self._tools]
+        if missing:
+            say(later.failure_text(missing))
+        self._start_nodes(say)
+        self.record = replace(self.record, tools={name: str(path) for name, path in self._tools.items()})
+        self._write_record(is_ready=True)
+        if not missing:
+            say(f"prepared: {', '.join(later.names)}")
+
+    def _start_nodes(self, say: Callable[[str], None]) -> None:
+        plane = self._control_plane
+        if plane is None or "kwok" in plane.pids or not self._tools.keys() >= set(NODE_TOOLS):
+            return
+        try:
+            plane.start_nodes(self._tools)
+        except SetupFailed as error:
+            if not plane.pids.keys() >= set(CONTROL_PLANE_TOOLS):
+                raise
+            say(f"no pods run: {error}")
+
     def _stop_watcher(self, watcher: WatcherProcess) -> None:
         with Progress("Stopping the watcher"):
             watcher.stop()
@@ -136,6 +184,8 @@ class Supervisor:
             pids |= self._control_plane.pids
         if self._watcher is not None:
             pids |= self._watcher.pids
+        if self._later is not None:
+            pids |= self._later.pids
         marks = {name: mark for name, pid in pids.items() if (mark := ProcessMark.of(pid))}
         page_url = self._watcher.page_url if self._watcher else ""
         self.record = replace(self.record, page_url=page_url, is_ready=is_ready, processes=marks)

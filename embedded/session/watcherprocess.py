@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.controlplane.loopback import HOST, free_port, is_free, is_ok
 from embedded.controlplane.processes import ProcessGroup, log_tail
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
@@ -42,7 +42,9 @@ class WatcherProcess:
         return f"http://{HOST}:{self._port}/"
 
     def start(self) -> None:
-        self._port = free_port()
+        # The same port again where possible: the page's address is in shells and browsers.
+        if not self._port or not is_free(self._port):
+            self._port = free_port()
         argv = [sys.executable, "-m", "watcher", "--http", f"{HOST}:{self._port}"]
         argv += ["--run-dir", str(self._folder.watcher_run)]
         self._group.start(NAME, argv, log=self._folder.watcher_log, cwd=ROOT, env=self._env, grace_s=GRACE_S)
@@ -50,11 +52,13 @@ class WatcherProcess:
         self._start_at = None
 
     def await_ready(self) -> None:
-        """Raises when it ends, or doesn't become ready: at the start that is a failure, not bad luck."""
+        """Raises when it ends or doesn't become ready. Starts it again if another program took its port."""
         deadline = time.monotonic() + READY_TIMEOUT_S
         while not is_ok(self._port, "/readyz"):
             for ended in self._group.exits(timeout_s=POLL_S):
-                raise SetupFailed(self._failure(f"ended with exit code {ended.code}"))
+                if is_free(self._port):
+                    raise SetupFailed(self._failure(f"ended with exit code {ended.code}"))
+                self.start()
             if time.monotonic() > deadline:
                 raise SetupFailed(self._failure(f"is not ready after {READY_TIMEOUT_S:.0f} s"))
 

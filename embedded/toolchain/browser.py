@@ -13,6 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from embedded.cache import cache_folder, locked
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
 
@@ -30,7 +31,8 @@ def ensure_browser() -> Path:
         if not _is_running(Path(named)):
             raise SetupFailed(f"{VARIABLE}={named} is not a Chromium that runs: correct it, or unset it")
         return Path(named)
-    found = _present() or _from_debian() or _from_playwright()
+    with locked(cache_folder() / "browser"):
+        found = _present() or _from_debian() or _from_playwright()
     if found is None:
         raise SetupFailed(
             "the tests of the page need a Chromium, and none could be installed: install one, and name it in"

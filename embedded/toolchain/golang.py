@@ -11,8 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from embedded.cache import cache_folder, locked, replacing
@@ -47,30 +48,55 @@ def go_version(text: str) -> tuple[int, int]:
 def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> str:
     """Run Go to its end and return all it said; on any interruption its whole process group is killed."""
     lines: list[str] = []
-    # A group of its own: Go's compilers are its children, and all of them have to end together.
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=go_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        process_group=0,
-    ) as process:
-        try:
-            for line in process.stdout or ():
-                lines.append(line)
-                on_line(line.rstrip("\n"))
-            process.wait()
-        except BaseException:
+    process: subprocess.Popen[str] | None = None
+    try:
+        with _delayed_signals():
+            # A group of its own: Go's compilers are its children, and all of them have to end together.
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=go_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                process_group=0,
+            )
+        for line in process.stdout or ():
+            lines.append(line)
+            on_line(line.rstrip("\n"))
+        process.wait()
+    except BaseException:
+        if process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            raise
+            process.wait()
+        raise
+    finally:
+        if process is not None and process.stdout:
+            process.stdout.close()
     output = "".join(lines)
     if process.returncode != 0:
         raise SetupFailed(_explanation(command, output))
     return output
+
+
+@contextmanager
+def _delayed_signals() -> Iterator[None]:
+    """Delay Ctrl-C and SIGTERM: raised inside Popen, they would leave the started process behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are not handled here
+        return
+    received: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = {number: signal.signal(number, lambda got, _: received.append(got)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+        for got in received:
+            signal.raise_signal(got)
 
 
 def _answer(go: str) -> str:

@@ -1,42 +1,47 @@
 """Finds or makes the tools: on PATH, in the cache, as an official release, from source; in that order.
 
-Called by `./dev run`, `test` and `bench`, and by the tests for what only they use. The modules `probe`,
-`release` and `build` do the parts; what comes out is a path per tool, and a PATH on which the tools find
-each other.
+Called by `./dev run`, `env`, `test` and `bench`, and by the tests for what only they use. The modules
+`probe`, `release` and `build` do the parts; what comes out is a path per tool, and a PATH on which the tools
+find each other.
 """
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from embedded.cache import cache_folder, locked, replacing
-from embedded.toolchain.build import build
+from embedded.toolchain.build import building
 from embedded.toolchain.probe import is_fitting
 from embedded.toolchain.release import Releases
 from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool, cache_key
 
-__all__ = ["TOOLS", "ensure_tools", "path_with"]
+__all__ = ["TOOLS", "ensure_tools", "path_with", "present_tools"]
 
 _LANGUAGE_HOST = "pulumi-language-python"
 
 
 def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
     """A working binary for each name; what is missing is fetched or built, with progress on stderr."""
-    wanted = [(TOOLS | TEST_TOOLS)[name] for name in names]
-    found = {tool.name: path for tool in wanted if (path := present(tool))}
-    missing = [tool for tool in wanted if tool.name not in found]
+    wanted = [_tool(name) for name in names]
+    paths = present_tools(tool.name for tool in wanted)
+    missing = [tool for tool in wanted if tool.name not in paths]
     if missing:
         print(
             f"Not on this machine yet: {', '.join(tool.name for tool in missing)}. They are fetched, or built"
             " where no release is in reach; this happens once.",
             file=sys.stderr,
         )
-    with Releases() as releases:
-        for tool in missing:
-            found[tool.name] = provide(tool, releases)
-    return {tool.name: found[tool.name] for tool in wanted}
+        with Releases() as releases:
+            unreleased = [tool for tool in missing if not _is_fetched(tool, releases)]
+        _build(unreleased)
+    return {tool.name: paths.get(tool.name) or cached_path(tool) for tool in wanted}
+
+
+def present_tools(names: Iterable[str]) -> dict[str, Path]:
+    """Those of the tools that are on this machine; nothing is fetched or built."""
+    return {name: path for name in names if (path := present(_tool(name)))}
 
 
 def path_with(tools: Mapping[str, Path]) -> str:
@@ -60,18 +65,45 @@ def present(tool: Tool) -> Path | None:
     return _installed_plugin(tool)
 
 
-def provide(tool: Tool, releases: Releases) -> Path:
+def provide(tool: Tool, put: Callable[[Tool, Path], None]) -> Path:
+    """The tool in the cache. Unless it is there, `put` has to put its files into the folder that it gets."""
     cached = cached_path(tool)
     with locked(cached.parent):
         if not _is_complete(tool, cached):
             with replacing(cached.parent) as folder:
-                if not releases.fetch(tool, folder):
-                    build(tool, folder)
+                put(tool, folder)
     return cached
 
 
 def cached_path(tool: Tool) -> Path:
     return cache_folder() / "tools" / cache_key(tool) / tool.name
+
+
+class _NotReleased(Exception):
+    """No release of a tool can be had."""
+
+
+def _tool(name: str) -> Tool:
+    return (TOOLS | TEST_TOOLS)[name]
+
+
+def _is_fetched(tool: Tool, releases: Releases) -> bool:
+    def put(tool: Tool, folder: Path) -> None:
+        if not releases.fetch(tool, folder):
+            raise _NotReleased
+
+    try:
+        provide(tool, put)
+    except _NotReleased:
+        return False
+    return True
+
+
+def _build(tools: Sequence[Tool]) -> None:
+    if tools:
+        with building(tools) as builds:
+            for tool in tools:
+                provide(tool, builds.build)
 
 
 def _is_complete(tool: Tool, binary: Path) -> bool:

@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -57,6 +58,22 @@ def alive() -> Callable[[Iterable[int]], list[int]]:
 def dev(tools: dict[str, Path], tmp_path: Path) -> Iterator[Dev]:
     """./dev on a fresh state folder; what it started is stopped after the test."""
     assert tools
-    dev = Dev(tmp_path / "dev")
-    yield dev
-    dev("stop")
+    with stopped(Dev(tmp_path / "dev")) as dev:
+        yield dev
+
+
+@pytest.fixture
+def other(tools: dict[str, Path], tmp_path: Path) -> Iterator[Dev]:
+    """The same on another folder, for a session beside the first."""
+    assert tools
+    with stopped(Dev(tmp_path / "other")) as dev:
+        yield dev
+
+
+@contextmanager
+def stopped(dev: Dev) -> Iterator[Dev]:
+    try:
+        yield dev
+    finally:
+        if dev.folder.record.exists():
+            dev("stop")

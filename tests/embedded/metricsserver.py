@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from embedded.controlplane.components import CERTIFICATE, KEY
-from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.controlplane.loopback import HOST, is_ok
 from embedded.controlplane.plane import ControlPlane
-from embedded.controlplane.processes import ProcessGroup, log_tail
 from tenancy.kinds import RBAC_GROUP, SERVICE, Kind
 from tenancy.manifest import Manifest
+from tests.serving import serving
 from tests.waiting import eventually
 from watcher.cluster import Cluster
 
@@ -28,27 +28,23 @@ _ROUND_S = 10
 @contextmanager
 def running_metrics_server(binary: Path, plane: ControlPlane, folder: Path) -> Iterator[None]:
     """While it runs, this cluster serves the metrics API."""
-    port, log = free_port(), folder / "metrics-server.log"
     admin = Cluster.connect(plane.kubeconfig)
-    group = ProcessGroup()
 
-    def is_live() -> bool:
-        assert not group.exits(), f"metrics-server ended. The end of its log:\n{log_tail(log)}"
-        return is_ok(port, "/livez", ca=plane.ca)
+    def argv(ports: list[int]) -> list[str | Path]:
+        return [binary, *_flags(plane, ports[0])]
 
-    try:
-        group.start("metrics-server", [binary, *_flags(plane, port)], log=log, cwd=folder)
-        eventually(is_live, f"metrics-server is live; see {log}")
+    def is_live(ports: list[int]) -> bool:
+        return is_ok(ports[0], "/livez", ca=plane.ca)
+
+    with serving("metrics-server", argv, is_live, folder) as running:
         for manifest in _rights():
             admin.apply(manifest)
         admin.create(SERVICE, _service())
-        admin.create(API_SERVICE, _api_service(port))
-        eventually(lambda: _is_available(admin), f"the metrics API is served; see {log}")
+        admin.create(API_SERVICE, _api_service(running.ports[0]))
+        eventually(lambda: _is_available(admin), f"the metrics API is served; see the logs in {folder}")
         yield
         admin.delete(API_SERVICE, API_SERVICE_NAME)
         admin.delete(SERVICE, _NAME, _NAMESPACE)
-    finally:
-        group.stop()
 
 
 def _flags(plane: ControlPlane, port: int) -> list[str]:

@@ -47,30 +47,27 @@ def test_files_with_secrets_are_their_owners_alone(control_plane: ControlPlane) 
     assert stat.S_IMODE(control_plane.data.stat().st_mode) == 0o700
 
 
-def test_second_start_on_the_same_folder_finds_the_state(
+def test_next_start_on_the_same_folder_finds_the_state_and_renews_an_old_certificate(
     tools: dict[str, Path], tmp_path: Path, kubectl: Kubectl
 ) -> None:
-    with ControlPlane(tools, tmp_path / "plane") as first:
+    folder = tmp_path / "plane"
+    with ControlPlane(tools, folder) as first:
         assert set(first.pids) == {"guard", "etcd", "kube-apiserver", "kube-controller-manager"}
         kubectl(first, "create", "namespace", "kept")
         account_token = kubectl(first, "create", "token", "default").strip()
     assert first.pids == {}
-    with ControlPlane(tools, tmp_path / "plane") as second:
+    certificate = first.ca.read_bytes()
+    with ControlPlane(tools, folder) as second:
         assert "kept" in kubectl(second, "get", "namespaces")
         assert second.token == first.token
+        assert second.ca.read_bytes() == certificate
         assert "default:default" in kubectl(second, "auth", "whoami", "--token", account_token)
         assert (second.logs / "kube-apiserver.log.1").exists()
-
-
-def test_old_certificate_is_made_anew(tools: dict[str, Path], tmp_path: Path, kubectl: Kubectl) -> None:
-    with ControlPlane(tools, tmp_path / "plane", is_throw_away=True) as first:
-        kubectl(first, "create", "namespace", "kept")
-    old = first.ca.read_bytes()
     a_year_ago = time.time() - 365 * 86400
     os.utime(first.ca, (a_year_ago, a_year_ago))
-    with ControlPlane(tools, tmp_path / "plane", is_throw_away=True) as second:
-        assert second.ca.read_bytes() != old
-        assert "kept" in kubectl(second, "get", "namespaces")
+    with ControlPlane(tools, folder) as third:
+        assert third.ca.read_bytes() != certificate
+        assert "kept" in kubectl(third, "get", "namespaces")
 
 
 def test_port_that_is_taken_in_between_is_replaced(
@@ -80,13 +77,47 @@ def test_port_that_is_taken_in_between_is_replaced(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        offered = [port]
+        # For the API server; for the API server and the controllers in the next attempt; and so on.
+        is_taken = [True, False, True, False, False]
         real = loopback.free_port
-        monkeypatch.setattr(controlplane, "free_port", lambda: offered.pop() if offered else real())
+        monkeypatch.setattr(controlplane, "free_port", lambda: port if is_taken.pop(0) else real())
         with ControlPlane(tools, tmp_path / "plane", is_throw_away=True) as plane:
-            assert not offered
+            assert is_taken == []
             assert not plane.url.endswith(f":{port}")
             assert kubectl(plane, "get", "--raw", "/readyz") == "ok"
+            before = plane.pids
+            # For the scheduler and KWOK, first both, then each by itself if one has ended before the other.
+            is_taken += [True, True, *(False,) * 4]
+            plane.start_nodes(tools)
+            assert len(is_taken) == 2
+            assert plane.pids.items() > before.items()
+            assert plane.pids.keys() - before.keys() == {"kube-scheduler", "kwok"}
+
+
+def test_start_is_given_up_when_its_port_is_taken_every_time(
+    tools: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controlplane, "START_ATTEMPTS", 3)
+    unlucky = tmp_path / "kube-apiserver"
+    unlucky.write_text(
+        f"#!/bin/sh\necho x >> {tmp_path}/attempts\necho bind: address already in use\nexit 1\n"
+    )
+    unlucky.chmod(0o755)
+    plane = ControlPlane({**tools, "kube-apiserver": unlucky}, tmp_path / "plane", is_throw_away=True)
+    with pytest.raises(ControlPlaneError, match=r"(?s)kube-apiserver ended.*address already in use"):
+        plane.start()
+    assert (tmp_path / "attempts").read_text().count("x") == 3
+    assert plane.pids == {}
+
+
+def test_port_in_use_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = loopback.free_port()
+    assert free in loopback.PORTS
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        monkeypatch.setattr(loopback, "PORTS", [taken.getsockname()[1]] * 9 + [free])
+        assert loopback.free_port() == free
 
 
 def test_folder_in_use_is_refused(
@@ -129,12 +160,3 @@ def test_binary_that_does_not_exist_is_named(tools: dict[str, Path], tmp_path: P
     missing = {**tools, "etcd": tmp_path / "no-such-binary"}
     with pytest.raises(ControlPlaneError, match=r"etcd cannot be started.*no-such-binary"):
         ControlPlane(missing, tmp_path / "plane").start()
-
-
-def test_process_that_dies_later_is_seen_by_check(tools: dict[str, Path], tmp_path: Path) -> None:
-    with ControlPlane(tools, tmp_path / "plane", is_throw_away=True, has_nodes=True) as plane:
-        plane.check()
-        for name in ("kwok", "kube-scheduler", "kube-controller-manager"):
-            os.kill(plane.pids[name], 9)
-            with pytest.raises(ControlPlaneError, match=f"{name} ended with exit code -9"):
-                plane.check(timeout_s=30)

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+import pytest
+
 import embedded
-from embedded.controlplane.plane import ControlPlane
+from embedded.controlplane.plane import ControlPlane, ControlPlaneError
 
 ROOT = Path(embedded.__file__).parents[1]
 
@@ -30,9 +32,12 @@ sys.stdin.read()
 """
 
 
-@contextmanager
-def owner_of_a_control_plane(tools: dict[str, Path], folder: Path) -> Iterator[tuple[int, dict[str, int]]]:
-    """A Python program of its own that has started one: its process id, and those of the plane."""
+@pytest.fixture(scope="module")
+def successor(
+    tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[dict[str, int], ControlPlane]]:
+    """The processes of a control plane whose owner was killed, and one started at once on its folder."""
+    folder = tmp_path_factory.mktemp("crash") / "plane"
     names = json.dumps({name: str(path) for name, path in tools.items()})
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, names, str(folder)],
@@ -41,28 +46,34 @@ def owner_of_a_control_plane(tools: dict[str, Path], folder: Path) -> Iterator[t
         stdout=subprocess.PIPE,
     ) as owner:
         assert owner.stdout is not None
-        yield owner.pid, json.loads(owner.stdout.readline())
-
-
-def test_killed_parent_leaves_no_process(
-    tools: dict[str, Path], tmp_path: Path, alive: Alive, eventually: Eventually
-) -> None:
-    with owner_of_a_control_plane(tools, tmp_path / "plane") as (owner, pids):
-        assert len(alive(pids.values())) == len(pids)
-        os.kill(owner, signal.SIGKILL)
-        eventually(lambda: not alive(pids.values()))
-
-
-def test_killed_guard_leaves_no_process(
-    tools: dict[str, Path], tmp_path: Path, alive: Alive, eventually: Eventually
-) -> None:
-    with owner_of_a_control_plane(tools, tmp_path / "plane") as (_, pids):
-        os.kill(pids["guard"], signal.SIGKILL)
-        eventually(lambda: not alive(pids.values()))
-
-
-def test_folder_of_a_killed_parent_can_be_used_at_once(tools: dict[str, Path], tmp_path: Path) -> None:
-    with owner_of_a_control_plane(tools, tmp_path / "plane") as (owner, _):
-        os.kill(owner, signal.SIGKILL)
-        with ControlPlane(tools, tmp_path / "plane", is_throw_away=True) as plane:
+        pids = json.loads(owner.stdout.readline())
+        assert all(psutil.pid_exists(pid) for pid in pids.values())
+        os.kill(owner.pid, signal.SIGKILL)
+        with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as plane:
             plane.check()
+            yield pids, plane
+
+
+def test_killed_parent_leaves_no_process_and_its_folder_can_be_used_at_once(
+    successor: tuple[dict[str, int], ControlPlane], alive: Alive
+) -> None:
+    pids, _ = successor
+    assert len(pids) == 6
+    assert alive(pids.values()) == []
+
+
+def test_process_that_dies_is_named_and_a_killed_guard_leaves_none(
+    successor: tuple[dict[str, int], ControlPlane], alive: Alive, eventually: Eventually
+) -> None:
+    _, plane = successor
+    for name in ("kwok", "kube-scheduler", "kube-controller-manager"):
+        os.kill(plane.pids[name], signal.SIGKILL)
+        with pytest.raises(ControlPlaneError, match=f"{name} ended with exit code -9"):
+            plane.check(timeout_s=30)
+    left = plane.pids
+    assert left.keys() == {"guard", "etcd", "kube-apiserver"}
+    assert len(alive(left.values())) == len(left)
+    os.kill(left["guard"], signal.SIGKILL)
+    eventually(lambda: not alive(left.values()))
+    with pytest.raises(ControlPlaneError, match="the guard process was killed"):
+        plane.check(timeout_s=30)

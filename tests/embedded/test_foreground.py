@@ -4,7 +4,8 @@ import json
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.session import foreground
 from embedded.session.state import StateFolder
 from tests.embedded.dev import Dev
+from tests.waiting import eventually
 
 Alive = Callable[[Iterable[int]], list[int]]
 
@@ -25,29 +27,49 @@ def test_samples_become_active_and_the_next_run_finds_them(dev: Dev) -> None:
     assert "stack applied" not in dev.folder.watcher_log.read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_stops_a_session_in_the_foreground(dev: Dev, alive: Alive, number: signal.Signals) -> None:
-    with dev.popen("run") as process:
+def test_signal_stops_sessions_in_the_foreground_and_what_they_prepare(
+    dev: Dev, other: Dev, tools: dict[str, Path], tmp_path: Path, alive: Alive
+) -> None:
+    """One session has all tools, the other still builds one; they run side by side."""
+    builder = tmp_path / "builder"
+    other.lack("kwok", tools, build=f"echo $$ > {builder}\n  sleep 600")
+    with dev.popen("run") as whole, other.popen("run") as preparing:
         try:
-            assert process.stdout is not None
-            assert any("Active" in line for line in process.stdout)
-            pids = dev.pids()
-            process.send_signal(number)
-            process.communicate()
+            assert whole.stdout is not None
+            assert preparing.stdout is not None
+            assert any("Active" in line for line in whole.stdout)
+            said = list(takewhile(lambda line: "Still being prepared: kwok" not in line, preparing.stdout))
+            assert sum(line.endswith(": Active\n") for line in said) == 2, "the samples come first"
+            eventually(builder.exists, "kwok is being built")
+            assert "kwok" in dev.running()
+            assert "kwok" not in other.running()
+            pids = [*dev.pids(), *other.pids(), int(builder.read_text())]
+            whole.send_signal(signal.SIGINT)
+            preparing.send_signal(signal.SIGTERM)
+            for process in (whole, preparing):
+                process.communicate()
         finally:
-            process.kill()
-    assert process.returncode == (0 if number is signal.SIGINT else 128 + number)
+            whole.kill()
+            preparing.kill()
+    assert (whole.returncode, preparing.returncode) == (0, 128 + signal.SIGTERM)
     assert alive(pids) == []
     assert not dev.folder.record.exists()
+    assert not other.folder.record.exists()
+
+
+@pytest.fixture(scope="module")
+def own(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster of the user's own; each session on it ends before the next starts."""
+    with ControlPlane(tools, tmp_path_factory.mktemp("own"), is_throw_away=True) as plane:
+        yield plane
 
 
 def test_failed_sample_ends_once_with_its_reason(
-    tools: dict[str, Path],
+    own: ControlPlane,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert tools
     broken = {
         "apiVersion": "platform.ai/v1",
         "kind": "Tenant",
@@ -55,23 +77,35 @@ def test_failed_sample_ends_once_with_its_reason(
         "spec": {"plan": "no-such-plan"},
     }
     monkeypatch.setattr(foreground, "sample_manifests", lambda: [broken])
-    code = foreground.run_in_foreground(StateFolder(tmp_path / "dev"), None, is_once=True, timeout_s=60)
+    monkeypatch.setenv("KUBECONFIG", str(own.kubeconfig))
+    code = foreground.run_in_foreground(StateFolder(tmp_path / "dev"), "", is_once=True, timeout_s=60)
     assert code == 1
     assert re.search(r"failed: broken: .*no-such-plan", capsys.readouterr().out)
 
 
-def test_cluster_flag_uses_the_cluster_of_the_kubeconfig(
-    dev: Dev, tools: dict[str, Path], tmp_path: Path
+def test_session_on_the_cluster_of_the_kubeconfig_survives_a_failed_build(
+    dev: Dev, own: ControlPlane, tools: dict[str, Path]
 ) -> None:
-    with ControlPlane(tools, tmp_path / "own", is_throw_away=True) as own:
-        dev.env["KUBECONFIG"] = str(own.kubeconfig)
-        dev.succeeds("run", "--detach", "--cluster", "embedded")
-        assert dev("pid", "etcd").returncode == 1
-        assert dev.variables()["PULUMI_BACKEND_URL"] != f"file://{dev.folder.backend()}"
-        command = [str(tools["kubectl"]), "get", "crd", "-o", "json"]
-        found = json.loads(subprocess.check_output(command, env=dev.env))
-        assert {"tenants.platform.ai"} <= {item["metadata"]["name"] for item in found["items"]}
-        dev.succeeds("stop")
+    dev.env["KUBECONFIG"] = str(own.kubeconfig)
+    dev.lack("pulumi-language-python", tools, build="echo no compiler today; exit 1")
+    assert "Still being prepared: pulumi-language-python." in dev.succeeds(
+        "run", "--detach", "--cluster", "embedded"
+    )
+    assert "etcd" not in dev.running()
+    command = [str(tools["kubectl"]), "get", "crd", "-o", "json"]
+    found = json.loads(subprocess.check_output(command, env=dev.env))
+    assert {"tenants.platform.ai"} <= {item["metadata"]["name"] for item in found["items"]}
+    message = "pulumi-language-python could not be prepared. The session continues without"
+    eventually(lambda: message in dev.folder.session_log.read_text(), "the failure is reported")
+    assert "no compiler today" in dev.folder.session_log.read_text()
+    assert "watcher" in dev.running()
+    # Who asks for the tool again gets the reason, and all that is there.
+    done = dev("env")
+    assert done.returncode == 0
+    assert "no compiler today" in done.stderr
+    assert "The session is reached without." in done.stderr
+    assert dev.variables()["PULUMI_BACKEND_URL"] not in ("", f"file://{dev.folder.backend()}")
+    dev.succeeds("stop")
 
 
 def test_unknown_context_is_refused(dev: Dev) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.tools import NODE_TOOLS
 from tenancy.kinds import NAMESPACE, RESOURCE_QUOTA, Kind
 from tenancy.manifest import Manifest
 from tests.integrations.pods import IMAGE, POD, SAFE, allow_pods
@@ -121,7 +122,7 @@ def test_job_fails_with_exit_code_and_message(admin: Cluster, namespace: str) ->
 
 
 def test_job_that_hangs_is_ended_by_its_deadline(admin: Cluster, namespace: str) -> None:
-    made_job(admin, namespace, {OUTCOME: "hang"}, activeDeadlineSeconds=3)
+    made_job(admin, namespace, {OUTCOME: "hang"}, activeDeadlineSeconds=1)
     assert job_end(admin, namespace)["reason"] == "DeadlineExceeded"
     eventually(lambda: not admin.list(POD, namespace=namespace)[0], "its pod is gone")
 
@@ -177,13 +178,18 @@ def test_quota_fills_with_running_pods_and_has_room_again(admin: Cluster, namesp
     await_running(admin, namespace, "third")
 
 
-def test_next_start_on_the_same_folder_finds_nodes_and_pods(
+def test_pods_wait_for_nodes_that_come_later_and_the_next_start_finds_both(
     tools: dict[str, Path], tmp_path: Path, kubectl: Kubectl
 ) -> None:
     folder = tmp_path / "plane"
-    with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as first:
-        made_pod(Cluster.connect(first.kubeconfig), "default", "kept")
-        await_running(Cluster.connect(first.kubeconfig), "default", "kept")
+    without_nodes = {name: path for name, path in tools.items() if name not in NODE_TOOLS}
+    with ControlPlane(without_nodes, folder, is_throw_away=True) as first:
+        admin = Cluster.connect(first.kubeconfig)
+        made_pod(admin, "default", "kept")
+        assert phase(admin, "default", "kept") == "Pending"
+        assert admin.list(NODE)[0] == []
+        first.start_nodes(tools)
+        await_running(admin, "default", "kept")
     # As a folder of a version without nodes has it.
     tokens = folder / "tokens.csv"
     known = tokens.read_text().splitlines(keepends=True)

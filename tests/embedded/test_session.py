@@ -1,16 +1,23 @@
 """A detached session: `./dev run --detach`, `env`, `pid` and `stop`."""
 
+import argparse
 import os
+import shutil
 import signal
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from embedded.controlplane.loopback import is_ok
+from embedded.environment import FOLDER_VARIABLE
+from embedded.session.commands import pid
 from embedded.session.record import SessionRecord
 from embedded.session.variables import reach_text
+from embedded.toolchain.tools import CONTROL_PLANE_TOOLS
 from tests.embedded.dev import Dev
 
 Alive = Callable[[Iterable[int]], list[int]]
@@ -61,12 +68,13 @@ def test_watcher_runs_with_its_own_rights_only(detached: Dev) -> None:
     assert kubectl("auth", "can-i", "get", "secrets", "--all-namespaces").strip() == "no"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["supervisor", "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "watcher"],
-)
-def test_pid_names_a_living_process(detached: Dev, alive: Alive, name: str) -> None:
-    assert alive([int(detached.succeeds("pid", name))])
+def test_pid_names_living_processes(
+    detached: Dev, alive: Alive, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(detached.folder.root))
+    for name in ("supervisor", *CONTROL_PLANE_TOOLS, "kube-scheduler", "kwok", "watcher"):
+        assert pid(argparse.Namespace(name=name)) == 0
+        assert alive([int(capsys.readouterr().out)]), name
 
 
 def test_unknown_process_is_refused_with_the_known_ones(detached: Dev) -> None:
@@ -85,19 +93,53 @@ def test_second_run_is_refused_and_says_how_to_stop_the_first(detached: Dev, how
 
 def test_killed_watcher_is_started_again(detached: Dev, alive: Alive, eventually: Eventually) -> None:
     first = int(detached.succeeds("pid", "watcher"))
+    page = detached.variables()["TENANCY_PAGE"]
     os.kill(first, signal.SIGKILL)
 
-    def second() -> bool:
-        done = detached("pid", "watcher")
-        return done.returncode == 0 and int(done.stdout) != first
-
-    eventually(second)
+    eventually(lambda: detached.running().get("watcher", first) != first)
     assert not alive([first])
     eventually(lambda: detached.folder.watcher_log.read_text().count('"started"') >= 2)
+    assert detached.variables()["TENANCY_PAGE"] == page
+    port = urlsplit(page).port
+    assert port is not None
+    eventually(lambda: is_ok(port, "/readyz"))
 
 
-def test_stop_leaves_no_process_and_keeps_the_state(dev: Dev, alive: Alive) -> None:
-    dev.succeeds("run", "--detach")
+def test_tenancy_is_on_the_path_and_speaks_to_the_session(detached: Dev, tmp_path: Path) -> None:
+    # Nothing in the folder where one stands is taken for a part of the command.
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "yaml.py").write_text("raise SystemExit('the wrong module')")
+    environment = {**os.environ, **detached.variables()}
+
+    def tenancy(*arguments: str) -> str:
+        return subprocess.run(
+            ["tenancy", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert "There are no tenants." in tenancy("list")
+    lines = tenancy("doctor").splitlines()
+    assert all(line.startswith("ok ") for line in lines), lines
+
+
+def test_tool_that_comes_later_is_used_and_stop_leaves_no_process(
+    dev: Dev, tools: dict[str, Path], tmp_path: Path, alive: Alive, eventually: Eventually
+) -> None:
+    may_build = tmp_path / "may-build"
+    wait = f"until [ -e {may_build} ]; do sleep 0.1; done"
+    dev.lack("kwok", tools, build=f'{wait}; cp {tools["kwok"]} "$1"')
+    said = dev.succeeds("run", "--detach")
+    assert "Still being prepared: kwok. Pods stay Pending until then." in said
+    assert str(dev.folder.tools_log) in said
+    eventually(lambda: "tools" in dev.running())
+    eventually(lambda: "Building the tools" in dev.folder.tools_log.read_text())
+    assert "kwok" not in dev.running()
+    stand_in = shutil.which("kwok", path=dev.env["PATH"])
+    assert shutil.which("kwok", path=dev.variables()["PATH"]) == stand_in, "a shell does not wait for it"
+    may_build.touch()
+    eventually(lambda: "kwok" in dev.running())
+    assert "tools" not in dev.running()
+    assert "prepared: kwok\n" in dev.folder.session_log.read_text()
+    assert shutil.which("kwok", path=dev.variables()["PATH"]) != stand_in
     pids = dev.pids()
     dev.succeeds("stop")
     assert alive(pids) == []

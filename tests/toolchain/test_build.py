@@ -6,13 +6,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
-from embedded.toolchain.release import Releases
+from embedded.progress import Progress
+from embedded.toolchain.build import Builds, building
 from embedded.toolchain.resolver import cached_path, provide
 from embedded.toolchain.tools import ModuleFile, Tool
 from tests.toolchain.conftest import AddProgram
@@ -21,13 +23,14 @@ PROVIDE = """
 import sys
 from pathlib import Path
 from embedded.cli import unwind_on_signals
-from embedded.toolchain.release import Releases
+from embedded.toolchain.build import building
 from embedded.toolchain.resolver import provide
 from embedded.toolchain.tools import Tool
 
 unwind_on_signals()
-with Releases() as releases:
-    print(provide(Tool("hello", "1.0.0", Path(sys.argv[1]), "."), releases))
+tool = Tool("hello", "1.0.0", Path(sys.argv[1]), ".")
+with building([tool]) as builds:
+    print(provide(tool, builds.build))
 """
 
 
@@ -36,8 +39,8 @@ def hello_tool(folder: Path) -> Tool:
 
 
 def provided(tool: Tool) -> Path:
-    with Releases() as releases:
-        return provide(tool, releases)
+    with building([tool]) as builds:
+        return provide(tool, builds.build)
 
 
 def start_providing(folder: Path) -> subprocess.Popen[str]:
@@ -92,7 +95,7 @@ def test_embeds_are_compiled_in_and_companions_lie_beside(hello: Path, tmp_path:
 @pytest.mark.usefixtures("programs")
 def test_failed_build_shows_the_compiler_and_leaves_no_binary(hello: Path, cache: Path) -> None:
     (hello / "main.go").write_text("package main\n\nfunc main() { missing() }\n")
-    with pytest.raises(SetupFailed, match="undefined: missing"):
+    with pytest.raises(SetupFailed, match=r"(?s)undefined: missing.*hello 1\.0\.0 is not built"):
         provided(hello_tool(hello))
     assert [path for path in (cache / "tools").iterdir() if path.is_dir()] == []
 
@@ -114,6 +117,42 @@ def test_two_at_once_build_once(hello: Path, add_program: AddProgram, go: Path, 
     assert [process.returncode for process in both] == [0, 0], outputs
     assert {stdout.strip() for stdout, _ in outputs} == {str(cached_path(hello_tool(hello)))}
     assert (tmp_path / "calls").read_text().split().count("build") == 1
+
+
+class NotedProgress(Progress):
+    """Keeps every detail."""
+
+    def __init__(self) -> None:
+        self.details: list[str] = []
+        super().__init__("Building the tools", StringIO())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "detail" and value:
+            self.details.append(str(value))
+
+
+@pytest.mark.usefixtures("programs")
+def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(hello: Path, tmp_path: Path) -> None:
+    provided(hello_tool(hello))  # Go's library is in its cache now
+    for name in ("shared", "other"):
+        (hello / name).mkdir()
+    (hello / "shared" / "shared.go").write_text(f'package shared\n\nvar Where = "{tmp_path}"\n')
+    program = 'package main\n\nimport "example.test/hello/shared"\n\nfunc main() { println(shared.Where) }\n'
+    for folder in (hello, hello / "other"):
+        (folder / "main.go").write_text(program)
+    tools = [hello_tool(hello), Tool("other", "1.0.0", hello, "./other")]
+    progress = NotedProgress()
+    builds = Builds(tools, progress)
+    builds.list_packages()
+    for tool in tools:
+        provide(tool, builds.build)
+    # Of 3 packages and 2 times 36 for linking, the first tool compiles 2 packages and the second one.
+    shares = [detail.partition(")")[0] for detail in progress.details]
+    assert shares == [
+        *(f"{share} % (hello, 1 of 2" for share in (0, 1, 2)),
+        *(f"{share} % (other, 2 of 2" for share in (50, 52)),
+    ]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,9 +1,14 @@
 """Which Go is taken. The Gos here are scripts that say a version."""
 
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from embedded.toolchain import golang
-from embedded.toolchain.golang import ensure_go, go_environment, go_version
+from embedded.toolchain.golang import ensure_go, go_environment, go_version, run_go
 from embedded.toolchain.tools import MODULES
 from tests.toolchain.conftest import AddProgram
 
@@ -37,3 +42,23 @@ def test_settings_of_the_caller_do_not_change_a_build(monkeypatch: pytest.Monkey
     assert "GOOS" not in environment
     assert environment["GOFLAGS"] == "-buildvcs=false"
     assert environment["GOPROXY"] == "https://example.test"
+
+
+def test_signal_during_the_start_of_go_leaves_no_process(
+    add_program: AddProgram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_program("go", "sleep 600")
+    started: list[subprocess.Popen[str]] = []
+    popen = subprocess.Popen
+
+    def interrupted(*arguments: Any, **options: Any) -> "subprocess.Popen[str]":
+        """As if Ctrl-C came before Popen returns."""
+        started.append(popen(*arguments, **options))
+        signal.raise_signal(signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_go(["go", "build"], tmp_path, lambda _: None)
+    (process,) = started
+    assert process.returncode == -signal.SIGKILL

@@ -3,15 +3,18 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from embedded.toolchain import probe
 from embedded.toolchain import resolver as toolchain
 from embedded.toolchain.release import Releases
-from embedded.toolchain.resolver import cached_path, ensure_tools, path_with, present, provide
+from embedded.toolchain.resolver import cached_path, ensure_tools, path_with, present, present_tools
 from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool
 from tests.toolchain.conftest import AddProgram
 
@@ -129,27 +132,34 @@ def test_provider_that_does_not_answer_is_not_used(
 
 
 @pytest.mark.usefixtures("programs")
-@pytest.mark.parametrize("is_released", [True, False])
-def test_release_comes_before_a_build_and_neither_is_repeated(
-    monkeypatch: pytest.MonkeyPatch, is_released: bool
-) -> None:
-    made = []
+def test_release_comes_before_a_build_and_neither_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def put(tool: Tool, folder: Path) -> None:
+        for name in tool.files:
+            (folder / name).touch(0o755)
 
     def fetch(_: Releases, tool: Tool, folder: Path) -> bool:
-        made.append("release")
-        if is_released:
-            (folder / tool.name).touch(0o755)
-        return is_released
+        made.append(f"fetch {tool.name}")
+        if tool == ETCD:
+            put(tool, folder)
+        return tool == ETCD
 
-    def build(tool: Tool, folder: Path) -> None:
-        made.append("build")
-        (folder / tool.name).touch(0o755)
+    @contextmanager
+    def building(tools: Sequence[Tool]) -> Iterator[SimpleNamespace]:
+        made.append(f"build {', '.join(tool.name for tool in tools)}")
+        yield SimpleNamespace(build=put)
 
     monkeypatch.setattr(Releases, "fetch", fetch)
-    monkeypatch.setattr(toolchain, "build", build)
-    with Releases() as releases:
-        assert provide(ETCD, releases) == provide(ETCD, releases) == present(ETCD) == cached_path(ETCD)
-    assert made == (["release"] if is_released else ["release", "build"])
+    monkeypatch.setattr(toolchain, "building", building)
+    names = [HOST.name, ETCD.name, PROVIDER.name]
+    assert present_tools(names) == {}
+    assert ensure_tools(names) == {name: cached_path(TOOLS[name]) for name in names}
+    # All that have to be built are known before the first of them is: progress is over all of them.
+    fetches = [f"fetch {name}" for name in names]
+    assert made == [*fetches, f"build {HOST.name}, {PROVIDER.name}"]
+    assert ensure_tools(names) == present_tools(names) == {name: cached_path(TOOLS[name]) for name in names}
+    assert len(made) == 4
 
 
 def test_path_finds_each_tool_and_this_python_and_keeps_the_order_of_the_rest(

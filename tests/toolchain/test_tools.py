@@ -27,18 +27,20 @@ def test_another_checkout_has_the_same_cache_keys(tmp_path: Path) -> None:
     assert cache_key(replace(ETCD, folder=tmp_path / "elsewhere")) == cache_key(ETCD)
 
 
-@pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go"])
+@pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go", "sdk/kinds.go"])
 def test_cache_key_changes_with_every_file_of_the_module(tmp_path: Path, name: str) -> None:
     shutil.copytree(ETCD.folder, tmp_path / "elsewhere")
-    with (tmp_path / "elsewhere" / name).open("a") as file:
-        file.write("// changed\n")
+    file = tmp_path / "elsewhere" / name
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a") as source:
+        source.write("// changed\n")
     assert cache_key(replace(ETCD, folder=tmp_path / "elsewhere")) != cache_key(ETCD)
 
 
 def test_cache_key_changes_with_the_recipe() -> None:
-    others = [replace(ETCD, ldflags="-s"), replace(ETCD, gcflags="-N"), replace(ETCD, tags="a")]
+    others = [replace(ETCD, ldflags="-s"), replace(ETCD, tags="a")]
     keys = {cache_key(tool) for tool in (ETCD, *others)}
-    assert len(keys) == 4
+    assert len(keys) == 3
 
 
 def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:

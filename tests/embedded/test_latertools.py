@@ -1,0 +1,56 @@
+"""Which tools a session starts with, and which may follow: none is forgotten, and none is asked for twice."""
+
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from rich.console import Console
+
+from embedded.session.foreground import TenantView
+from embedded.session.latertools import SHELL_TOOLS, first_tools, later_tools, preparing_text
+from embedded.session.supervisor import Supervisor
+from embedded.toolchain.tools import TOOLS
+
+
+def test_session_with_a_control_plane_uses_all_tools_in_the_end() -> None:
+    names = [*first_tools(None), *later_tools(None)]
+    assert len(names) == len(set(names))
+    assert set(names) == set(TOOLS)
+
+
+def test_session_on_a_cluster_of_the_user_needs_no_control_plane() -> None:
+    assert set(first_tools("")) == {"kubectl", "pulumi", "pulumi-resource-kubernetes"}
+    assert later_tools("") == ("pulumi-language-python",)
+
+
+@pytest.mark.parametrize("context", [None, ""])
+def test_shell_has_its_tools_at_the_start_or_later(context: str | None) -> None:
+    assert set(SHELL_TOOLS) <= {*first_tools(context), *later_tools(context)}
+
+
+def test_pods_are_spoken_of_only_where_they_have_to_wait() -> None:
+    log = Path("tools.log")
+    assert preparing_text(["kubectl", "kwok"], log) == (
+        "Still being prepared: kubectl, kwok. Pods stay Pending until then. Progress: tools.log"
+    )
+    assert "Pods" not in preparing_text(["pulumi-language-python"], log)
+
+
+@pytest.mark.parametrize("progress", ["Building the tools: 42 % (kwok, 1 of 1), about 1 min left, 40 s", ""])
+def test_progress_stands_below_the_tenants_while_tools_are_prepared(progress: str) -> None:
+    session = SimpleNamespace(
+        tend=lambda *_, **__: None,
+        cluster=SimpleNamespace(list=lambda _: ([], "")),
+        later_progress=progress,
+    )
+    screen = StringIO()
+    console = Console(file=screen, force_terminal=True, width=120, color_system=None)
+    view = TenantView(cast(Supervisor, session), console)
+    with view.shown():
+        view.turn()
+    table, _, below = screen.getvalue().partition("last result")
+    assert "tenant" in table
+    assert progress in below
+    assert ("Building the tools" in below) is bool(progress)
