@@ -77,7 +77,9 @@ class PulumiProcess(PulumiCommand):
                 self._running.discard(process.pid)
         result = CommandResult(stdout, stderr, process.returncode)
         took_s = round(time.monotonic() - started, 3)
-        log.debug("pulumi ran", command=" ".join(args[:2]), code=result.code, took_s=took_s)
+        # Each work folder is named after the stack it is for.
+        stack = Path(cwd).name.rpartition(".")[0]
+        log.debug("pulumi ran", stack=stack, command=" ".join(args[:2]), code=result.code, took_s=took_s)
         if result.code == 0:
             return result
         if self._is_stopping:

@@ -111,13 +111,26 @@ def kubernetes_object(
 ) -> pulumi.Resource:
     """A Kubernetes object as it stands. The SDK's class per kind would send the same, but translate every
     field there and back, and take seconds to import."""
-    name = f"{key.namespace}/{key.name}" if key.namespace else key.name
-    token = f"kubernetes:{_group(manifest['apiVersion'])}:{manifest['kind']}"
+    options.version = _PROVIDER_VERSION
+    token = resource_type(manifest)
+    return pulumi.CustomResource(token, resource_name(key), resource_inputs(manifest, awaits), options)
+
+
+def resource_type(manifest: Manifest) -> str:
+    """The type token under which Pulumi's state has the object."""
+    return f"kubernetes:{_group(manifest['apiVersion'])}:{manifest['kind']}"
+
+
+def resource_name(key: ObjectKey) -> str:
+    """The name under which Pulumi's state has the object."""
+    return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def resource_inputs(manifest: Manifest, awaits: Mapping[str, str] = NO_AWAIT) -> dict[str, Any]:
+    """The manifest with the annotations that steer the provider."""
     metadata = manifest["metadata"]
     annotations = {**metadata.get("annotations", {}), **_ANNOTATIONS, **awaits}
-    properties: dict[str, Any] = {**manifest, "metadata": {**metadata, "annotations": annotations}}
-    options.version = _PROVIDER_VERSION
-    return pulumi.CustomResource(token, name, properties, options)
+    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _group(api_version: str) -> str:

@@ -1,6 +1,7 @@
 """`python -m watcher`: the watcher as a process, in a pod or on a laptop."""
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -28,6 +29,7 @@ from watcher.page.feed import Feed
 from watcher.page.guard import is_loopback
 from watcher.page.login import Login
 from watcher.page.routes import PageRoutes
+from watcher.periods import DEFAULT_PERIODS, Periods
 from watcher.plans import ConfigMapPlans, FilePlans, LivePlans
 from watcher.usage.store import UsageStore
 
@@ -50,8 +52,9 @@ def main() -> int:
         command = PulumiProcess(settings.timeout)
         stacks = Stacks(settings.backend, settings.run_dir, command)
         stacks.prepare()
-        usage = UsageStore(settings.usage_db or settings.run_dir / _USAGE_FILE)
-        watcher = Watcher(cluster, stacks, command, plans, usage, settings.workers)
+        periods = _periods(settings)
+        usage = UsageStore(settings.usage_db or settings.run_dir / _USAGE_FILE, periods.usage_record_s)
+        watcher = Watcher(cluster, stacks, command, plans, usage, settings.workers, periods)
         host, port = settings.http
         feed, routes = _page(cluster, watcher, stacks, usage, settings)
         server = serve_http(
@@ -175,8 +178,37 @@ def _parser() -> argparse.ArgumentParser:
         default=300,
         help="limit of one operation in seconds (default: 300)",
     )
+    _add_periods(parser)
     parser.add_argument("--log-level", choices=["debug", "info", "warning"], default="info")
     return parser
+
+
+def _add_periods(parser: argparse.ArgumentParser) -> None:
+    default = DEFAULT_PERIODS
+    for option, period_s, told in (
+        ("--usage-status-period", default.usage_status_s, "the status reports used quota at most this often"),
+        ("--usage-metrics-period", default.usage_metrics_s, "how often the pods' metrics are read"),
+        ("--usage-record-period", default.usage_record_s, "how often the use of quotas is recorded"),
+        ("--session-retry", default.session_retry_s, "the first wait after a refused start of a session"),
+    ):
+        told = f"{told}, in seconds (default: {period_s:g})"
+        parser.add_argument(option, metavar="S", type=_period, default=period_s, help=told)
+
+
+def _periods(settings: argparse.Namespace) -> Periods:
+    return Periods(
+        settings.usage_status_period,
+        settings.usage_metrics_period,
+        settings.usage_record_period,
+        settings.session_retry,
+    )
+
+
+def _period(text: str) -> float:
+    period_s = float(text)
+    if not 0 < period_s < math.inf:
+        raise ValueError(text)
+    return period_s
 
 
 def _count(text: str) -> int:

@@ -12,7 +12,7 @@ from stacks.command import PulumiProcess
 from stacks.errors import StackStopped
 from stacks.stack import Stacks
 from tenancy.desired import DesiredState
-from tenancy.kinds import MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA
+from tenancy.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
 from watcher.cluster import Cluster, ClusterError
@@ -21,6 +21,7 @@ from watcher.informer import Informer
 from watcher.integrations import Integrations
 from watcher.managed import ManagedObjects, quota_use, tenant_of
 from watcher.metrics import Metrics
+from watcher.periods import DEFAULT_PERIODS, Periods
 from watcher.plans import LivePlans
 from watcher.queue import TenantQueue
 from watcher.reconcile import Reconciler
@@ -34,8 +35,6 @@ from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
-# How soon the status tells of quota that is used or given back: once for all changes until then.
-_USAGE_S: Final = 10.0
 # Together less than the 30 s that Kubernetes gives a pod to end.
 _FINISH_S: Final = 15.0
 _WIND_DOWN_S: Final = 10.0
@@ -53,8 +52,10 @@ class Watcher:
         plans: LivePlans,
         usage: UsageStore,
         workers: int,
+        periods: Periods = DEFAULT_PERIODS,
     ) -> None:
         self._queue = TenantQueue()
+        self._usage_status_s = periods.usage_status_s
         self._command = command
         self._plans = plans
         self._on_news: Callable[[str], None] = lambda _: None
@@ -65,9 +66,11 @@ class Watcher:
         ]
         namespaces = next(informer for informer in self._informers if informer.kind == NAMESPACE)
         self._dns = DnsConfig(cluster, namespaces)
-        self._integrations = Integrations(cluster, self._managed_changed, self._add_all)
-        self._pod_metrics = PodMetrics(cluster, self.managed, self.tenants.names, self._queue.add)
-        self._recorder = UsageRecorder(usage, self.managed, self.tenants.names)
+        self._integrations = Integrations(cluster, self._managed_changed, self._add_all, self._crd_changed)
+        self._pod_metrics = PodMetrics(
+            cluster, self.managed, self.tenants.names, self._queue.add, periods.usage_metrics_s
+        )
+        self._recorder = UsageRecorder(usage, self.managed, self.tenants.names, periods.usage_record_s)
         self.metrics = Metrics(
             self.tenants,
             self.managed,
@@ -90,7 +93,7 @@ class Watcher:
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
             for number in range(workers)
         ]
-        self._sessions = SessionController(cluster, self.tenants, plans, namespaces)
+        self._sessions = SessionController(cluster, self.tenants, plans, namespaces, periods.session_retry_s)
         self.metrics.add(SessionFigures(self._sessions.phases))
 
     def follow(self, on_news: Callable[[str], None]) -> None:
@@ -193,6 +196,11 @@ class Watcher:
         elif before and known_namespaces(before) != known_namespaces(after):
             self._sessions.wake(known["metadata"]["name"])  # No session starts where no wall is.
 
+    def _crd_changed(self, name: str) -> None:
+        if name == AISESSION.crd:
+            for informer in self._sessions.informers:
+                informer.retry_now()
+
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         self.managed.put(before, after)
         for tenant in {tenant_of(found) for found in (before, after) if found}:
@@ -202,7 +210,7 @@ class Watcher:
         for tenant in self._reconciler.concerns(before, after):
             self._queue.add(tenant)
         if before and after and quota_use(before) != quota_use(after):
-            self._queue.add(tenant_of(after), _USAGE_S)
+            self._queue.add(tenant_of(after), self._usage_status_s)
         if (after or before or {}).get("kind") == RESOURCE_QUOTA.kind:
             for tenant in {tenant_of(found) for found in (before, after) if found}:
                 self._sessions.wake(tenant)  # There may be room now.

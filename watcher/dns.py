@@ -22,7 +22,8 @@ log = structlog.get_logger(__name__)
 
 # Once for all changes until then: a tenant's namespaces come together.
 _GATHER_S: Final = 1.0
-_RETRY_S: Final = 15.0
+# The wait after a failure doubles up to this.
+_LAST_RETRY_S: Final = 15.0
 
 
 def families(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
@@ -74,7 +75,7 @@ class DnsConfig:
             try:
                 self._write()
             except ClusterError as error:
-                pause_s = _RETRY_S
+                pause_s = min(2 * pause_s, _LAST_RETRY_S)
                 log.warning("DNS config not written", problem=str(error), retry_after_s=pause_s)
                 self.wake()
             else:

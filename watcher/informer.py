@@ -46,6 +46,7 @@ class Informer(threading.Thread):
         self._on_change = on_change
         self._objects: dict[ObjectKey, Manifest] = {}
         self._stopping = threading.Event()
+        self._no_wait = threading.Event()
         self._version: str | None = None
         self._failures = 0
 
@@ -65,11 +66,18 @@ class Informer(threading.Thread):
                 if isinstance(error, WatchExpired):
                     self._version = None
                 log.warning("watch broke", kind=self.kind.kind, problem=str(error))
-                self._stopping.wait(_RETRY_S[min(self._failures, len(_RETRY_S) - 1)])
+                self._no_wait.wait(_RETRY_S[min(self._failures, len(_RETRY_S) - 1)])
+                self._no_wait.clear()
                 self._failures += 1
+
+    def retry_now(self) -> None:
+        """Ends the wait after a failure: what it failed for may be gone."""
+        self._failures = 0
+        self._no_wait.set()
 
     def stop(self) -> None:
         self._stopping.set()
+        self._no_wait.set()
 
     def drop(self) -> None:
         """Stops, and forgets the objects: their kind is gone."""

@@ -43,11 +43,19 @@ def served_kinds(cluster: Cluster) -> frozenset[Kind]:
 
 
 class Integrations:
-    def __init__(self, cluster: Cluster, on_object: OnChange, on_served: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        on_object: OnChange,
+        on_served: Callable[[], None],
+        on_crd: Callable[[str], None],
+    ) -> None:
+        """`on_crd` is called with the name of each CRD that has changed, also of those of no integration."""
         self.crds = Informer(cluster, CRD, self._crd_changed, is_metadata_only=True)
         self._cluster = cluster
         self._on_object = on_object
         self._on_served = on_served
+        self._on_crd = on_crd
         self._informers: dict[Kind, Informer] = {}
         self._guard = threading.Lock()
 
@@ -63,7 +71,10 @@ class Integrations:
 
     def _crd_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         crd = after or before
-        kind = _KIND_BY_CRD.get(crd["metadata"]["name"]) if crd else None
+        if crd is None:
+            return
+        self._on_crd(crd["metadata"]["name"])
+        kind = _KIND_BY_CRD.get(crd["metadata"]["name"])
         if kind is None:
             return
         is_there = is_served(self._cluster, kind)

@@ -4,6 +4,7 @@ Workers read `current` at each turn; the watcher is told when it changes. A new 
 refused whole, and log and Event tell of both. `plans_in_force` is for an operator's own `pulumi`.
 """
 
+import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -93,14 +94,14 @@ class LivePlans(ABC):
         except (PlansError, ValueError, RecursionError) as error:
             # The YAML library lets some faults through as they are, such as a date that is none.
             self._problem = f"{self._source}: {error}"
-            log.warning("plans refused", source=self._source, problem=str(error))
+            log.warning("plans refused", source=self._source, problem=str(error), sha256=_sha256(text))
             record_event(self._cluster, self._about(), WARNING, "PlansRefused", self._problem)
             return
         is_news = self.is_known.is_set() or bool(self._problem)
         self._plans, self._problem = plans, ""
         self.is_known.set()
         names = ", ".join(sorted(plans.plans))
-        log.info("plans in force", source=self._source, plans=names)
+        log.info("plans in force", source=self._source, plans=names, sha256=_sha256(text))
         if self._on_change is not None:
             self._on_change()
         if is_news:
@@ -169,6 +170,11 @@ class ConfigMapPlans(LivePlans):
 
     def _about(self) -> Manifest:
         return self._seen
+
+
+def _sha256(text: str | None) -> str:
+    """What `sha256sum` says of the version, so that who has written it can find it in the log."""
+    return hashlib.sha256((text or "").encode(errors="surrogateescape")).hexdigest()
 
 
 def _text_in(config_map: Manifest) -> str | None:

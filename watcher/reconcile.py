@@ -119,7 +119,10 @@ class Reconciler:
                 status = active_status(tenant, desired)
             else:
                 check_names_are_free(self._cluster, desired, self._managed.of(name))
-                result = apply(self._cluster, self._stacks, tenant, desired, work)
+                try:
+                    result = apply(self._cluster, self._stacks, tenant, desired, work)
+                finally:
+                    self._repairs.ended(work.drift)
                 self._tell(tenant, work, result)
                 self._applied[name] = desired
                 status = active_status(tenant, desired, result, work.cause, drift_text(work.drift))
@@ -144,6 +147,7 @@ class Reconciler:
             raise TryAgain from None
         self._write_status(tenant, status)
         if work is None:
+            log.debug("tenant unchanged", tenant=name)
             self._metrics.unchanged()
         return _LOOK_AGAIN_S if work else None
 
@@ -227,7 +231,14 @@ class Reconciler:
 
     def _tell(self, tenant: Manifest, work: Work, result: StackResult) -> None:
         name, counts = tenant["metadata"]["name"], dict(result.counts)
-        log.info("stack applied", tenant=name, cause=work.cause, changes=counts, took_s=result.duration_s)
+        log.info(
+            "stack applied",
+            tenant=name,
+            cause=work.cause,
+            changes=counts,
+            repaired=len(work.drift),
+            took_s=result.duration_s,
+        )
         self._metrics.applied(result.duration_s, len(work.drift))
         told = ", ".join(f"{count} {operation}" for operation, count in counts.items())
         reason = "DriftRepaired" if work.drift else "Applied"

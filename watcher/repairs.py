@@ -6,8 +6,8 @@ keep Pulumi running for ever. After a few rounds the object is still put back, b
 
 import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from tenancy.desired import DesiredState
@@ -18,7 +18,10 @@ from tenancy.manifest import Manifest, ObjectKey
 from watcher.cluster import Cluster, ClusterError
 
 _ROUNDS: Final = 4
-_WITHIN_S: Final = 60.0
+# Counted from the end of the repair: on a slow cluster a repair itself may take longer.
+_REST_S: Final = 15.0
+# Longer than any repair takes.
+_FORGET_S: Final = 3600.0
 
 
 class DriftContested(TenancyError):
@@ -28,17 +31,26 @@ class DriftContested(TenancyError):
 
     def __init__(self, key: ObjectKey) -> None:
         super().__init__(
-            f"{key} was put back {_ROUNDS} times within {_WITHIN_S:g} s and is changed again each time; "
-            "find who writes it: kubectl get --show-managed-fields"
+            f"{key} was put back {_ROUNDS} times in a row and is changed again within {_REST_S:g} s "
+            "each time; find who writes it: kubectl get --show-managed-fields"
         )
+
+
+@dataclass
+class _Fight:
+    """How often an object was put back without a rest, and when that last began or ended."""
+
+    rounds: int
+    last_s: float
 
 
 class Repairs:
     """Puts objects back, and notes how often. Shared by all workers."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, now_s: Callable[[], float] = time.monotonic) -> None:
         self._cluster = cluster
-        self._times: dict[ObjectKey, deque[float]] = {}
+        self._now_s = now_s
+        self._fights: dict[ObjectKey, _Fight] = {}
         self._guard = threading.Lock()
 
     def confirmed(self, desired: DesiredState, suspected: Mapping[ObjectKey, str]) -> dict[ObjectKey, str]:
@@ -57,18 +69,28 @@ class Repairs:
         return found
 
     def contested(self, found: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Notes these repairs; returns the objects that needed too many of them."""
-        now = time.monotonic()
+        """Notes that these repairs begin; returns the objects that needed too many of them in a row."""
+        now_s = self._now_s()
+        contested = set()
         with self._guard:
-            recent = {key: times for key, times in self._times.items() if now - times[-1] < _WITHIN_S}
-            self._times = recent
-            fought = set()
+            self._fights = {
+                key: fight for key, fight in self._fights.items() if now_s - fight.last_s < _FORGET_S
+            }
             for key in found:
-                times = recent.setdefault(key, deque(maxlen=_ROUNDS))
-                if len(times) == _ROUNDS and now - times[0] < _WITHIN_S:
-                    fought.add(key)
-                times.append(now)
-        return fought
+                fight = self._fights.get(key)
+                rounds = fight.rounds if fight and now_s - fight.last_s < _REST_S else 0
+                if rounds >= _ROUNDS:
+                    contested.add(key)
+                self._fights[key] = _Fight(rounds + 1, now_s)
+        return contested
+
+    def ended(self, repaired: Iterable[ObjectKey]) -> None:
+        """Notes that these repairs have ended, well or not."""
+        now_s = self._now_s()
+        with self._guard:
+            for key in repaired:
+                if fight := self._fights.get(key):
+                    fight.last_s = now_s
 
     def _put_back(self, key: ObjectKey, desired: Manifest, live: Manifest) -> None:
         kind, patch = KIND_BY_KEY[key.kind], repair_patch(desired, live)

@@ -28,11 +28,14 @@ _GATHER_S: Final = 0.1
 
 
 class SessionController:
-    def __init__(self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer) -> None:
+    def __init__(
+        self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
+    ) -> None:
+        """`retry_s`: the first wait after a refused start."""
         self._queue = TenantQueue()
         self._live = LiveSessions(cluster, namespaces, self.wake)
-        refusals = Refusals()
-        starter = Starter(cluster, self._live, refusals, tenants, plans)
+        refusals = Refusals(retry_s)
+        starter = Starter(cluster, self._live, refusals, tenants, plans, retry_s)
         self._turns = Turns(cluster, self._live, refusals, starter, plans)
         self._plans = plans
         self._others = (namespaces, *tenants.informers)

@@ -12,8 +12,8 @@ from tenancy.kinds import EVENT
 from tenancy.manifest import Manifest
 from watcher.cluster import Cluster
 
-_FIRST_RETRY_S: Final = 5.0
-_LAST_RETRY_S: Final = 60.0
+# The longest wait, in first ones.
+_LAST_RETRY: Final = 12
 # A session that has not come back by then is gone.
 _FORGOTTEN_S: Final = 600.0
 
@@ -36,14 +36,15 @@ def refusal_reason(message: str) -> SessionReason:
 class Refusals:
     """Until when each session, by its uid, is left alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_retry_s: float = 5.0) -> None:
+        self._first_retry_s = first_retry_s
         # When it is due, and the wait before that.
         self._retries: dict[str, tuple[float, float]] = {}
 
     def add(self, uid: str) -> None:
         now = time.monotonic()
-        _, last_s = self._retries.get(uid, (0.0, _FIRST_RETRY_S / 2))
-        wait_s = min(last_s * 2, _LAST_RETRY_S)
+        _, last_s = self._retries.get(uid, (0.0, self._first_retry_s / 2))
+        wait_s = min(last_s * 2, _LAST_RETRY * self._first_retry_s)
         self._retries[uid] = now + wait_s, wait_s
         for old in [other for other, (due, _) in list(self._retries.items()) if now - due > _FORGOTTEN_S]:
             self.forget(old)

@@ -26,8 +26,9 @@ from watcher.tenants import Tenants, is_deleting, known_namespaces
 
 log = structlog.get_logger(__name__)
 
-# How soon to look for room again: a quota that is not the platform's tells nobody when it changes.
-_ROOM_S: Final = 15.0
+# How soon to look for room again, in first retries: a quota that is not the platform's tells nobody when it
+# changes.
+_ROOM_RETRIES: Final = 3
 
 
 class Waiting(NamedTuple):
@@ -44,13 +45,20 @@ class Ready(NamedTuple):
 
 class Starter:
     def __init__(
-        self, cluster: Cluster, live: LiveSessions, refusals: Refusals, tenants: Tenants, plans: LivePlans
+        self,
+        cluster: Cluster,
+        live: LiveSessions,
+        refusals: Refusals,
+        tenants: Tenants,
+        plans: LivePlans,
+        retry_s: float,
     ) -> None:
         self._cluster = cluster
         self._live = live
         self._refusals = refusals
         self._tenants = tenants
         self._plans = plans
+        self._room_s = _ROOM_RETRIES * retry_s
 
     def start(self, tenant: str, waiting: list[Waiting]) -> float | None:
         """Starts those that may. Returns after how many seconds to look again at those that were refused, or
@@ -70,7 +78,7 @@ class Starter:
                 candidates.append(Candidate(key, created, session_ask(found.spec)))
         lacks_room = bool(candidates) and self._start_some(tenant, settings.max_sessions, candidates, ready)
         waits = [self._refusals.wait_s(session["metadata"]["uid"]) for session, _ in waiting]
-        return min((wait_s for wait_s in (*waits, _ROOM_S * lacks_room) if wait_s), default=None)
+        return min((wait_s for wait_s in (*waits, self._room_s * lacks_room) if wait_s), default=None)
 
     def _settings(self, name: str) -> TenantSettings | Wait:
         """What holds for the tenant; or why it starts nothing now."""

@@ -18,7 +18,6 @@ from watcher.managed import ManagedObjects
 
 log = structlog.get_logger(__name__)
 
-_PERIOD_S: Final = 30.0
 _NOT_SERVED: Final = 404
 # So many failures in a row change nothing: all tenants' statuses would be written, and then again.
 _FAILURES_MAX: Final = 4
@@ -43,7 +42,7 @@ class PodMetrics:
         managed: ManagedObjects,
         names: Callable[[], Iterable[str]],
         on_moved: Callable[[str], None],
-        period_s: float = _PERIOD_S,
+        period_s: float,
     ) -> None:
         """`on_moved` is called with each tenant whose figures are no longer near those told of it last."""
         self.thread = threading.Thread(target=self._keep, name="read pod metrics", daemon=True)

@@ -1,12 +1,11 @@
-"""Records each minute what every tenant uses, so that somebody can ask later. A thread of the watcher.
+"""Records what every tenant uses, each minute by default. A thread of the watcher.
 
-It never stops the watcher: what can't be written is told in the log once, and tried again a minute later.
+It never stops the watcher: a failed write is logged once and tried again in the next period.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Final
 
 import structlog
 
@@ -19,17 +18,20 @@ from watcher.usage.store import Figures, UsageStore
 
 log = structlog.get_logger(__name__)
 
-_PERIOD_S: Final = 60.0
-
 
 class UsageRecorder:
     def __init__(
-        self, store: UsageStore, managed: ManagedObjects, names: Callable[[], Iterable[str]]
+        self,
+        store: UsageStore,
+        managed: ManagedObjects,
+        names: Callable[[], Iterable[str]],
+        period_s: float = 60.0,
     ) -> None:
         self.thread = threading.Thread(target=self._keep, name="record usage", daemon=True)
         self._store = store
         self._managed = managed
         self._names = names
+        self._period_s = period_s
         self._stopping = threading.Event()
         self._problem = ""
 
@@ -53,10 +55,10 @@ class UsageRecorder:
             problem = str(error)
         except Exception as error:
             # A file that nobody thought of: without the thread, the whole watcher would count as ill.
-            log.exception("record of usage broke", retry_after_s=_PERIOD_S)
+            log.exception("record of usage broke", retry_after_s=self._period_s)
             problem = f"{type(error).__name__}: {error}"
         if problem and problem != self._problem:
-            log.warning("usage not recorded", problem=problem, retry_after_s=_PERIOD_S)
+            log.warning("usage not recorded", problem=problem, retry_after_s=self._period_s)
         elif self._problem and not problem:
             log.info("usage is recorded again")
         self._problem = problem
@@ -75,5 +77,5 @@ class UsageRecorder:
     def _keep(self) -> None:
         while True:
             self.record(int(time.time()))
-            if self._stopping.wait(_PERIOD_S):
+            if self._stopping.wait(self._period_s):
                 return

@@ -1,7 +1,7 @@
 """The record of use over time: a SQLite file that the watcher writes and `tenancy usage` reads.
 
-`recorder` calls it each minute. It holds nothing in memory, so a process may end at any moment: the next one
-goes on from the file. Who calls it decides what a failure means.
+`recorder` calls it once per period. It holds nothing in memory, so a process may end at any moment: the next
+one goes on from the file. Who calls it decides what a failure means.
 """
 
 import sqlite3
@@ -13,8 +13,9 @@ from typing import Final
 from watcher.usage.database import reading, writing
 from watcher.usage.hours import Hours, Series, UsageReport, usage_row
 
-# One record may be missed; after more, what was used meanwhile is not known.
-_STEP_MAX_S: Final = 150
+# One record may be missed; after more, what was used meanwhile is not known. A restart is no gap either.
+_STEP_MAX_S: Final = 150.0
+_STEP_MAX_PERIODS: Final = 2.5
 _HOUR_S: Final = 3600
 # So long every change is kept; then there is one figure per hour.
 _KEEP_EXACT_S: Final = 24 * _HOUR_S
@@ -62,9 +63,11 @@ ORDER BY tenant, namespace, resource
 
 
 class UsageStore:
-    def __init__(self, path: Path) -> None:
-        """Nothing is opened yet: a disk that is not there, or full, stops nobody."""
+    def __init__(self, path: Path, period_s: float = 0.0) -> None:
+        """Nothing is opened yet: a disk that is not there, or full, stops nobody. `period_s` is how often
+        `record` is called; readers need not know it."""
         self.path = path
+        self._step_max_s = max(_STEP_MAX_S, _STEP_MAX_PERIODS * period_s)
 
     def record(self, now_s: int, figures: Figures) -> None:
         """Notes that these are the figures now, and that what is not among them is gone."""
@@ -119,7 +122,7 @@ class UsageStore:
         ((recorded_s, latest_s),) = database.execute("SELECT recorded_s, latest_s FROM state")
         if recorded_s is None:
             return
-        goes_on = 0 <= now_s - recorded_s <= _STEP_MAX_S
+        goes_on = 0 <= now_s - recorded_s <= self._step_max_s
         if not goes_on:
             database.execute("UPDATE span SET end_s = ? WHERE end_s IS NULL", (recorded_s,))
             database.execute("DELETE FROM span WHERE start_s = ?1 AND end_s = ?1", (recorded_s,))
