@@ -20,7 +20,9 @@ EPILOG = """\
 examples:
   ./dev run                        a control plane and the watcher, until Ctrl-C
   ./dev run --detach && eval "$(./dev env)" && tenancy list
-  ./dev test tests/toolchain -x    a part of the tests; everything after `test` goes to pytest
+  ./dev test --quick               the tests that need no cluster
+  ./dev test tests/toolchain -x    a part of the tests; other arguments go to pytest
+  ./dev mutate                     whether the tests notice faults; --list says which
   ./dev check                      what the tests don't see: style, types, layers, docs
 """
 
@@ -101,10 +103,24 @@ def parser() -> argparse.ArgumentParser:
     pid = add("pid", f"{session}:pid", "print the process id of a part of the running session")
     pid.add_argument("name", metavar="NAME", help="the part, for example watcher or etcd")
     add("stop", f"{session}:stop", "stop the running session")
-    test = add(
-        "test", "embedded.quality:test", "run the tests with coverage; all after `test` goes to pytest"
+    test = add("test", "embedded.quality:test", "run the tests; all other arguments go to pytest")
+    test.usage = "./dev test [--quick | --long] [--random-order[=SEED]] [--cov] [pytest arguments]"
+    tier = test.add_mutually_exclusive_group()
+    tier.add_argument(
+        "--quick", action="store_true", help="only tests that need no cluster, no browser and no build"
     )
-    test.usage = "./dev test [pytest arguments]"
+    tier.add_argument("--long", action="store_true", help="only load and soak tests, at full size")
+    test.add_argument(
+        "--random-order", nargs="?", metavar="SEED", help="shuffle files, and tests in files; prints the seed"
+    )
+    test.add_argument(
+        "--cov", action="store_true", help="measure coverage, also in processes that tests start"
+    )
+    mutate = add(
+        "mutate", "embedded.mutate:mutate", "break the product on purpose, and check that its tests fail"
+    )
+    mutate.add_argument("names", nargs="*", metavar="NAME", help="only these mutations; default: all")
+    mutate.add_argument("--list", action="store_true", help="print one line per mutation, and run nothing")
     add("check", "embedded.quality:check", "check style, formatting, types, import layers and the docs")
     add("docs", "embedded.docs:docs", "build the docs as a site and print where it is")
     add(

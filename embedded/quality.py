@@ -5,9 +5,11 @@ Called by `embedded.cli`, inside the virtual environment. Both run from the root
 
 import argparse
 import os
+import secrets
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from embedded.docs import build_options, site_folder
@@ -15,6 +17,9 @@ from embedded.environment import ROOT
 from embedded.toolchain.resolver import ensure_tools, path_with
 
 SCRIPTS = Path(sys.executable).parent
+# Each has a control plane of its own. A test often waits, so three workers keep two cores busy.
+WORKERS = 3
+_SEEDS = 10_000
 
 CHECKS = {
     "style (ruff)": ["ruff", "check", "."],
@@ -26,11 +31,34 @@ CHECKS = {
 
 
 def test(args: argparse.Namespace) -> int:
-    environment = os.environ | {"PATH": path_with(ensure_tools())}
-    pytest = [sys.executable, "-m", "pytest", "--cov", "--cov-report=term"]
     os.chdir(ROOT)
+    options = pytest_options(args.pytest_arguments)
+    environment = dict(os.environ)
+    if "--quick" not in options:
+        environment["PATH"] = path_with(ensure_tools())
     # In place of this process, so that Ctrl-C reaches pytest alone and it can take down what it set up.
-    os.execve(sys.executable, [*pytest, *(args.pytest_arguments or ["tests"])], environment)
+    os.execve(sys.executable, [sys.executable, "-m", "pytest", *options], environment)
+
+
+def pytest_options(arguments: Sequence[str]) -> list[str]:
+    """Translate the arguments of `./dev test` into those of pytest.
+
+    The whole suite runs in several workers. Named tests run in one process, where -x, -s and --pdb work as usual.
+    """
+    options: list[str] = []
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        if name == "--random-order":
+            seed = value or str(secrets.randbelow(_SEEDS))
+            print(f"Random order; the same again: ./dev test --random-order={seed}", flush=True)
+            options += ["-p", "randomly", f"--randomly-seed={seed}"]
+        elif argument == "--cov":
+            options += ["--cov", "--cov-report=term"]
+        else:
+            options.append(argument)
+    if any(Path(argument.partition("::")[0]).exists() for argument in arguments):
+        return options
+    return ["-n", str(WORKERS), *options, "tests"]
 
 
 def check(_: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,13 +15,20 @@ from typing import Any
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
-from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.controlplane.loopback import HOST, is_ok
 from embedded.session.install import install_platform, write_watcher_kubeconfig
+from tenancy.desired import desired_state
+from tenancy.drift import drift
 from tenancy.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, kind_of
-from tenancy.manifest import Manifest
-from tenancy.names import GROUP, TENANT_LABEL, VERSION
+from tenancy.manifest import Manifest, object_key
+from tenancy.names import GROUP, TENANT_LABEL, VERSION, tenant_selector
+from tenancy.plans import read_plans
+from tenancy.tenant import tenant_from_manifest
+from tests.checkpoint import checkpoint_differences
 from tests.waiting import eventually
 from watcher.cluster import Cluster
+from watcher.integrations import served_kinds
+from watcher.plans import plans_in_force
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,6 +59,8 @@ class Platform:
     port: int = 0
     plans: str = ""
     logs: list[Path] = field(default_factory=list)
+    # Test files at whose end a tenant was previewed by `pulumi` itself.
+    previewed: set[str] = field(default_factory=set)
 
     @classmethod
     def install(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
@@ -63,8 +73,13 @@ class Platform:
     def on(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
         """The same on a cluster where nothing is installed yet."""
         (folder / "state").mkdir()
+        # The CLI writes settings of stacks beside the program; parallel tests share the checkout, not this.
+        (folder / "project").mkdir()
+        for file in ("Pulumi.yaml", "__main__.py"):
+            shutil.copy(ROOT / file, folder / "project")
         environment = {
             **os.environ,
+            "PYTHONPATH": str(ROOT),
             "PATH": path,
             "KUBECONFIG": str(folder / "watcher.kubeconfig"),
             "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
@@ -80,27 +95,39 @@ class Platform:
         """Gives the watcher the identity that the installed platform has for it."""
         write_watcher_kubeconfig(self.admin, self.admin_kubeconfig, Path(self.environment["KUBECONFIG"]))
 
+    def ensure_started(self) -> None:
+        """Has the watcher running, whatever a test before did to it."""
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+
     def start(self, *args: str, **environment: str) -> None:
         self.launch(*args, **environment)
         eventually(lambda: is_ok(self.port, "/readyz"), f"the watcher is ready; see {self.logs[-1]}")
 
     def launch(self, *args: str, **environment: str) -> None:
         """Starts the watcher, and does not wait until it is ready to work."""
-        self.port = free_port()
         self.plans = args[args.index("--plans") + 1] if "--plans" in args else ""
         self.logs.append(self.folder / f"watcher-{len(self.logs)}.log")
         with self.logs[-1].open("wb") as log:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "watcher", "--log-level", "debug"),
-                    *("--http", f"{self.host}:{self.port}", "--run-dir", str(self.folder / "run")),
+                    *("--http", f"{self.host}:0", "--run-dir", str(self.folder / "run")),
                     *args,
                 ],
                 cwd=ROOT,
                 env={**self.environment, **environment},
                 stderr=log,
             )
+        self.port = eventually(self._port, f"the watcher listens; see {self.logs[-1]}")
         eventually(lambda: is_ok(self.port, "/healthz"), f"the watcher answers; see {self.logs[-1]}")
+
+    def _port(self) -> int | None:
+        """The port that the watcher has taken; None before that."""
+        assert self.process is not None
+        assert self.process.poll() is None, self.logs[-1].read_text()
+        addresses = [line["http"] for line in self.log() if line["message"] == "started"]
+        return int(addresses[0].rpartition(":")[2]) if addresses else None
 
     def ask(self, path: str) -> tuple[int, str]:
         """The watcher's own answer over HTTP: its status and its text."""
@@ -141,20 +168,26 @@ class Platform:
 
     def log(self) -> Iterator[dict[str, Any]]:
         """What the watcher has logged since its last start."""
-        for line in self.logs[-1].read_text().splitlines():
+        # A last line without its end is still being written.
+        for line in self.logs[-1].read_text().rpartition("\n")[0].splitlines():
             if line.startswith("{"):
                 yield json.loads(line)
 
-    def runs(self, operation: str = "") -> int:
-        """How many operations on stacks the watcher has run since its last start; making its salt is none."""
-        commands = [line["command"] for line in self.log() if line["message"] == "pulumi ran"]
+    def runs(self, operation: str = "", tenant: str = "") -> int:
+        """How many operations on stacks the watcher has run since its last start; making its salt is none.
+        Other tests' tenants may still be at work: count those of a tenant."""
+        commands = [
+            line["command"]
+            for line in self.log()
+            if line["message"] == "pulumi ran" and (not tenant or line["stack"] == f"tenant-{tenant}")
+        ]
         return sum(1 for command in commands if command != "stack init" and command.startswith(operation))
 
     def pulumi(self, stack: str, *args: str) -> "subprocess.CompletedProcess[str]":
         """As an operator would, in the project's folder."""
         told = subprocess.run(
             ["pulumi", *args, "--stack", stack, "--non-interactive", "--color", "never"],
-            cwd=ROOT,
+            cwd=self.folder / "project",
             env={**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)},
             capture_output=True,
             text=True,
@@ -162,7 +195,7 @@ class Platform:
             check=False,
         )
         # The CLI notes a salt for the stack beside Pulumi.yaml; the next one of this name has another.
-        (ROOT / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
+        (self.folder / "project" / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
         return told
 
     def expect_no_changes(self, tenant: str) -> None:
@@ -172,11 +205,45 @@ class Platform:
         assert told.returncode == 0, told.stdout + told.stderr
 
     def end(self, manifests: Iterable[Manifest]) -> None:
-        """Deletes tenants without waiting. One that is well, whatever was done to it, previews no change."""
+        """Deletes tenants without waiting. One that is well, whatever was done to it, has no change to apply.
+
+        `pulumi` itself says so once per test file: a process takes seconds, the same comparison milliseconds.
+        """
         for manifest in manifests:
             if self.is_settled(manifest):
-                self.expect_no_changes(manifest["metadata"]["name"])
+                self.expect_applied(manifest)
+                file = os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]
+                if file not in self.previewed:
+                    self.previewed.add(file)
+                    self.expect_no_changes(manifest["metadata"]["name"])
             self.delete(manifest)
+
+    def expect_applied(self, manifest: Manifest) -> None:
+        """The tenant's status, its objects and the stack's state have what its spec and plan ask for.
+
+        Waits for a repair that is under way.
+        """
+        eventually(lambda: not self.differences(manifest), lambda: "\n".join(self.differences(manifest)))
+
+    def differences(self, manifest: Manifest) -> list[str]:
+        """What the tenant's stack has to change, computed without `pulumi`."""
+        tenant = self.tenant(manifest)
+        assert tenant is not None
+        name = manifest["metadata"]["name"]
+        plans = read_plans(Path(self.plans)) if self.plans else plans_in_force(self.admin)
+        served = served_kinds(self.admin)
+        desired = desired_state(tenant_from_manifest(tenant), plans, served)
+        live = {
+            object_key(found): found
+            for kind in (*MANAGED_KINDS, *served)
+            for found in self.admin.list(kind, tenant_selector(name))[0]
+        }
+        applied = tenant["status"].get("appliedDigest")
+        return [
+            *([] if applied == desired.digest else [f"digest {applied} is applied, not {desired.digest}"]),
+            *(f"{key}: {fault}" for key, fault in drift(desired, live).items()),
+            *checkpoint_differences(desired, self.folder / "state"),
+        ]
 
     def is_settled(self, manifest: Manifest) -> bool:
         """Whether the watcher is done with the tenant as it is now, and all went well."""
@@ -201,6 +268,12 @@ class Platform:
 
     def apply(self, manifest: Manifest) -> Manifest:
         return self.admin.apply(manifest)
+
+    def add(self, manifest: Manifest) -> Manifest:
+        """Apply a tenant, after the end of one of the same name that another test has deleted."""
+        if "deletionTimestamp" in (self.tenant(manifest) or {"metadata": {}})["metadata"]:
+            self.await_gone(manifest)
+        return self.apply(manifest)
 
     def create(self, manifest: Manifest) -> Manifest:
         return self.admin.create(kind_of(manifest), manifest)
@@ -248,7 +321,8 @@ class Platform:
         return [
             (event["reason"], event["message"])
             for event in self.admin.list(EVENT)[0]
-            if event["involvedObject"]["name"] == tenant
+            # Not every Event names its object.
+            if event["involvedObject"].get("name") == tenant
         ]
 
     def get(self, kind: str, namespace: str, name: str) -> Manifest | None:

@@ -11,13 +11,13 @@ import pytest
 from embedded import environment, quality
 from embedded.cli import parsed, parser
 from embedded.environment import ROOT, ensure_environment
-from embedded.progress import Progress
+from embedded.progress import Progress, share_text
 
-COMMANDS = ["run", "env", "pid x", "stop", "test", "check", "generate", "bench", "clean"]
+COMMANDS = ["run", "env", "pid x", "stop", "test", "mutate", "check", "generate", "bench", "clean"]
 
 
 @pytest.mark.parametrize(
-    "arguments", ["", "run", "env", "pid", "stop", "test", "check", "generate", "bench", "clean"]
+    "arguments", ["", "run", "env", "pid", "stop", "test", "mutate", "check", "generate", "bench", "clean"]
 )
 def test_help_is_answered_without_any_set_up(base_python: str, cache: Path, arguments: str) -> None:
     # Isolated and without site-packages: what is not in the standard library is not there.
@@ -40,6 +40,31 @@ def test_help_names_each_command() -> None:
 def test_everything_after_test_goes_to_pytest_as_it_is() -> None:
     arguments = ["-k", "one or two", "tests/toolchain", "-x", "--help"]
     assert parsed(["test", *arguments]).pytest_arguments == arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], ["-n", "3", "tests"]),
+        (["--quick", "-x"], ["-n", "3", "--quick", "-x", "tests"]),
+        (["-n0"], ["-n", "3", "-n0", "tests"]),
+        (["tests/toolchain", "-k", "one or two"], ["tests/toolchain", "-k", "one or two"]),
+        (["tests/toolchain/test_dev.py::test_x"], ["tests/toolchain/test_dev.py::test_x"]),
+        (["tests/toolchain", "--cov"], ["tests/toolchain", "--cov", "--cov-report=term"]),
+        (["tests/docs", "--random-order=7"], ["tests/docs", "-p", "randomly", "--randomly-seed=7"]),
+    ],
+)
+def test_whole_suite_runs_in_workers_and_named_tests_in_one_process(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], options: list[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert quality.pytest_options(arguments) == options
+
+
+def test_random_order_prints_the_seed_that_repeats_it(capsys: pytest.CaptureFixture[str]) -> None:
+    options = quality.pytest_options(["tests/toolchain", "--random-order"])
+    repeated = capsys.readouterr().out.rpartition(" ")[2].strip()
+    assert quality.pytest_options(["tests/toolchain", repeated]) == options
 
 
 def test_unfinished_environment_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,3 +106,22 @@ def test_progress_says_what_happens_and_how_it_ended() -> None:
     assert stream.getvalue().splitlines()[0] == "Building …"
     assert stream.getvalue().splitlines()[-1].startswith("Building: 7 packages, ")
     assert stream.getvalue().endswith("s: done\n")
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "elapsed_s", "text"),
+    [
+        (0, 100, 0, "0 %"),
+        (0, 100, 60, "0 %"),
+        (1, 100, 5, "1 %"),
+        (42, 100, 300, "42 %, about 7 min left"),
+        (50, 100, 60, "50 %, about 1 min left"),
+        (90, 100, 300, "90 %, less than a minute left"),
+        (99.9, 100, 900, "99 %, less than a minute left"),
+        (100, 100, 900, "99 %, less than a minute left"),
+    ],
+)
+def test_share_comes_with_an_estimate_from_the_speed_so_far(
+    done: float, total: float, elapsed_s: float, text: str
+) -> None:
+    assert "".join(share_text(done, total, elapsed_s)) == text

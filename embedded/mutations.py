@@ -1,0 +1,225 @@
+"""The faults that `./dev mutate` puts into the product, and the tests that must find them.
+
+Each fault breaks one promise to users. `old` occurs exactly once in the file. All listed tests must fail.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One fault: the text `old` of a file becomes `new`."""
+
+    name: str
+    fault: str
+    file: str
+    old: str
+    new: str
+    # Test functions by their pytest node ids, without parameters.
+    tests: tuple[str, ...]
+
+
+MUTATIONS: Final = (
+    Mutation(
+        "default-deny-allows-ingress",
+        "default-deny allows ingress",
+        "tenancy/network.py",
+        '"default-deny-all": ([], []),',
+        '"default-deny-all": ([{}], []),',
+        ("tests/tenancy/test_network.py::test_no_other_tenant_gets_in_or_is_reached",),
+    ),
+    Mutation(
+        "intra-tenant-selects-all",
+        "intra-tenant policy selects all namespaces",
+        "tenancy/network.py",
+        '"allow-intra-tenant": ([{"from": [own]}], [{"to": [own]}]),',
+        '"allow-intra-tenant": ([{"from": [_namespaces_with({})]}], [{"to": [_namespaces_with({})]}]),',
+        ("tests/tenancy/test_network.py::test_no_other_tenant_gets_in_or_is_reached",),
+    ),
+    Mutation(
+        "viewers-read-secrets",
+        "viewers read Secrets",
+        "tenancy/rbac.py",
+        "_VIEWER_CORE: Final = [\n",
+        '_VIEWER_CORE: Final = [\n    "secrets",\n',
+        ("tests/tenancy/test_desired.py::test_viewer_reads_no_secrets",),
+    ),
+    Mutation(
+        "removed-user-stays-bound",
+        "a removed user stays bound",
+        "tenancy/component.py",
+        "options = pulumi.ResourceOptions(parent=self)\n",
+        'options = pulumi.ResourceOptions(parent=self, ignore_changes=["subjects"])\n',
+        ("tests/stacks/test_stack.py::test_removed_user_is_no_longer_bound",),
+    ),
+    Mutation(
+        "quota-is-doubled",
+        "a quota is twice the plan's",
+        "tenancy/quota.py",
+        "figures.get(key, amount)",
+        'figures.get(key, canonical_quantity(f"{quantity_value(amount) * 2:f}"))',
+        ("tests/tenancy/test_quota.py::test_namespace_scope_gives_each_namespace_the_whole_figure",),
+    ),
+    Mutation(
+        "budget-raises-first",
+        "the budget raises before it lowers",
+        "tenancy/budget.py",
+        "must_wait = figure in waiting and now.written < quantity_value(share)",
+        "must_wait = figure in waiting and now.written > quantity_value(share)",
+        ("tests/tenancy/test_budget.py::test_no_order_of_single_updates_passes_the_budget",),
+    ),
+    Mutation(
+        "limit-range-has-no-defaults",
+        "LimitRange defaults are missing",
+        "tenancy/quota.py",
+        '            ("default", limits.default),\n            ("defaultRequest", limits.default_request),\n',
+        "",
+        ("tests/tenancy/test_quota.py::test_limit_range_has_the_plans_defaults_and_maxima",),
+    ),
+    Mutation(
+        "pod-security-label-is-dropped",
+        "a Pod Security label is dropped",
+        "tenancy/namespace.py",
+        'for mode in ("enforce", "audit", "warn"):',
+        'for mode in ("audit", "warn"):',
+        ("tests/tenancy/test_desired.py::test_namespace_has_all_pod_security_labels",),
+    ),
+    Mutation(
+        "managed-objects-are-not-guarded",
+        "the managed-objects policy always allows",
+        "tenancy/admission/guards.py",
+        'conditions={"others": f"!{platform}", "not-a-namespace"',
+        'conditions={"others": "false", "not-a-namespace"',
+        ("tests/admission/test_managed.py::test_tenants_admin_changes_nothing_managed",),
+    ),
+    Mutation(
+        "node-port-is-allowed",
+        "the NodePort rule is gone",
+        "tenancy/admission/network.py",
+        """\
+            check(
+                "object.spec.type != 'NodePort'",
+                text("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
+            ),
+""",
+        "",
+        ("tests/admission/test_network.py::test_way_through_the_walls_is_refused",),
+    ),
+    Mutation(
+        "finalizer-goes-first",
+        "the finalizer goes before the namespaces",
+        "watcher/terminate.py",
+        "if left := self._leftovers(tenant):",
+        "if (left := self._leftovers(tenant)) is None:",
+        ("tests/watcher/test_delete.py::test_deleted_tenant_takes_namespaces_and_stack_with_it",),
+    ),
+    Mutation(
+        "failed-destroy-is-success",
+        "a failed destroy counts as success",
+        "stacks/stack.py",
+        "except StackNotFound:\n            return None\n",
+        "except Exception:\n            return None\n",
+        ("tests/stacks/test_stack.py::test_failed_destroy_is_an_error_and_deletes_nothing",),
+    ),
+    Mutation(
+        "live-lock-is-taken",
+        "a live process's lock is taken",
+        "stacks/lock.py",
+        "return born > lock.since.timestamp() + 1",
+        "return True",
+        ("tests/stacks/test_errors.py::test_lock_of_this_very_process_is_not_abandoned",),
+    ),
+    Mutation(
+        "edit-is-not-reverted",
+        "an edited object is not reverted",
+        "tenancy/drift.py",
+        'return f"{path} changed" if path else None',
+        "return None",
+        ("tests/watcher/test_drift.py::test_edited_object_is_reverted",),
+    ),
+    Mutation(
+        "deleted-object-is-not-recreated",
+        "a deleted object is not re-created",
+        "watcher/repairs.py",
+        "if fault := object_drift(desired.by_key[key], live):",
+        "if (fault := object_drift(desired.by_key[key], live)) and live is not None:",
+        ("tests/watcher/test_drift.py::test_deleted_role_comes_back",),
+    ),
+    Mutation(
+        "queue-drops-an-item",
+        "the queue drops an item added while its tenant is being processed",
+        "watcher/queue.py",
+        "            self._again[tenant] = min(due, self._again.get(tenant, due))\n",
+        "",
+        ("tests/watcher/test_queue.py::test_what_comes_while_a_tenant_is_worked_on_is_done_right_after",),
+    ),
+    Mutation(
+        "digest-ignores-a-kind",
+        "the digest ignores one kind",
+        "tenancy/desired.py",
+        "json.dumps([self.manifests, self.retains]",
+        'json.dumps([[one for one in self.manifests if one["kind"] != "LimitRange"], self.retains]',
+        ("tests/tenancy/test_desired.py::test_change_of_any_object_changes_the_digest",),
+    ),
+    Mutation(
+        "active-after-a-failed-up",
+        "status says Active after a failed `up`",
+        "watcher/status.py",
+        "return _status(tenant, Phase.FAILED, conditions, **changes)",
+        "return _status(tenant, Phase.ACTIVE if half_done else Phase.FAILED, conditions, **changes)",
+        ("tests/watcher/test_failure.py::test_denied_access_is_told_and_recovers_by_itself",),
+    ),
+    Mutation(
+        "namespace-is-shared",
+        "two tenants get the same namespace",
+        "watcher/claims.py",
+        "holder = self._holders.get(name, tenant.name)",
+        "holder = tenant.name",
+        ("tests/watcher/test_claims.py::test_namespace_belongs_to_the_first_tenant_that_claims_it",),
+    ),
+    Mutation(
+        "host-is-shared",
+        "two tenants get the same host",
+        "watcher/claims.py",
+        "if other != tenant and any(",
+        "if not other and any(",
+        ("tests/watcher/test_claims.py::test_host_belongs_to_the_first_tenant_that_claims_it",),
+    ),
+    Mutation(
+        "preview-omits-a-namespace",
+        "a preview omits a deleted namespace",
+        "tenancy/changes.py",
+        "    for key in unwanted(desired, there):\n",
+        """\
+    for key in unwanted(desired, there):
+        if key.kind == NAMESPACE.kind:
+            continue
+""",
+        ("tests/tenancy/test_changes.py::test_what_is_no_longer_wanted_is_deleted",),
+    ),
+    Mutation(
+        "rollback-restores-another-spec",
+        "a rollback restores the wrong spec",
+        "cli/rollback.py",
+        '"value": target.spec}',
+        '"value": {**tenant["spec"], **target.spec}}',
+        ("tests/cli/test_rollback.py::test_rollback_that_only_removes_is_by_the_rollback_too",),
+    ),
+    Mutation(
+        "page-ignores-rights",
+        "the page shows a tenant to a token without rights on it",
+        "watcher/page/routes.py",
+        'await self._admit(request, "get", name)\n        view =',
+        "await self._admit(request)\n        view =",
+        ("tests/page/test_api_login.py::test_friend_of_one_tenant_sees_that_one_alone",),
+    ),
+    Mutation(
+        "foreign-session-runs",
+        "an AISession with another tenant's `tenantRef` runs",
+        "watcher/sessions/live.py",
+        'name: str = session["spec"]["tenantRef"]["name"]',
+        'name: str = session["metadata"]["namespace"].removeprefix("tenant-")',
+        ("tests/sessions/test_admission.py::test_session_that_slipped_in_fails",),
+    ),
+)

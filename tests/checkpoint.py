@@ -1,0 +1,65 @@
+"""Compares the checkpoint of a tenant's stack, on a file backend, with the desired objects."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tenancy.component import resource_inputs, resource_name, resource_type
+from tenancy.desired import DesiredState
+from tenancy.manifest import Manifest
+from tenancy.names import stack_name
+
+# By this key Pulumi marks a value that is no plain one.
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+_SECRET = "1b47061264138c4ac30d75fd1eb44270"
+
+
+def checkpoint_differences(desired: DesiredState, backend: Path) -> list[str]:
+    """What an `up` would change because the state does not have it, one line per object."""
+    latest = _latest(backend, desired.tenant)
+    recorded = {
+        (found["type"], found["urn"].rpartition("::")[2]): found
+        for found in latest.get("resources") or []
+        if found["type"].startswith("kubernetes:")
+    }
+    return [
+        *(["operations are pending"] if latest.get("pending_operations") else []),
+        *_object_differences(desired, recorded),
+    ]
+
+
+def _latest(backend: Path, tenant: str) -> Manifest:
+    file = backend / ".pulumi" / "stacks" / "tenancy" / f"{stack_name(tenant)}.json"
+    latest: Manifest = json.loads(file.read_text())["checkpoint"]["latest"] or {}
+    return latest
+
+
+def _object_differences(desired: DesiredState, recorded: dict[tuple[str, str], Manifest]) -> Iterator[str]:
+    expected = {
+        (resource_type(manifest), resource_name(key)): manifest for key, manifest in desired.by_key.items()
+    }
+    for _, name in recorded.keys() - expected.keys():
+        yield f"{name}: in the state, but not desired"
+    for key, manifest in expected.items():
+        found = recorded.get(key)
+        if found is None:
+            yield f"{key[1]}: not in the state"
+        elif found.get("delete") or found.get("pendingReplacement"):
+            yield f"{key[1]}: about to be deleted"
+        elif not _is_equal(resource_inputs(manifest), found["inputs"]):
+            yield f"{key[1]}: the state has {found['inputs']}, desired is {resource_inputs(manifest)}"
+        elif manifest["kind"] == "Namespace" and bool(found.get("retainOnDelete")) != desired.retains:
+            yield f"{key[1]}: retained when deleted in the state, but not desired, or the reverse"
+
+
+def _is_equal(desired: Any, recorded: Any) -> bool:
+    """Secrets are encrypted in the state: only their presence shows. The provider drops empty fields."""
+    if isinstance(recorded, dict) and recorded.get(_SIGNATURE) == _SECRET:
+        return bool(desired)
+    if isinstance(desired, dict) and isinstance(recorded, dict):
+        fields = desired.keys() | recorded.keys()
+        return all(_is_equal(desired.get(field), recorded.get(field)) for field in fields)
+    if isinstance(desired, list) and isinstance(recorded, list):
+        return len(desired) == len(recorded) and all(map(_is_equal, desired, recorded))
+    return bool(desired == recorded) or (recorded is None and desired in ([], {}))

@@ -1,0 +1,61 @@
+"""Holds an update of the watcher's half way, for as long as a test needs it there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tenancy.kinds import RBAC_GROUP, Kind
+from tenancy.manifest import Manifest
+from tenancy.system import SYSTEM_NAMESPACE, WATCHER
+from tests.platform import Platform, condition
+from tests.waiting import eventually
+
+_API = "flowcontrol.apiserver.k8s.io/v1"
+FLOW_SCHEMA = Kind(_API, "FlowSchema", "flowschemas", False)
+PRIORITY_LEVEL = Kind(_API, "PriorityLevelConfiguration", "prioritylevelconfigurations", False)
+_NAME = "held"
+
+
+@contextmanager
+def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
+    """While in it, the API server lets every RoleBinding that the watcher writes in these namespaces wait.
+
+    A priority level without any seats is how Kubernetes holds requests. Who waits longer than 15 s is told to
+    try again, and does.
+    """
+    _create(platform, PRIORITY_LEVEL, _level(seats=0))
+    subject = {"namespace": SYSTEM_NAMESPACE, "name": WATCHER}
+    resource_rule = {
+        "apiGroups": [RBAC_GROUP],
+        "resources": ["rolebindings"],
+        "verbs": ["create", "patch", "update"],
+        "namespaces": list(namespaces),
+    }
+    rule = {
+        "subjects": [{"kind": "ServiceAccount", "serviceAccount": subject}],
+        "resourceRules": [resource_rule],
+    }
+    spec = {"priorityLevelConfiguration": {"name": _NAME}, "matchingPrecedence": 2, "rules": [rule]}
+    _create(platform, FLOW_SCHEMA, spec)
+    # The API server says so once it goes by the rule.
+    eventually(
+        lambda: condition(platform.admin.get(FLOW_SCHEMA, _NAME) or {}, "Dangling").get("status") == "False",
+        "requests are held",
+    )
+    try:
+        yield
+    finally:
+        # With seats, those that wait go on at once; with the level gone, they would wait on.
+        platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _level(seats=100)})
+        for kind in (FLOW_SCHEMA, PRIORITY_LEVEL):
+            platform.admin.delete(kind, _NAME)
+
+
+def _level(seats: int) -> Manifest:
+    queue = {"type": "Queue", "queuing": {"queues": 1, "handSize": 1, "queueLengthLimit": 100}}
+    shares = {"nominalConcurrencyShares": seats, "lendablePercent": 0, "borrowingLimitPercent": 0}
+    return {"type": "Limited", "limited": {**shares, "limitResponse": queue}}
+
+
+def _create(platform: Platform, kind: Kind, spec: Manifest) -> None:
+    manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": _NAME}, "spec": spec}
+    platform.admin.create(kind, manifest)
