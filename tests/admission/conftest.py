@@ -1,10 +1,11 @@
 """One tenant with every list a tenant can have, its people, and a neighbour. All tests here share them."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
-from tenancy.kinds import CRD, RBAC_GROUP, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Kind
+from tenancy.kinds import CONFIG_MAP, CRD, RBAC_GROUP, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Kind
 from tests.admission.people import (
     CLAIM,
     GATEWAY,
@@ -18,6 +19,7 @@ from tests.admission.people import (
 )
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
+from watcher.cluster import ClusterError
 
 People = Callable[..., Person]
 
@@ -88,12 +90,19 @@ def people(running_platform: Platform, administrator: Person) -> Iterator[People
     def person(user: str, group: str = "") -> Person:
         return Person.named(running_platform.admin_kubeconfig, user, group)
 
+    running_platform.ensure_started()
     for manifest in (ACME, RIVAL):
         running_platform.apply(manifest)
     for manifest in (ACME, RIVAL):
         running_platform.await_active(manifest)
     _grant_more(administrator)
-    eventually(lambda: administrator.get(SERVICE_ACCOUNT, "default", NAMESPACE), "pods have a ServiceAccount")
+    # What Kubernetes itself puts into each namespace: pods need it, and tests try to change it.
+    for namespace in (NAMESPACE, "tenant-rival"):
+        for kind, name in ((SERVICE_ACCOUNT, "default"), (CONFIG_MAP, "kube-root-ca.crt")):
+            eventually(partial(administrator.get, kind, name, namespace), f"{namespace} has {name}")
+    for kind in (GATEWAY, HTTP_ROUTE):
+        reaches = partial(_reaches_admission, person("alice"), kind)
+        eventually(reaches, f"{kind.plural} are served, and alice may write them")
     # The policy made last: where it holds, the API server has read all before it.
     last = create(CLAIM, "probe", spec=claim_spec(storageClassName="slow"))
     eventually(lambda: denied_by("claims") in person("alice").refusal(last), "the policies are in force")
@@ -124,6 +133,14 @@ def _grant_more(administrator: Person) -> None:
     subjects = [{"apiGroup": RBAC_GROUP, "kind": "User", "name": "alice"}]
     administrator.do(create(ROLE, "more", rules=MORE_RULES))
     administrator.do(create(ROLE_BINDING, "more", roleRef=role_ref, subjects=subjects))
+
+
+def _reaches_admission(person: Person, kind: Kind) -> bool:
+    """Whether the kind is served, and no right is missing: what is refused then, admission refuses."""
+    try:
+        return "cannot create resource" not in person.refusal(create(kind, "probe", spec={}))
+    except ClusterError:
+        return False
 
 
 def _crd(kind: Kind) -> Attempt:

@@ -1,17 +1,32 @@
-"""A tenant that has been through several specs, for tests that go back to an earlier one."""
+"""Tenants that have been through several specs, for tests that go back to an earlier one."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 from tenancy.manifest import Manifest
-from tests.platform import Platform
+from tests.platform import Platform, tenant_manifest
+from tests.shared import await_settled, shared_tenants
+
+Spec = dict[str, Any]
 
 
-def generations(platform: Platform, manifest: Manifest, *specs: dict[str, Any]) -> None:
-    """Gives the tenant one spec after the other, each applied before the next."""
-    platform.await_active(manifest)
-    for spec in specs:
-        platform.apply({**manifest, "spec": spec})
-        platform.await_active(manifest)
+@contextmanager
+def grown_tenants(platform: Platform, specs: Mapping[str, Sequence[Spec]]) -> Iterator[None]:
+    """Tenants for a file, by their names. Each is given its specs one after the other; the tenants go side by
+    side."""
+    first, *later = zip_longest(*specs.values())
+    with shared_tenants(platform, *_manifests(specs, first)):
+        for generation in later:
+            await_settled(platform, *map(platform.apply, _manifests(specs, generation)))
+        yield
+
+
+def _manifests(names: Mapping[str, Any], specs: Sequence[Spec | None]) -> list[Manifest]:
+    return [
+        tenant_manifest(name, **spec) for name, spec in zip(names, specs, strict=True) if spec is not None
+    ]
 
 
 def live(platform: Platform, manifest: Manifest) -> Manifest:

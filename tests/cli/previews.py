@@ -7,7 +7,6 @@ import difflib
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,15 @@ import pytest
 import yaml
 
 from embedded.controlplane.kubeconfig import write_kubeconfig
-from tenancy.kinds import Kind
+from tenancy.kinds import CONFIG_MAP, TENANTS, Kind
 from tenancy.manifest import Manifest
 from tenancy.platform.preview_rights import PREVIEW_ROLE
 from tenancy.rbac import API_GROUP, API_VERSION
-from tenancy.system import SYSTEM_NAMESPACE
-from tests.platform import ROOT, Platform, tenant_manifest
+from tenancy.system import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
+from tests.commandline import run_tenancy
+from tests.platform import Platform, tenant_manifest
+from tests.waiting import eventually
+from watcher.cluster import Cluster, ClusterError
 
 GOLDEN = Path(__file__).parent / "golden"
 _ACCOUNT = "previewer"
@@ -57,7 +59,18 @@ def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
     document = yaml.safe_load(platform.admin_kubeconfig.read_text())
     document["users"] = [{"name": user["name"], "user": {"token": token}} for user in document["users"]]
     write_kubeconfig(path, document)
+    eventually(lambda: _is_reader(Cluster.connect(path)), "the API server goes by the account's rights")
     return path
+
+
+def _is_reader(account: Cluster) -> bool:
+    """Whether both roles are in force. The plans may be read, whether they are there or not."""
+    try:
+        account.list(TENANTS[0], name="none")
+        account.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
+    except ClusterError:
+        return False
+    return True
 
 
 def _metadata(namespace: str | None) -> Manifest:
@@ -90,15 +103,8 @@ class Previews:
     def run(
         self, *arguments: str, input: str | None = None, **environment: str
     ) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "cli.main", *arguments],
-            cwd=self.folder,
-            env={**self.environment, "PYTHONPATH": str(ROOT), **environment},
-            input=input,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
+        return run_tenancy(
+            *arguments, cwd=self.folder, environment={**self.environment, **environment}, input=input
         )
 
     def json(self, *arguments: str, exit_code: int = 2, input: str | None = None) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""`tenancy doctor` on a cluster of its own: each thing is broken, found, and mended by what it prints."""
+"""`tenancy doctor` on a cluster of its own: each thing is broken, found, and mended by what it prints.
+
+Each test looks at its own subjects: the doctor tells of the whole cluster, and of what other tests have left.
+"""
 
 import json
 import os
@@ -14,11 +17,13 @@ from cli.doctor.installation import version_finding
 from cli.doctor.work import late_tenants, tenant_findings
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
+from tenancy.crd import crds
 from tenancy.kinds import CONFIG_MAP, CRD, Kind
 from tenancy.manifest import Manifest
 from tenancy.platform.settings import PlatformSettings
 from tenancy.platform.workload import watcher_workload
-from tests.cli.conftest import Run
+from tests.cli.conftest import Told
+from tests.commandline import run_tenancy
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
@@ -50,21 +55,29 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
         platform.stop()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def after_installation(platform: Platform) -> tuple[Told, Told]:
+    """What the doctor says before any test has broken something, as a table and as JSON."""
+    platform.await_active(platform.apply(tenant_manifest("healthy")))
+    return run_doctor(platform), run_doctor(platform, "-o", "json")
+
+
 @pytest.fixture
-def found(tenancy: Run) -> Findings:
-    """What the doctor finds at this level, and of these subjects where some are given."""
+def found(platform: Platform) -> Findings:
+    """What the doctor finds at this level about these subjects."""
 
     def run(level: str, *subjects: str, **environment: str) -> list[Manifest]:
-        told = tenancy("doctor", "-o", "json", **environment)
+        told = run_doctor(platform, "-o", "json", **environment)
         findings: list[Manifest] = json.loads(told.stdout)
         assert told.returncode == (1 if any(entry["level"] == "FAILED" for entry in findings) else 0)
-        return [
-            entry
-            for entry in findings
-            if entry["level"] == level and (not subjects or entry["subject"] in subjects)
-        ]
+        return [entry for entry in findings if entry["level"] == level and entry["subject"] in subjects]
 
     return run
+
+
+def run_doctor(platform: Platform, *arguments: str, **environment: str) -> Told:
+    administrators = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
+    return run_tenancy("doctor", *arguments, environment={**administrators, **environment})
 
 
 def run_fix(platform: Platform, fix: str, tmp_path: Path) -> None:
@@ -77,13 +90,12 @@ def run_fix(platform: Platform, fix: str, tmp_path: Path) -> None:
     subprocess.run(["bash", "-euo", "pipefail", "-c", fix], cwd=ROOT, env=environment, check=True)
 
 
-def test_all_is_well_after_an_installation(
-    platform: Platform, new_tenant: NewTenant, found: Findings, tenancy: Run
-) -> None:
-    platform.await_active(new_tenant("healthy"))
-    assert found("FAILED") == []
-    assert found("warning") == []
-    lines = tenancy("doctor").stdout.splitlines()
+def test_all_is_well_after_an_installation(after_installation: tuple[Told, Told]) -> None:
+    table, data = after_installation
+    assert (table.returncode, data.returncode) == (0, 0)
+    assert {finding["level"] for finding in json.loads(data.stdout)} == {"ok"}
+    lines = table.stdout.splitlines()
+    assert len(lines) == len(json.loads(data.stdout))
     assert all(line.startswith("ok ") for line in lines)
     told = "\n".join(lines)
     for subject in ("API server", "CRD tenants.platform.ai", "watcher", "plans", "pulumi provider", "locks"):
@@ -99,12 +111,13 @@ def test_changed_or_missing_crd_is_found_and_mended_by_the_fix(
     platform.admin.patch(CRD, "tenants.platform.ai", [{"op": "remove", "path": where}])
     platform.admin.delete(CRD, "aisessions.platform.ai")
     eventually(lambda: platform.admin.get(CRD, "aisessions.platform.ai") is None, "the CRD is gone")
-    old, absent = found("FAILED")
+    subjects = [f"CRD {crd['metadata']['name']}" for crd in crds()]
+    old, absent = found("FAILED", *subjects)
     assert old["subject"] == "CRD tenants.platform.ai"
     assert "is another version's" in old["message"]
     assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not there")
     run_fix(platform, old["fix"], tmp_path)
-    eventually(lambda: not found("FAILED"), "nothing is wrong any more")
+    eventually(lambda: len(found("ok", *subjects)) == len(subjects), "every CRD is established again")
 
 
 def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
@@ -119,19 +132,20 @@ def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
         if not manifest["metadata"]["name"].startswith("tenancy-keep")
     )
     platform.admin.patch(BINDING, binding, {"spec": {"validationActions": ["Audit"]}})
-    rights, admission = found("FAILED")
+    subjects = ("watcher's rights", "admission")
+    rights, admission = found("FAILED", *subjects)
     assert rights["message"] == "ClusterRole tenancy-watcher: rules is not what this version ships"
     assert f"{binding}: spec.validationActions[0] is not" in admission["message"]
     for told in (rights, admission):
         deletion, _, update = told["fix"].partition(" && ")
         assert update == "pulumi up --refresh --stack platform"
         run_fix(platform, deletion, tmp_path)
-    absent = [entry["message"] for entry in found("FAILED")]
+    absent = [entry["message"] for entry in found("FAILED", *subjects)]
     assert absent[0] == "ClusterRole tenancy-watcher is not there"
     assert absent[1].endswith(f"{binding} is not there")
     done = platform.pulumi("platform", "up", "--refresh", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert found("FAILED") == []
+    assert [entry["subject"] for entry in found("ok", *subjects)] == list(subjects)
 
 
 def test_broken_plans_are_found(platform: Platform, found: Findings) -> None:
@@ -139,10 +153,10 @@ def test_broken_plans_are_found(platform: Platform, found: Findings) -> None:
     text = "plans: {pro: {maxNamespaces: none}}"
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"plans.yaml": text}}
     platform.apply(manifest)
-    findings = found("FAILED")
-    platform.admin.delete(CONFIG_MAP, "tenancy-plans", "tenancy-system")
-    (told,) = findings
-    assert told["subject"] == "plans"
+    try:
+        (told,) = found("FAILED", "plans")
+    finally:
+        platform.admin.delete(CONFIG_MAP, "tenancy-plans", "tenancy-system")
     assert "plans.pro.maxNamespaces" in told["message"]
     assert told["fix"] == "kubectl -n tenancy-system edit configmap tenancy-plans"
 
@@ -150,9 +164,10 @@ def test_broken_plans_are_found(platform: Platform, found: Findings) -> None:
 def test_watcher_that_is_not_ready_is_found(platform: Platform, found: Findings) -> None:
     stateful_set = watcher_workload(PlatformSettings(image="nowhere.example/none:1"))[-1]
     platform.apply(stateful_set)
-    findings = found("FAILED")
-    platform.admin.delete(STATEFUL_SET, "tenancy-watcher", "tenancy-system")
-    (told,) = findings
+    try:
+        (told,) = found("FAILED", "watcher")
+    finally:
+        platform.admin.delete(STATEFUL_SET, "tenancy-watcher", "tenancy-system")
     assert told["message"] == "StatefulSet tenancy-system/tenancy-watcher is not ready"
     assert told["fix"] == "kubectl -n tenancy-system logs tenancy-watcher-0"
 
@@ -160,19 +175,20 @@ def test_watcher_that_is_not_ready_is_found(platform: Platform, found: Findings)
 def test_tenants_in_trouble_are_named_with_their_reason(
     platform: Platform, new_tenant: NewTenant, found: Findings
 ) -> None:
+    paused, meshed = new_tenant("resting"), new_tenant("meshed", istio={"enabled": True})
     platform.await_condition(new_tenant("hopeless", plan="none-such"), "UnknownPlan")
-    paused = new_tenant("resting")
     platform.await_active(paused)
     platform.apply({**paused, "spec": {"paused": True}})
     platform.await_condition(paused, "Paused")
     platform.remove("Role", "tenant-resting", "tenant-viewer")
     platform.await_condition(paused, "Paused", "Drifted")
-    platform.await_active(new_tenant("meshed", istio={"enabled": True}))
-    (failure,) = found("FAILED")
+    platform.await_active(meshed)
+    subjects = [f"tenant {name}" for name in ("hopeless", "resting", "meshed")]
+    (failure,) = found("FAILED", *subjects)
     assert failure["subject"] == "tenant hopeless"
     assert failure["message"].startswith("UnknownPlan: spec.plan: there is no plan")
     assert failure["fix"] == "tenancy show hopeless"
-    told = [(entry["subject"], entry["fix"]) for entry in found("warning")]
+    told = [(entry["subject"], entry["fix"]) for entry in found("warning", *subjects)]
     assert told == [
         ("tenant resting", "tenancy resume resting"),
         ("tenant resting", "tenancy diff resting"),
@@ -186,8 +202,8 @@ def test_rights_that_the_caller_lacks_are_named(platform: Platform, found: Findi
     assert told[0]["fix"] == "kubectl auth can-i create tenants.platform.ai --all-namespaces"
 
 
-def test_no_cluster_is_found_and_the_rest_is_looked_at(tenancy: Run) -> None:
-    told = tenancy("doctor", KUBECONFIG="/nowhere")
+def test_no_cluster_is_found_and_the_rest_is_looked_at(platform: Platform) -> None:
+    told = run_doctor(platform, KUBECONFIG="/nowhere")
     assert told.returncode == 1
     first, fix, *others = told.stdout.splitlines()
     assert first.startswith("FAILED  API server: no cluster to talk to")

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,25 @@ import pytest
 
 from tenancy.manifest import Manifest
 from tests.cli.conftest import Run
-from tests.platform import NewTenant, Platform
+from tests.platform import Platform, tenant_manifest
+from tests.shared import shared_tenants
+
+TENANT = tenant_manifest("doctor-held")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _held(running_platform: Platform) -> Iterator[None]:
+    with shared_tenants(running_platform, TENANT):
+        yield
 
 
 @pytest.fixture
 def told_of(tenancy: Run) -> Any:
     """What the doctor says of a subject."""
 
-    def run(subject: str, **environment: str) -> list[Manifest]:
+    def run(*subjects: str, **environment: str) -> list[Manifest]:
         findings = json.loads(tenancy("doctor", "-o", "json", **environment).stdout)
-        return [entry for entry in findings if entry["subject"] == subject]
+        return [entry for entry in findings if entry["subject"] in subjects]
 
     return run
 
@@ -37,12 +47,11 @@ def lock(platform: Platform, stack: str, host: str, pid: int) -> Path:
 
 
 def test_missing_pulumi_is_found(told_of: Any, tmp_path: Path) -> None:
-    (told,) = told_of("pulumi", PATH=str(tmp_path))
-    assert told["level"] == "FAILED"
-    assert "put it on PATH" in told["fix"]
-    (told,) = told_of("pulumi provider", PATH=str(tmp_path), PULUMI_HOME=str(tmp_path))
-    assert (told["level"], "is not installed" in told["message"]) == ("FAILED", True)
-    assert told["fix"] == "pulumi plugin install resource kubernetes 4.25.0"
+    cli, provider = told_of("pulumi", "pulumi provider", PATH=str(tmp_path), PULUMI_HOME=str(tmp_path))
+    assert cli["level"] == "FAILED"
+    assert "put it on PATH" in cli["fix"]
+    assert (provider["level"], "is not installed" in provider["message"]) == ("FAILED", True)
+    assert provider["fix"] == "pulumi plugin install resource kubernetes 4.25.0"
 
 
 def test_provider_of_another_kind_is_found(platform: Platform, told_of: Any, tmp_path: Path) -> None:
@@ -62,23 +71,23 @@ def test_backend_that_is_not_named_or_not_there_is_told(told_of: Any) -> None:
     assert (told["level"], told["fix"]) == ("FAILED", "pulumi login file:///nowhere/at/all")
 
 
-def test_lock_of_a_dead_process_is_found_and_the_fix_removes_it(
-    platform: Platform, new_tenant: NewTenant, told_of: Any
-) -> None:
-    platform.await_active(new_tenant("held"))
+def test_lock_of_a_dead_process_is_found_and_the_fix_removes_it(platform: Platform, told_of: Any) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    file = lock(platform, "tenant-held", socket.gethostname(), ended.pid)
-    (told,) = [entry for entry in told_of("locks") if "tenant-held" in entry["message"]]
+    here = socket.gethostname()
+    dead = lock(platform, "tenant-doctor-held", here, ended.pid)
+    others = [lock(platform, "held-here", here, os.getpid()), lock(platform, "held-afar", "afar", 1)]
+    try:
+        locks = {entry["message"].split()[0]: entry for entry in told_of("locks")}
+    finally:
+        for file in others:
+            file.unlink()
+    told = locks["tenant-doctor-held"]
     assert (told["level"], "which is dead" in told["message"]) == ("FAILED", True)
-    assert told["fix"] == "pulumi cancel --yes --stack tenant-held"
-    assert platform.pulumi("tenant-held", "cancel", "--yes").returncode == 0
-    assert not file.exists()
-    for host, level in ((socket.gethostname(), "ok"), ("far-away", "warning")):
-        file = lock(platform, "tenant-held", host, os.getpid())
-        (told,) = [entry for entry in told_of("locks") if "tenant-held" in entry["message"]]
-        assert told["level"] == level
-        file.unlink()
+    assert told["fix"] == "pulumi cancel --yes --stack tenant-doctor-held"
+    assert (locks["held-here"]["level"], locks["held-afar"]["level"]) == ("ok", "warning")
+    assert platform.pulumi("tenant-doctor-held", "cancel", "--yes").returncode == 0
+    assert not dead.exists()
 
 
 def test_stack_without_a_tenant_is_found_and_the_fix_removes_it(platform: Platform, told_of: Any) -> None:
@@ -89,9 +98,7 @@ def test_stack_without_a_tenant_is_found_and_the_fix_removes_it(platform: Platfo
     assert not [entry for entry in told_of("stacks") if "tenant-ghost" in entry["message"]]
 
 
-def test_tenant_without_a_stack_is_found(
-    platform: Platform, new_tenant: NewTenant, told_of: Any, tmp_path: Path
-) -> None:
-    platform.await_active(new_tenant("stateless"))
+def test_tenant_without_a_stack_is_found(told_of: Any, tmp_path: Path) -> None:
     told = told_of("stacks", PULUMI_BACKEND_URL=f"file://{tmp_path}")
-    assert any(entry["level"] == "FAILED" and "tenant-stateless" in entry["message"] for entry in told)
+    (lost,) = [entry for entry in told if "tenant-doctor-held " in entry["message"]]
+    assert (lost["level"], "is not in this backend" in lost["message"]) == ("FAILED", True)

@@ -1,38 +1,53 @@
 """`tenancy list` and `tenancy crd`, and how a shell completes names."""
 
 import json
+from collections.abc import Iterator
 
+import pytest
 import yaml
 
 from tenancy.crd import crds
-from tenancy.kinds import SERVICE_ACCOUNT, Kind
 from tests.cli.conftest import Run
-from tests.platform import NewTenant, Platform
-from tests.waiting import eventually
+from tests.integrations.pods import POD, allow_pods, pod
+from tests.platform import Platform, tenant_manifest
+from tests.shared import shared_tenants
 
-POD = Kind("v1", "Pod", "pods")
+IDLE, BUSY, FAILED, TABBED = "listed-a", "listed-b", "listed-c", ("tabbed", "tabular")
 
 
-def test_list_shows_phase_plan_and_quota(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    platform.await_active(new_tenant("listed", plan="pro"))
+@pytest.fixture(scope="module", autouse=True)
+def _tenants(running_platform: Platform) -> Iterator[None]:
+    manifests = [
+        tenant_manifest(IDLE, plan="pro"),
+        tenant_manifest(BUSY),
+        tenant_manifest(FAILED, plan="none-such"),
+        *(tenant_manifest(name, paused=True) for name in TABBED),
+    ]
+    with shared_tenants(running_platform, *manifests):
+        allow_pods(running_platform.admin, f"tenant-{BUSY}")
+        running_platform.admin.create(POD, pod(f"tenant-{BUSY}"))
+        yield
+
+
+def test_list_shows_phase_plan_and_quota(platform: Platform, tenancy: Run) -> None:
     told = tenancy("list")
     assert told.returncode == 0, told.stderr
     header, *lines = told.stdout.splitlines()
     assert header.split()[:4] == ["NAME", "PHASE", "PLAN", "NAMESPACES"]
-    (line,) = [line.split() for line in lines if line.split()[0] == "listed"]
-    assert line[:4] == ["listed", "Active", "pro", "1"]
-    quota = platform.get("ResourceQuota", "tenant-listed", "tenant-quota")
+    (line,) = [line.split() for line in lines if line.split()[0] == IDLE]
+    assert line[:4] == [IDLE, "Active", "pro", "1"]
+    quota = platform.get("ResourceQuota", f"tenant-{IDLE}", "tenant-quota")
     assert quota is not None
     assert line[4] == f"0/{quota['spec']['hard']['cpu']}"
 
     rows = {row["name"]: row for row in json.loads(tenancy("list", "-o", "json").stdout)}
-    assert rows["listed"]["phase"] == "Active"
-    assert yaml.safe_load(tenancy("list", "-o", "yaml").stdout)[0].keys() == rows["listed"].keys()
+    assert rows[IDLE]["phase"] == "Active"
+    told = yaml.safe_load(tenancy("list", "-o", "yaml").stdout)
+    assert {row["name"]: row for row in told}[IDLE] == rows[IDLE]
 
 
-def test_list_says_why_a_tenant_failed(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    platform.await_condition(new_tenant("hopeless", plan="none-such"), "UnknownPlan")
-    (line,) = [line for line in tenancy("list").stdout.splitlines() if line.startswith("hopeless")]
+def test_list_says_why_a_tenant_failed(tenancy: Run) -> None:
+    (line,) = [line for line in tenancy("list").stdout.splitlines() if line.startswith(FAILED)]
     assert "Failed" in line
     assert "UnknownPlan" in line
 
@@ -55,46 +70,20 @@ def test_crd_prints_what_is_installed(tenancy: Run) -> None:
     assert list(yaml.safe_load_all(tenancy("crd").stdout)) == crds()
 
 
-def test_list_is_filtered_and_sorted(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    first, busy, failed = (
-        new_tenant("a-idle", plan="pro"),
-        new_tenant("b-busy"),
-        new_tenant("c-bad", plan="no"),
-    )
-    for manifest in (first, busy):
-        platform.await_active(manifest)
-    platform.await_condition(failed, "UnknownPlan")
-    limits = {"cpu": "100m", "memory": "64Mi", "ephemeral-storage": "64Mi"}
-    security = {
-        "allowPrivilegeEscalation": False,
-        "runAsNonRoot": True,
-        "seccompProfile": {"type": "RuntimeDefault"},
-        "capabilities": {"drop": ["ALL"]},
-    }
-    container = {"name": "c", "image": "c:1", "resources": {"limits": limits}, "securityContext": security}
-    metadata = {"name": "pod", "namespace": "tenant-b-busy"}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
-    eventually(
-        lambda: platform.admin.get(SERVICE_ACCOUNT, "default", "tenant-b-busy"), "pods have an account"
-    )
-    platform.admin.create(POD, pod)
-
+def test_list_is_filtered_and_sorted(tenancy: Run) -> None:
     def names(*arguments: str) -> list[str]:
         rows = json.loads(tenancy("list", "-o", "json", *arguments).stdout)
-        return [row["name"] for row in rows if row["name"] in ("a-idle", "b-busy", "c-bad")]
+        return [row["name"] for row in rows if row["name"] in (IDLE, BUSY, FAILED)]
 
-    assert names() == ["a-idle", "b-busy", "c-bad"]
-    assert names("--sort", "phase") == ["c-bad", "a-idle", "b-busy"]
-    assert names("--sort", "cpu")[0] == names("--sort", "memory")[0] == "b-busy"
-    assert names("--plan", "pro") == ["a-idle"]
-    assert names("--phase", "failed") == ["c-bad"]
+    assert names() == [IDLE, BUSY, FAILED]
+    assert names("--sort", "phase") == [FAILED, IDLE, BUSY]
+    assert names("--sort", "cpu")[0] == names("--sort", "memory")[0] == BUSY
+    assert names("--plan", "pro") == [IDLE]
+    assert names("--phase", "failed") == [FAILED]
     assert tenancy("list", "--plan", "nobodys").stdout == "No tenant is like that.\n"
 
 
-def test_shell_completes_names_of_tenants(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    for name in ("tabbed", "tabular", "other"):
-        new_tenant(name, paused=True)
-
+def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> None:
     def completed(words: str, **environment: str) -> list[str]:
         position = str(words.count(" "))
         told = tenancy(
@@ -104,7 +93,7 @@ def test_shell_completes_names_of_tenants(platform: Platform, new_tenant: NewTen
         return told.stdout.split()
 
     for command in ("show", "diff", "history", "rollback", "pause", "resume"):
-        assert completed(f"tenancy {command} tab") == ["tabbed", "tabular"]
+        assert completed(f"tenancy {command} tab") == list(TABBED)
     given = f"tenancy --kubeconfig {platform.admin_kubeconfig} show tabu"
     assert completed(given, KUBECONFIG="/nowhere") == ["tabular"]
     # No cluster is no reason to write into somebody's line.

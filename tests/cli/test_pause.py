@@ -1,6 +1,9 @@
 """`tenancy pause` and `tenancy resume`."""
 
+from pathlib import Path
+
 from tests.cli.conftest import Run
+from tests.cli.previews import previewer_kubeconfig
 from tests.platform import NewTenant, Platform
 
 
@@ -24,14 +27,20 @@ def test_paused_tenant_keeps_its_drift_until_it_is_resumed(
     assert platform.get("Role", "tenant-dozing", "tenant-viewer") is not None
 
 
-def test_pausing_twice_writes_once(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    manifest = new_tenant("yawning", paused=True)
-    platform.await_condition(manifest, "Paused")
-    before = platform.tenant(manifest)
-    assert tenancy("pause", "yawning").stdout == "yawning is paused already.\n"
-    assert platform.tenant(manifest) == before
+def test_pausing_twice_writes_once(
+    platform: Platform, new_tenant: NewTenant, tenancy: Run, tmp_path: Path
+) -> None:
+    platform.await_condition(new_tenant("yawning", paused=True), "Paused")
+    # Whoever may only read can tell that there is nothing to write.
+    reader = str(previewer_kubeconfig(platform, tmp_path / "reader.kubeconfig"))
+    told = tenancy("pause", "yawning", KUBECONFIG=reader)
+    assert (told.returncode, told.stdout) == (0, "yawning is paused already.\n"), told.stderr
+    assert "is forbidden" in tenancy("resume", "yawning", KUBECONFIG=reader).stderr
+
     assert tenancy("resume", "yawning").stdout == "yawning is resumed.\n"
-    assert tenancy("resume", "yawning").stdout == "yawning is not paused.\n"
+    told = tenancy("resume", "yawning", KUBECONFIG=reader)
+    assert (told.returncode, told.stdout) == (0, "yawning is not paused.\n"), told.stderr
+    assert "is forbidden" in tenancy("pause", "yawning", KUBECONFIG=reader).stderr
 
 
 def test_resumed_tenant_that_fails_is_told(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
@@ -46,8 +55,7 @@ def test_resumed_tenant_that_fails_is_told(platform: Platform, new_tenant: NewTe
 def test_one_unknown_name_leaves_the_others_alone(
     platform: Platform, new_tenant: NewTenant, tenancy: Run
 ) -> None:
-    manifest = new_tenant("awake")
-    platform.await_active(manifest)
+    manifest = new_tenant("awake", plan="none-such")
     told = tenancy("pause", "awake", "nobody")
     assert told.returncode == 1
     assert "there is no tenant 'nobody'" in told.stderr

@@ -38,7 +38,7 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
 ) -> None:
     platform.await_active(new_tenant("struck", plan="enterprise"))
     # One that has an error with the plans in force is none of the new ones' doing.
-    platform.await_condition(new_tenant("lost", plan="none-such"), "UnknownPlan")
+    platform.await_condition(new_tenant("plans-lost", plan="none-such"), "UnknownPlan")
     new_plans.write_text(SHIPPED_PLANS.read_text())
     told = previews.run("plans", "impact", "new.yaml", "--format", "json")
     assert told.returncode == 0, told.stdout + told.stderr
@@ -47,7 +47,7 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     told = previews.run("plans", "impact", "new.yaml", "--format", "json")
     assert told.returncode == 2, told.stdout + told.stderr
     tenants = {one["name"]: one for one in json.loads(told.stdout)["tenants"]}
-    assert tenants["lost"]["outcome"] == "unchanged"
+    assert tenants["plans-lost"]["outcome"] == "unchanged"
     (change,) = tenants["struck"]["changes"]
     assert change["fields"] == [{"path": "spec.hard.cpu", "before": "32", "after": "16"}]
 

@@ -1,6 +1,7 @@
 """The CI examples: their scripts are run as a CI system runs them, on a folder of manifests."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,16 @@ def run_script(previews: Previews, script: str, **environment: str) -> "subproce
     )
 
 
+def github_verdict(previews: Previews, steps: dict[str, Any]) -> int:
+    """The exit code of the step that fails the job; 0 where GitHub leaves it out."""
+    name, _, value = (previews.folder.parent / "output").read_text().strip().partition("=")
+    step = steps["Fail on errors"]
+    condition = re.fullmatch(r"steps\.(\w+)\.outputs\.(\w+) == '(\w+)'", step["if"])
+    assert condition is not None
+    assert condition.group(1, 2) == (steps["Preview"]["id"], name)
+    return run_script(previews, step["run"]).returncode if condition[3] == value else 0
+
+
 def with_a_change(previews: Previews) -> None:
     previews.write("in-review")
     previews.commit()
@@ -77,6 +88,7 @@ def test_github_previews_against_the_base_branch_where_there_is_no_cluster(
     told = run_script(offline_previews, github_steps()["Preview"]["run"])
     assert told.returncode == 0, told.stderr
     assert (offline_previews.folder.parent / "output").read_text() == "code=2\n"
+    assert github_verdict(offline_previews, github_steps()) == 0
     comment = (offline_previews.folder / "preview.md").read_text()
     assert comment.startswith(MARKER)
     assert "Compared with revision origin/main" in comment
@@ -91,6 +103,7 @@ def test_github_previews_against_the_cluster_where_there_is_one(previews: Previe
     told = run_script(previews, github_steps()["Preview"]["run"], TENANCY_KUBECONFIG=kubeconfig)
     assert told.returncode == 0, told.stderr
     assert (previews.folder.parent / "output").read_text() == "code=1\n"
+    assert github_verdict(previews, github_steps()) == 1
     assert "Compared with the cluster as it is" in (previews.folder / "preview.md").read_text()
     assert (previews.folder.parent / "kubeconfig").stat().st_mode & 0o077 == 0
 
@@ -135,9 +148,10 @@ def test_gitlab_writes_one_note_and_then_changes_it(
     assert written.endswith(f"https://git.test/projects/5/merge_requests/6/notes{place}")
 
 
-def test_github_fails_on_errors_only() -> None:
-    assert github_steps()["Fail on errors"] == {
-        "name": "Fail on errors",
-        "if": "steps.preview.outputs.code == '1'",
-        "run": "exit 1",
-    }
+def test_github_passes_where_nothing_changes(offline_previews: Previews) -> None:
+    with_a_change(offline_previews)
+    offline_previews.write("in-review")
+    told = run_script(offline_previews, github_steps()["Preview"]["run"])
+    assert told.returncode == 0, told.stderr
+    assert (offline_previews.folder.parent / "output").read_text() == "code=0\n"
+    assert github_verdict(offline_previews, github_steps()) == 0

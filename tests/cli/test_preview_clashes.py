@@ -41,17 +41,19 @@ def test_the_same_name_is_one_tenants(offline_previews: Previews, group: str) ->
 def test_what_live_tenants_have_is_taken(
     platform: Platform, new_tenant: NewTenant, previews: Previews
 ) -> None:
-    platform.await_active(new_tenant("holder", hostnames=["holder.example.test"]))
-    previews.write("grabber", hostnames=["*.example.test"])
-    previews.write("impostor", f"apiVersion: {KLEFF_GROUP}/v1\nkind: Tenant\nmetadata: {{name: holder}}\n")
+    platform.await_active(new_tenant("clash-holder", hostnames=["holder.clash.example.test"]))
+    previews.write("grabber", hostnames=["*.clash.example.test"])
+    previews.write(
+        "impostor", f"apiVersion: {KLEFF_GROUP}/v1\nkind: Tenant\nmetadata: {{name: clash-holder}}\n"
+    )
     preview = previews.json(exit_code=1)
     found = {one["name"]: one["findings"][0] for one in preview["tenants"]}
     assert found["grabber"]["rule"] == "host-taken"
-    assert found["holder"]["rule"] == "name-taken"
-    assert "platform.ai/v1" in found["holder"]["message"]
+    assert found["clash-holder"]["rule"] == "name-taken"
+    assert "platform.ai/v1" in found["clash-holder"]["message"]
     previews.write("impostor").unlink()
 
     # A host that its holder gives up in the same change is free.
-    previews.write("holder", hostnames=[])
+    previews.write("clash-holder", hostnames=[])
     outcomes = {one["name"]: one["outcome"] for one in previews.json()["tenants"]}
-    assert outcomes == {"grabber": "new", "holder": "changed"}
+    assert outcomes == {"grabber": "new", "clash-holder": "changed"}

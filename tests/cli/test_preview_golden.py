@@ -3,13 +3,33 @@
 `TENANCY_GOLDEN=1` writes the golden files anew: read the difference before you keep it.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
 from tests.cli.previews import Previews, offline_fixture, previews_fixture  # noqa: F401 - fixtures
 from tests.integrations.pods import POD, allow_pods, pod
-from tests.platform import NewTenant, Platform
+from tests.platform import Platform, tenant_manifest
+from tests.shared import shared_tenants
 from tests.waiting import eventually
 
 _TWO = [{"name": "dev"}, {"name": "prod", "purpose": "production"}]
+_VIEWER = {"kind": "User", "name": "eve", "role": "viewer"}
+# A tenant that is there, and what each test changes of it in a manifest.
+_TEAM: dict[str, Any] = {"displayName": "The Team", "access": [_VIEWER]}
 _HOSTILE = "</details> | `x` ``` @octocat <!-- #1 ![x](http://evil.test) **b** \\| \u202e"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tenants(running_platform: Platform) -> Iterator[None]:
+    with shared_tenants(
+        running_platform,
+        tenant_manifest("golden-team", **_TEAM),
+        tenant_manifest("golden-less", namespaces=_TWO),
+        tenant_manifest("golden-quota"),
+    ):
+        yield
 
 
 def test_a_new_tenant(previews: Previews) -> None:
@@ -17,26 +37,22 @@ def test_a_new_tenant(previews: Previews) -> None:
     previews.expect_golden("new", exit_code=2)
 
 
-def test_no_change(platform: Platform, new_tenant: NewTenant, previews: Previews) -> None:
-    platform.await_active(new_tenant("golden-same", displayName="The Same"))
-    previews.write("golden-same", displayName="The Same")
+def test_no_change(previews: Previews) -> None:
+    previews.write("golden-team", **_TEAM)
     previews.expect_golden("unchanged", exit_code=0)
 
 
-def test_another_plan(platform: Platform, new_tenant: NewTenant, previews: Previews) -> None:
-    platform.await_active(new_tenant("golden-plan", plan="basic"))
-    previews.write("golden-plan", plan="pro")
+def test_another_plan(previews: Previews) -> None:
+    previews.write("golden-team", **_TEAM, plan="pro")
     previews.expect_golden("plan", exit_code=2)
 
 
-def test_a_namespace_less(platform: Platform, new_tenant: NewTenant, previews: Previews) -> None:
-    platform.await_active(new_tenant("golden-less", namespaces=_TWO))
+def test_a_namespace_less(previews: Previews) -> None:
     previews.write("golden-less", namespaces=_TWO[:1])
     previews.expect_golden("namespace-removed", exit_code=2)
 
 
-def test_a_quota_below_what_is_used(platform: Platform, new_tenant: NewTenant, previews: Previews) -> None:
-    platform.await_active(new_tenant("golden-quota"))
+def test_a_quota_below_what_is_used(platform: Platform, previews: Previews) -> None:
     home = "tenant-golden-quota"
     allow_pods(platform.admin, home)
     for _ in range(6):
@@ -52,12 +68,11 @@ def test_a_quota_below_what_is_used(platform: Platform, new_tenant: NewTenant, p
     previews.expect_golden("quota-below-use", exit_code=2)
 
 
-def test_wider_access(platform: Platform, new_tenant: NewTenant, previews: Previews) -> None:
-    viewer = {"kind": "User", "name": "eve", "role": "viewer"}
-    platform.await_active(new_tenant("golden-access", access=[viewer]))
+def test_wider_access(previews: Previews) -> None:
+    wider = [{**_VIEWER, "role": "operator"}, {"kind": "Group", "name": "oncall", "role": "viewer"}]
     previews.write(
-        "golden-access",
-        access=[{**viewer, "role": "operator"}, {"kind": "Group", "name": "oncall", "role": "viewer"}],
+        "golden-team",
+        **{**_TEAM, "access": wider},
         network={"egress": [{"cidr": "203.0.113.0/24"}]},
         podSecurity="baseline",
     )
@@ -77,25 +92,23 @@ def test_a_deleted_tenant_and_a_protected_one(offline_previews: Previews) -> Non
     offline_previews.expect_golden("deleted", "tenants", "--against", "HEAD", exit_code=1)
 
 
-def test_manifests_with_errors(platform: Platform, new_tenant: NewTenant, previews: Previews) -> None:
-    platform.await_active(new_tenant("golden-sound"))
-    previews.write("golden-sound")
+def test_manifests_with_errors(platform: Platform, previews: Previews) -> None:
+    previews.write("golden-team", **_TEAM)
     previews.write("golden-misspelt", displayname="lower case")
     previews.write("golden-nowhere", plan="none-such")
-    previews.write("golden-thief", adopt=True, namespaces=[{"name": "x", "existing": "tenant-golden-sound"}])
+    previews.write("golden-thief", adopt=True, namespaces=[{"name": "x", "existing": "tenant-golden-team"}])
     previews.write("golden-nobodys")
     previews.write("broken", "kind: [Tenant\n")
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-golden-nobodys"}}
     platform.apply(namespace)
-    previews.expect_golden("errors", exit_code=1)
-    platform.remove("Namespace", "", "tenant-golden-nobodys")
+    try:
+        previews.expect_golden("errors", exit_code=1)
+    finally:
+        platform.remove("Namespace", "", "tenant-golden-nobodys")
 
 
-def test_a_hostile_display_name_stays_in_its_place(
-    platform: Platform, new_tenant: NewTenant, previews: Previews
-) -> None:
-    platform.await_active(new_tenant("golden-hostile", displayName="Harmless"))
-    previews.write("golden-hostile", displayName=_HOSTILE)
+def test_a_hostile_display_name_stays_in_its_place(previews: Previews) -> None:
+    previews.write("golden-team", **{**_TEAM, "displayName": _HOSTILE})
     told = previews.expect_golden("hostile", exit_code=2)
     assert told.count("</details>") == 2, "one ends the details, one stands in the fence"
     outside = told.partition("````diff")[0]

@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,10 +14,29 @@ import yaml
 from tenancy.kinds import kind_of
 from tenancy.manifest import Manifest
 from tests.cli.conftest import Run, Told
-from tests.cli.generations import generations, live
-from tests.platform import ROOT, NewTenant, Platform
+from tests.cli.generations import Spec, grown_tenants, live
+from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
+from tests.shared import await_settled
 from tests.waiting import eventually
 from watcher.cluster import ClusterError
+
+# What each tenant has been through before its test.
+SPECS: dict[str, list[Spec]] = {
+    "removing": [{"plan": "basic"}, {"plan": "basic", "adminUsers": ["eve"]}],
+    "gitted": [
+        {"plan": "basic", "username": "u"},
+        {"plan": "pro", "username": "u", "displayName": "New"},
+    ],
+    "previewed": [{"plan": "basic"}, {"plan": "pro"}],
+    "rescued": [{"plan": "basic"}, {"plan": "none-such"}],
+    "asleep": [{"plan": "basic"}, {"plan": "pro"}, {"plan": "pro", "paused": True}],
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tenants(running_platform: Platform) -> Iterator[None]:
+    with grown_tenants(running_platform, SPECS):
+        yield
 
 
 def content(platform: Platform, tenant: str) -> dict[tuple[str, str, str], Manifest]:
@@ -52,7 +72,8 @@ def test_rollback_to_the_first_of_three_and_back_again(
     manifest = new_tenant("undone", **first)
     platform.await_active(manifest)
     as_first, spec = content(platform, "undone"), live(platform, manifest)["spec"]
-    generations(platform, manifest, second, third)
+    for later in (second, third):
+        await_settled(platform, platform.apply({**manifest, "spec": later}))
 
     told = tenancy("rollback", "undone", "--to", "1", "--yes")
     assert told.returncode == 0, told.stderr
@@ -76,42 +97,35 @@ def test_rollback_to_the_first_of_three_and_back_again(
     assert ("Namespace", "", "tenant-undone-b") in content(platform, "undone")
 
 
-def test_rollback_that_only_removes_is_by_the_rollback_too(
-    platform: Platform, new_tenant: NewTenant, tenancy: Run
-) -> None:
-    manifest = new_tenant("less", plan="basic")
-    generations(platform, manifest, {"plan": "basic", "adminUsers": ["eve"]})
-    told = tenancy("rollback", "less", "--yes")
+def test_rollback_that_only_removes_is_by_the_rollback_too(platform: Platform, tenancy: Run) -> None:
+    told = tenancy("rollback", "removing", "--yes")
     assert told.returncode == 0, told.stderr
-    assert "adminUsers" not in live(platform, manifest)["spec"]
-    assert updates(tenancy, "less")[0]["by"] == "tenancy-rollback"
+    assert "adminUsers" not in live(platform, tenant_manifest("removing"))["spec"]
+    assert updates(tenancy, "removing")[0]["by"] == "tenancy-rollback"
 
 
 def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none(
-    platform: Platform, new_tenant: NewTenant, tenancy: Run
+    platform: Platform, tenancy: Run
 ) -> None:
-    manifest = new_tenant("gitted", plan="basic", username="u")
-    new_spec = {"plan": "pro", "username": "u", "displayName": "New"}
-    generations(platform, manifest, new_spec)
+    old_spec, new_spec = SPECS["gitted"]
+    manifest = tenant_manifest("gitted", **old_spec)
     before = live(platform, manifest)
     printed = tenancy("rollback", "gitted", "-o", "yaml")
     assert printed.returncode == 0
     assert "nothing was written: commit this, the spec of update 1, to git" in printed.stderr
-    expected = {**manifest, "spec": {"plan": "basic", "username": "u"}}
-    assert yaml.safe_load(printed.stdout) == expected
+    assert yaml.safe_load(printed.stdout) == manifest
     assert live(platform, manifest)["metadata"]["generation"] == before["metadata"]["generation"]
 
     assert tenancy("rollback", "gitted", "--yes").returncode == 0
     with pytest.raises(ClusterError, match=r'conflict with "tenancy-rollback".*: \.spec\.plan'):
         apply_as_git(platform, {**manifest, "spec": new_spec})
-    applied = apply_as_git(platform, expected)
+    applied = apply_as_git(platform, manifest)
     assert applied["spec"] == live(platform, manifest)["spec"]
     assert applied["metadata"]["generation"] == 3
 
 
-def test_preview_changes_nothing(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    manifest = new_tenant("previewed", plan="basic")
-    generations(platform, manifest, {"plan": "pro"})
+def test_preview_changes_nothing(platform: Platform, tenancy: Run) -> None:
+    manifest = tenant_manifest("previewed")
     before = live(platform, manifest)["metadata"]["generation"]
     told = tenancy("rollback", "previewed", "--dry-run")
     assert told.returncode == 2, told.stderr
@@ -148,12 +162,8 @@ def asked(platform: Platform, tenant: str, answer: str) -> Told:
         os.close(theirs)
 
 
-def test_failed_spec_is_rolled_back_to_the_last_good_one(
-    platform: Platform, new_tenant: NewTenant, tenancy: Run
-) -> None:
-    manifest = new_tenant("rescued", plan="basic")
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"plan": "none-such"}})
+def test_failed_spec_is_rolled_back_to_the_last_good_one(platform: Platform, tenancy: Run) -> None:
+    manifest = tenant_manifest("rescued")
     platform.await_condition(manifest, "UnknownPlan")
     told = tenancy("rollback", "rescued", "--yes")
     assert told.returncode == 0, told.stderr
@@ -161,11 +171,8 @@ def test_failed_spec_is_rolled_back_to_the_last_good_one(
     assert live(platform, manifest)["status"]["phase"] == "Active"
 
 
-def test_paused_tenant_stays_paused(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    manifest = new_tenant("asleep", plan="basic")
-    generations(platform, manifest, {"plan": "pro"})
-    platform.apply({**manifest, "spec": {"plan": "pro", "paused": True}})
-    platform.await_condition(manifest, "Paused")
+def test_paused_tenant_stays_paused(platform: Platform, tenancy: Run) -> None:
+    manifest = tenant_manifest("asleep")
     told = tenancy("rollback", "asleep", "--yes")
     assert told.returncode == 0, told.stderr
     assert "`tenancy resume asleep` has it applied" in told.stdout

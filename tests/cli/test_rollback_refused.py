@@ -1,21 +1,34 @@
 """`tenancy rollback` where there is nothing to go back to, or no way there: nothing is changed."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tenancy.plans import SHIPPED_PLANS
 from tests.cli.conftest import Run
-from tests.cli.generations import generations, live
-from tests.platform import NewTenant, Platform
+from tests.cli.generations import Spec, grown_tenants, live
+from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 
+SPECS: dict[str, list[Spec]] = {
+    "refused": [{"plan": "basic"}],
+    "outdated": [
+        {"plan": "pro", "namespaces": [{"name": "a"}, {"name": "b"}]},
+        {"plan": "basic", "namespaces": [{"name": "a"}]},
+    ],
+}
 
-def test_what_cannot_be_rolled_back_changes_nothing(
-    platform: Platform, new_tenant: NewTenant, tenancy: Run
-) -> None:
-    manifest = new_tenant("refused", plan="basic")
-    platform.await_active(manifest)
+
+@pytest.fixture(scope="module", autouse=True)
+def _tenants(running_platform: Platform) -> Iterator[None]:
+    with grown_tenants(running_platform, SPECS):
+        yield
+
+
+def test_what_cannot_be_rolled_back_changes_nothing(platform: Platform, tenancy: Run) -> None:
+    manifest = tenant_manifest("refused")
 
     def problem(*arguments: str) -> str:
         told = tenancy("rollback", "refused", "--yes", *arguments)
@@ -38,10 +51,9 @@ def test_what_cannot_be_rolled_back_changes_nothing(
 
 
 def test_spec_that_can_no_longer_be_built_is_not_restored(
-    platform: Platform, new_tenant: NewTenant, tenancy: Run, tmp_path: Path
+    platform: Platform, tenancy: Run, tmp_path: Path
 ) -> None:
-    manifest = new_tenant("outdated", plan="pro", namespaces=[{"name": "a"}, {"name": "b"}])
-    generations(platform, manifest, {"plan": "basic", "namespaces": [{"name": "a"}]})
+    manifest = tenant_manifest("outdated")
     eventually(lambda: platform.namespace("tenant-outdated-b") is None, "the namespace is gone")
     generation = live(platform, manifest)["metadata"]["generation"]
     plans = yaml.safe_load(SHIPPED_PLANS.read_text())
@@ -55,8 +67,10 @@ def test_spec_that_can_no_longer_be_built_is_not_restored(
     # Somebody else's namespace stands where one of the tenant's own was.
     taken = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-outdated-b"}}
     platform.apply(taken)
-    told = tenancy("rollback", "outdated", "--yes")
-    platform.delete(taken)
+    try:
+        told = tenancy("rollback", "outdated", "--yes")
+    finally:
+        platform.delete(taken)
     assert told.returncode == 1
     assert "spec.namespaces[1].name: namespace 'tenant-outdated-b' exists already" in told.stderr
     assert live(platform, manifest)["metadata"]["generation"] == generation

@@ -1,11 +1,32 @@
 """`tenancy show`: all about one tenant."""
 
 import json
+from collections.abc import Iterator
 
+import pytest
 import yaml
 
 from tests.cli.conftest import Run
-from tests.platform import NewTenant, Platform
+from tests.platform import Platform, tenant_manifest
+from tests.shared import await_settled, shared_tenants
+
+SHOWN = tenant_manifest(
+    "shown",
+    displayName="Shown & Sons",
+    namespaces=[{"name": "dev"}, {"name": "live", "purpose": "production"}],
+    access=[{"kind": "Group", "name": "readers", "role": "viewer", "namespaces": ["live"]}],
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tenants(running_platform: Platform) -> Iterator[None]:
+    """One that is well, one that has drifted and is paused, one whose spec is refused."""
+    skewed = tenant_manifest("skewed")
+    with shared_tenants(running_platform, SHOWN, skewed, tenant_manifest("planless", plan="none-such")):
+        skewed["spec"]["paused"] = True
+        await_settled(running_platform, running_platform.apply(skewed))
+        running_platform.remove("NetworkPolicy", "tenant-skewed", "default-deny-all")
+        yield
 
 
 def section(text: str, title: str) -> list[list[str]]:
@@ -14,14 +35,7 @@ def section(text: str, title: str) -> list[list[str]]:
     return [line.split() for line in lines[1:]]
 
 
-def test_show_tells_all_about_a_tenant(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    manifest = new_tenant(
-        "shown",
-        displayName="Shown & Sons",
-        namespaces=[{"name": "dev"}, {"name": "live", "purpose": "production"}],
-        access=[{"kind": "Group", "name": "readers", "role": "viewer", "namespaces": ["live"]}],
-    )
-    platform.await_active(manifest)
+def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
     told = tenancy("show", "shown")
     assert told.returncode == 0, told.stderr
     text = told.stdout
@@ -45,12 +59,7 @@ def test_show_tells_all_about_a_tenant(platform: Platform, new_tenant: NewTenant
     assert data["drift"] == []
 
 
-def test_show_tells_drift_and_use_of_quotas(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
-    manifest = new_tenant("skewed")
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"paused": True}})
-    platform.await_condition(manifest, "Paused")
-    platform.remove("NetworkPolicy", "tenant-skewed", "default-deny-all")
+def test_show_tells_drift_and_use_of_quotas(tenancy: Run) -> None:
     told = tenancy("show", "skewed", FORCE_COLOR="1", TERM="xterm")
     assert told.returncode == 0, told.stderr
     assert "\x1b[32mActive\x1b[0m\x1b[33m, paused\x1b[0m" in told.stdout
@@ -64,21 +73,15 @@ def test_show_tells_drift_and_use_of_quotas(platform: Platform, new_tenant: NewT
     ]
 
 
-def test_show_without_a_backend_says_why_it_knows_one_update_only(
-    platform: Platform, new_tenant: NewTenant, tenancy: Run
-) -> None:
-    platform.await_active(new_tenant("stateless"))
-    told = tenancy("show", "stateless", PULUMI_BACKEND_URL="")
+def test_show_without_a_backend_says_why_it_knows_one_update_only(tenancy: Run) -> None:
+    told = tenancy("show", "shown", PULUMI_BACKEND_URL="")
     assert told.returncode == 0, told.stderr
     assert "The others can't be read: no state backend: set PULUMI_BACKEND_URL" in told.stdout
     line = section(told.stdout, "Last update")[0]
     assert (line[0], line[2:]) == ("1", ["spec", "generation", "1", "succeeded"])
 
 
-def test_show_of_a_failed_tenant_says_what_is_wrong(
-    platform: Platform, new_tenant: NewTenant, tenancy: Run
-) -> None:
-    platform.await_condition(new_tenant("planless", plan="none-such"), "UnknownPlan")
+def test_show_of_a_failed_tenant_says_what_is_wrong(tenancy: Run) -> None:
     told = tenancy("show", "planless")
     assert told.returncode == 0, told.stderr
     assert "Phase   Failed\nWhy     UnknownPlan: spec.plan: there is no plan 'none-such'" in told.stdout

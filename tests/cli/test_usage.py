@@ -3,17 +3,16 @@
 import csv
 import json
 import os
-import subprocess
-import sys
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.requests import Request
 
-from embedded.controlplane.loopback import HOST, free_port
+from embedded.controlplane.loopback import HOST
 from tests.cli.conftest import Told
-from tests.platform import ROOT
+from tests.commandline import run_tenancy
 from watcher.http import serve_http
 from watcher.page.usage import UsageRoute
 from watcher.usage.hours import Series
@@ -53,15 +52,7 @@ def watcher(store: UsageStore) -> Iterator[str]:
 
 def tenancy(*arguments: str, **environment: str) -> Told:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TENANCY_")}
-    return subprocess.run(
-        [sys.executable, "-m", "cli.main", "usage", *arguments],
-        cwd=ROOT,
-        env={**kept, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_tenancy("usage", *arguments, environment={**kept, **environment})
 
 
 def lines(told: Told) -> list[list[str]]:
@@ -145,7 +136,6 @@ def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
         (("--db", "x", "--since", "soon"), "'soon' is no time such as 30d"),
         (("--db", "x", "--since", "-3d"), "'-3d' is no time such as 30d"),
         (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' is not before the end"),
-        (("--watcher", f"http://{HOST}:{free_port()}"), "does not answer: does the watcher run"),
         (("--watcher", "foo"), "foo can't be asked: Invalid URL"),
     ],
 )
@@ -154,6 +144,18 @@ def test_problem_is_told_with_what_to_do(arguments: tuple[str, ...], problem: st
     assert told.returncode == 1
     assert problem in " ".join(told.stderr.replace("│", " ").split())
     assert "Traceback" not in told.stderr
+
+
+def test_watcher_that_does_not_answer_is_told() -> None:
+    with socket.socket() as silent:
+        # Bound, so that nobody else gets the port; and nobody listens there.
+        silent.bind((HOST, 0))
+        address = f"http://{HOST}:{silent.getsockname()[1]}"
+        told = tenancy("--watcher", address)
+    assert told.returncode == 1
+    assert told.stderr == (
+        f"error: {address} does not answer: does the watcher run, and serve its page there?\n"
+    )
 
 
 def test_address_of_something_else_is_told(watcher: str) -> None:

@@ -47,15 +47,24 @@ def gatekeeper(
 
 
 @pytest.fixture(scope="module")
-def platform(
+def running_platform(
     tools: dict[str, Path], control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Platform]:
-    """The product in this module's cluster, with its watcher running."""
+    """The product in this module's cluster."""
     folder = tmp_path_factory.mktemp("platform")
     platform = Platform.install(control_plane.kubeconfig, path_with(tools), folder)
     platform.start()
     yield platform
-    platform.stop()
+    if platform.process is not None:
+        platform.stop()
+
+
+@pytest.fixture
+def platform(running_platform: Platform) -> Platform:
+    """The same with its watcher running, whatever the test before did to it."""
+    if running_platform.process is None or running_platform.process.poll() is not None:
+        running_platform.start()
+    return running_platform
 
 
 @pytest.fixture

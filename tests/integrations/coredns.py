@@ -18,10 +18,9 @@ import dns.query
 import dns.rcode
 import dns.rdatatype
 
-from embedded.controlplane.loopback import HOST, free_port, is_ok
-from embedded.controlplane.processes import ProcessGroup, log_tail
+from embedded.controlplane.loopback import HOST, is_ok
 from tenancy.platform.coredns import Surroundings, corefile
-from tests.waiting import eventually
+from tests.serving import serving
 
 OUTSIDE = "192.0.2.1"
 # Stands for the resolver of the world outside, which has names under `test` only.
@@ -56,19 +55,7 @@ class Dns:
     pid: int
 
     def ask(self, source: str, name: str, kind: str = "A", over: str = "udp") -> Answer:
-        query = dns.message.make_query(name, kind)
-        if over == "tcp":
-            told = dns.query.tcp(query, HOST, port=self.around.port, source=source, timeout=5)
-        else:
-            told = dns.query.udp(query, HOST, port=self.around.port, source=source, timeout=5)
-        return Answer(
-            dns.rcode.to_text(told.rcode()),
-            tuple(
-                f"{dns.rdatatype.to_text(found.rdtype)} {record}"
-                for found in (*told.answer, *told.additional)
-                for record in found
-            ),
-        )
+        return _answer(self.around.port, source, name, kind, over)
 
     def reload(self, families: Families) -> None:
         """Has it take another Corefile now; by itself it would look every half minute."""
@@ -78,39 +65,50 @@ class Dns:
 
 @contextmanager
 def running_coredns(binary: Path, kubeconfig: Path, families: Families, folder: Path) -> Iterator[Dns]:
-    ports = [free_port() for _ in range(5)]
-    around = Surroundings(
-        address=HOST,
-        port=ports[0],
-        health_port=ports[1],
-        ready_port=ports[2],
-        metrics_port=ports[3],
-        upstream=f"{HOST}:{ports[4]}",
-        kubeconfig=kubeconfig,
-    )
-    config, log = folder / "Corefile", folder / "coredns.log"
-    config.write_text(_config(families, around))
-    group = ProcessGroup()
+    config = folder / "Corefile"
 
-    def is_ready() -> bool:
-        assert not group.exits(), f"CoreDNS ended. The end of its log:\n{log_tail(log)}"
-        return is_ok(around.ready_port, "/ready") and _answers(server)
+    def around(ports: list[int]) -> Surroundings:
+        return Surroundings(
+            address=HOST,
+            port=ports[0],
+            health_port=ports[1],
+            ready_port=ports[2],
+            metrics_port=ports[3],
+            upstream=f"{HOST}:{ports[4]}",
+            kubeconfig=kubeconfig,
+        )
 
-    try:
-        pid = group.start("coredns", [binary, "-conf", config], log=log, cwd=folder)
-        server = Dns(config, around, pid)
-        eventually(is_ready, f"CoreDNS is ready; see {log}")
-        yield server
-    finally:
-        group.stop()
+    def prepare(ports: list[int]) -> list[str | Path]:
+        config.write_text(_config(families, around(ports)))
+        return [binary, "-conf", config]
+
+    def is_ready(ports: list[int]) -> bool:
+        return is_ok(around(ports).ready_port, "/ready") and _answers(around(ports).port)
+
+    with serving("coredns", prepare, is_ready, folder, port_count=5) as running:
+        yield Dns(config, around(running.ports), running.pid)
 
 
-def _answers(server: Dns) -> bool:
+def _answers(port: int) -> bool:
     """CoreDNS may say that it is ready a moment before it listens."""
     try:
-        return all(server.ask(HOST, "ready.test.", over=over).code == "NOERROR" for over in ("tcp", "udp"))
+        return all(_answer(port, HOST, "ready.test.", "A", over).code == "NOERROR" for over in ("tcp", "udp"))
     except (OSError, dns.exception.DNSException):
         return False
+
+
+def _answer(port: int, source: str, name: str, kind: str, over: str) -> Answer:
+    query = dns.message.make_query(name, kind)
+    ask = dns.query.tcp if over == "tcp" else dns.query.udp
+    told = ask(query, HOST, port=port, source=source, timeout=5)
+    return Answer(
+        dns.rcode.to_text(told.rcode()),
+        tuple(
+            f"{dns.rdatatype.to_text(found.rdtype)} {record}"
+            for found in (*told.answer, *told.additional)
+            for record in found
+        ),
+    )
 
 
 def _config(families: Families, around: Surroundings) -> str:

@@ -4,11 +4,17 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from tenancy.kinds import CRD
+from tenancy.kinds import CRD, OPTIONAL_KINDS
 from tenancy.manifest import Manifest
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_established
+
+
+def needed_crds(crds: Iterable[Manifest]) -> list[Manifest]:
+    """Those of the kinds that tenants have objects of: their projects have many more."""
+    names = {kind.crd for kind in OPTIONAL_KINDS}
+    return [crd for crd in crds if crd["metadata"]["name"] in names]
 
 
 def install_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:

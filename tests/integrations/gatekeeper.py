@@ -16,14 +16,14 @@ from pathlib import Path
 import yaml
 
 from embedded.controlplane.components import CERTIFICATE, KEY
-from embedded.controlplane.loopback import HOST, free_port, is_ok
+from embedded.controlplane.loopback import HOST, is_ok
 from embedded.controlplane.plane import ControlPlane
-from embedded.controlplane.processes import ProcessGroup, log_tail
 from embedded.toolchain.modules import module_files
 from embedded.toolchain.tools import MODULES, ModuleFile
 from tenancy.kinds import CRD, Kind
 from tenancy.manifest import Manifest
 from tests.integrations.crds import install_crds
+from tests.serving import serving
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_established
@@ -103,35 +103,26 @@ def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterato
     # The API server's own certificate is for this address, too, and it trusts itself.
     shutil.copyfile(plane.data / CERTIFICATE, certificates / "tls.crt")
     shutil.copyfile(plane.data / KEY, certificates / "tls.key")
-    port, health, metrics = free_port(), free_port(), free_port()
-    log = folder / "gatekeeper.log"
-    group = ProcessGroup()
-    try:
-        group.start(
-            "gatekeeper",
-            [
-                binary,
-                *("--operation=webhook", "--operation=status", "--operation=generate"),
-                *(f"--{policies}=false" for policies in _GENERATED_POLICIES),
-                "--debug-use-fake-pod",
-                *("--disable-cert-rotation", f"--cert-dir={certificates}"),
-                *(f"--host={HOST}", f"--port={port}", f"--health-addr={HOST}:{health}"),
-                *(f"--prometheus-port={metrics}", "--shutdown-delay=0"),
-                f"--exempt-namespace={SYSTEM_NAMESPACE}",
-            ],
-            log=log,
-            cwd=folder,
-            env={**os.environ, "KUBECONFIG": str(plane.kubeconfig), "POD_NAMESPACE": SYSTEM_NAMESPACE},
-        )
 
-        def is_ready() -> bool:
-            assert not group.exits(), f"Gatekeeper ended. The end of its log:\n{log_tail(log)}"
-            return is_ok(health, "/readyz")
+    def argv(ports: list[int]) -> list[str | Path]:
+        webhook, health, metrics = ports
+        return [
+            binary,
+            *("--operation=webhook", "--operation=status", "--operation=generate"),
+            *(f"--{policies}=false" for policies in _GENERATED_POLICIES),
+            "--debug-use-fake-pod",
+            *("--disable-cert-rotation", f"--cert-dir={certificates}"),
+            *(f"--host={HOST}", f"--port={webhook}", f"--health-addr={HOST}:{health}"),
+            *(f"--prometheus-port={metrics}", "--shutdown-delay=0"),
+            f"--exempt-namespace={SYSTEM_NAMESPACE}",
+        ]
 
-        eventually(is_ready, f"Gatekeeper is ready; see {log}")
-        yield port
-    finally:
-        group.stop()
+    def is_ready(ports: list[int]) -> bool:
+        return is_ok(ports[1], "/readyz")
+
+    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "POD_NAMESPACE": SYSTEM_NAMESPACE}
+    with serving("gatekeeper", argv, is_ready, folder, port_count=3, env=env) as running:
+        yield running.ports[0]
 
 
 def _webhook(url: str, ca: bytes) -> Manifest:

@@ -1,5 +1,7 @@
 """A tenant in a cluster that has Gatekeeper, Istio and HNC: made whole, kept whole, and removed whole."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tenancy.desired import DesiredState, desired_state
@@ -12,7 +14,7 @@ from tenancy.platform.constraint_templates import constraint_templates, hnc_conf
 from tenancy.tenant import tenant_from_manifest
 from tests.conftest import CrdFiles
 from tests.integrations.conftest import NewTenant
-from tests.integrations.crds import install_crds
+from tests.integrations.crds import install_crds, needed_crds
 from tests.integrations.gatekeeper import Gatekeeper, constraint_kind
 from tests.integrations.pods import IMAGE, POD, allow_pods, pod
 from tests.platform import Platform, condition
@@ -31,7 +33,7 @@ TWO = [{"name": "web"}, {"name": "data"}]
 @pytest.fixture(scope="module", autouse=True)
 def _integrations(gatekeeper: Gatekeeper, crd_files: CrdFiles) -> None:
     """All three, and what the platform says to them once for all tenants."""
-    install_crds(gatekeeper.admin, [*crd_files("istio"), *crd_files("hnc")])
+    install_crds(gatekeeper.admin, [*needed_crds(crd_files("istio")), *crd_files("hnc")])
     gatekeeper.admin.apply(hnc_configuration())
     for template in constraint_templates():
         gatekeeper.add_template(template)
@@ -50,7 +52,7 @@ def integrated(platform: Platform, tenant: str) -> dict[ObjectKey, Manifest]:
     }
 
 
-def test_tenant_gets_every_object_and_pulumi_finds_nothing_to_change(
+def test_tenant_gets_every_object_pulumi_finds_nothing_to_change_and_all_goes_with_it(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant(
@@ -68,20 +70,21 @@ def test_tenant_gets_every_object_and_pulumi_finds_nothing_to_change(
     # One update, and no other since: nothing was taken for drift.
     assert [update["message"] for update in platform.history("whole")] == ["spec generation 1"]
 
-
-def test_deleted_authorization_policy_comes_back(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("wall")
-    platform.await_active(manifest)
-    kind = "AuthorizationPolicy.security.istio.io"
-    platform.remove(kind, "tenant-wall", "tenant-isolation")
-    repaired = platform.await_condition(manifest, "Repaired", "Drifted")
-    assert f"{kind} tenant-wall/tenant-isolation deleted" in repaired["message"]
-    assert platform.get(kind, "tenant-wall", "tenant-isolation")
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+    # Those that no namespace takes with it, too.
+    assert integrated(platform, "whole") == {}
 
 
-def test_edited_objects_are_put_back(platform: Platform, new_tenant: NewTenant) -> None:
+def test_deleted_and_edited_objects_are_put_back(platform: Platform, new_tenant: NewTenant) -> None:
     manifest, home = new_tenant("loose"), "tenant-loose"
     platform.await_active(manifest)
+    policy = "AuthorizationPolicy.security.istio.io"
+    platform.remove(policy, home, "tenant-isolation")
+    repaired = platform.await_condition(manifest, "Repaired", "Drifted")
+    assert f"{policy} {home}/tenant-isolation deleted" in repaired["message"]
+    assert platform.get(policy, home, "tenant-isolation")
+
     edits = {
         ("TenantPodSecurity.constraints.gatekeeper.sh", "", home): {"enforcementAction": "dryrun"},
         ("PeerAuthentication.security.istio.io", home, "default"): {"mtls": {"mode": "PERMISSIVE"}},
@@ -95,7 +98,12 @@ def test_edited_objects_are_put_back(platform: Platform, new_tenant: NewTenant) 
         return not any(object_drift(wanted[ObjectKey(*key)], platform.get(*key)) for key in edits)
 
     eventually(are_back, "all are as they were")
-    platform.await_condition(manifest, "Repaired", "Drifted")
+
+    def is_told() -> bool:
+        told = condition(platform.tenant(manifest) or {}, "Drifted")
+        return told["reason"] == "Repaired" and told != repaired
+
+    eventually(is_told, "the repair is told")
 
 
 def test_what_is_switched_off_is_removed(platform: Platform, new_tenant: NewTenant) -> None:
@@ -107,23 +115,17 @@ def test_what_is_switched_off_is_removed(platform: Platform, new_tenant: NewTena
     assert left == set(INTEGRATION_KINDS["Istio"][1:])
 
 
-def test_constraints_go_with_the_tenant(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("brief", registries=["a.test"])
-    platform.await_active(manifest)
-    assert len(constraints(platform, "brief")) == 2
-    platform.delete(manifest)
-    platform.await_gone(manifest)
-    assert not constraints(platform, "brief")
+@pytest.fixture
+def _no_pod_policy(platform: Platform) -> Iterator[None]:
+    """Our own policy would refuse a foreign image first: Gatekeeper must not need it."""
+    binding = platform.admin.get(POLICY_BINDING, "tenancy-pods")
+    assert binding is not None
+    platform.admin.delete(POLICY_BINDING, "tenancy-pods")
+    yield
+    platform.admin.create(POLICY_BINDING, {**binding, "metadata": {"name": "tenancy-pods"}})
 
 
-def constraints(platform: Platform, tenant: str) -> list[Manifest]:
-    return [
-        constraint
-        for kind in INTEGRATION_KINDS["Gatekeeper"]
-        if (constraint := platform.admin.get(kind, f"tenant-{tenant}"))
-    ]
-
-
+@pytest.mark.usefixtures("_no_pod_policy")
 def test_gatekeeper_keeps_foreign_images_and_privileged_pods_out(
     platform: Platform, new_tenant: NewTenant, gatekeeper: Gatekeeper
 ) -> None:
@@ -133,9 +135,6 @@ def test_gatekeeper_keeps_foreign_images_and_privileged_pods_out(
     for kind in ("TenantImageRegistries", "TenantPodSecurity"):
         gatekeeper.await_enforced(constraint_kind(kind), home)
     allow_pods(platform.admin, home)
-    # Our own policy would refuse a foreign image first: Gatekeeper must not need it.
-    platform.admin.delete(POLICY_BINDING, "tenancy-pods")
-
     platform.admin.create(POD, pod(home))
 
     def refusal(wanted: Manifest) -> str:

@@ -5,14 +5,13 @@ request goes to another host.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
 
 from embedded.controlplane.loopback import HOST
-from embedded.toolchain.browser import ensure_browser
+from tests import preparation
 from tests.platform import Platform
 
 # What the watcher needs seconds for may take longer on a busy machine.
@@ -61,19 +60,11 @@ class Tab:
             self.problems.append(f"request to another host: {request.url}")
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """An installation may last longer than any test: it comes before the first, where it is seen, too."""
-    is_used = any("browser" in getattr(item, "fixturenames", ()) for item in session.items)
-    if is_used and not session.config.option.collectonly:
-        ensure_browser()
-
-
 # For a module, not for all tests: while it runs, no other event loop can run in this thread.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    executable: Path = ensure_browser()
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=executable)
+        running = playwright.chromium.launch(executable_path=preparation.browser())
         yield running
         running.close()
 

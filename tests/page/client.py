@@ -89,6 +89,12 @@ class Stream:
             if found == kind and data["name"] == name and fields.items() <= data.items():
                 return data
 
+    def latest(self, name: str) -> dict[str, Any] | None:
+        """The newest that has come about this tenant; all that has come counts as seen."""
+        while not self._events.empty():
+            self.seen.append(self._events.get())
+        return next((data for _, data in reversed(self.seen) if data["name"] == name), None)
+
     def await_end(self, timeout_s: float = 60.0) -> None:
         """Until the server ends the stream."""
         self._reader.join(timeout_s)

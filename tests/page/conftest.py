@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.page.browser import browser, pytest_collection_finish, tab
+from tests.page.browser import browser, tab
 from tests.page.client import PageClient
 from tests.platform import Platform
 
-__all__ = ["browser", "page", "pytest_collection_finish", "tab"]
+__all__ = ["browser", "page", "tab"]
 
 
 @pytest.fixture

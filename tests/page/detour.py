@@ -16,10 +16,13 @@ class Detour:
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
-        self._listener = socket.create_server((HOST, 0))
-        self._port: int = self._listener.getsockname()[1]
+        # Never listens: while the detour is closed, it keeps the port from others.
+        self._reserved = socket.socket()
+        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._reserved.bind((HOST, 0))
+        self._port: int = self._reserved.getsockname()[1]
         self._ends: list[socket.socket] = []
-        self._listen()
+        self.open()
 
     @property
     def address(self) -> str:
@@ -32,10 +35,11 @@ class Detour:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        self._reserved.close()
 
     def open(self) -> None:
-        self._listener = socket.create_server((HOST, self._port))
-        self._listen()
+        self._listener = socket.create_server((HOST, self._port), reuse_port=True)
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def close(self) -> None:
         # What waits in `accept` or `recv` is woken by a shutdown, not by a close.
@@ -44,9 +48,6 @@ class Detour:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
         self._ends.clear()
-
-    def _listen(self) -> None:
-        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):

@@ -1,19 +1,45 @@
 """The history that the page shows is the stack's own."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
+import pytest
+
 from tests.page.client import PageClient
-from tests.platform import NewTenant, Platform
+from tests.platform import Platform, tenant_manifest
+from tests.shared import shared_tenants
+from tests.waiting import eventually
+
+HISTORY = tenant_manifest("page-history", plan="basic")
 
 
-def test_history_is_the_stacks_with_the_fields_that_changed(
-    platform: Platform, new_tenant: NewTenant, page: PageClient
-) -> None:
-    manifest = new_tenant("page-history", plan="basic")
-    platform.await_active(manifest)
+@pytest.fixture(scope="module", autouse=True)
+def _tenants(running_platform: Platform) -> Iterator[None]:
+    with shared_tenants(
+        running_platform,
+        HISTORY,
+        tenant_manifest("page-remembered", plan="basic"),
+        tenant_manifest("page-unread", plan="basic"),
+        tenant_manifest("page-new", plan="basic", paused=True),
+    ):
+        yield
+
+
+def await_update(page: PageClient, name: str, version: int) -> None:
+    """Until the page knows of the update: a moment later than the cluster."""
+
+    def is_known() -> bool:
+        row = page.rows().get(name) or {}
+        return (row.get("lastUpdate") or {}).get("version") == version
+
+    eventually(is_known, f"the page knows of update {version} of {name}")
+
+
+def test_history_is_the_stacks_with_the_fields_that_changed(platform: Platform, page: PageClient) -> None:
+    await_update(page, "page-history", 1)
     assert len(page.get("/api/tenants/page-history/history").data["updates"]) == 1
-    new_tenant("page-history", plan="basic", resourceQuotas={"cpu": "300m"})
-    platform.await_active(manifest)
+    platform.apply({**HISTORY, "spec": {"plan": "basic", "resourceQuotas": {"cpu": "300m"}}})
+    await_update(page, "page-history", 2)
 
     told = page.get("/api/tenants/page-history/history")
     assert told.status == 200
@@ -39,20 +65,16 @@ def test_history_is_the_stacks_with_the_fields_that_changed(
     assert {"path": "spec.hard.cpu", "before": "500m", "after": "300m"} in change["fields"]
 
 
-def test_answer_is_remembered_while_nothing_was_applied(
-    platform: Platform, new_tenant: NewTenant, page: PageClient
-) -> None:
-    platform.await_active(new_tenant("page-remembered", plan="basic"))
-    before = platform.runs("stack history")
+def test_answer_is_remembered_while_nothing_was_applied(platform: Platform, page: PageClient) -> None:
+    await_update(page, "page-remembered", 1)
+    before = platform.runs("stack history", "page-remembered")
     answers = [page.get("/api/tenants/page-remembered/history").text for _ in range(3)]
     assert len(set(answers)) == 1
-    assert platform.runs("stack history") == before + 1
+    assert platform.runs("stack history", "page-remembered") == before + 1
 
 
-def test_tenant_without_a_stack_has_an_empty_history(
-    platform: Platform, new_tenant: NewTenant, page: PageClient
-) -> None:
-    platform.await_condition(new_tenant("page-new", plan="basic", paused=True), "Paused")
+def test_tenant_without_a_stack_has_an_empty_history(page: PageClient) -> None:
+    eventually(lambda: "page-new" in page.rows(), "the page has heard of it")
     assert page.get("/api/tenants/page-new/history").data == {"updates": []}
 
 
@@ -63,10 +85,8 @@ def test_unknown_tenant_has_none(page: PageClient) -> None:
         assert "page-nobody" in answer.data["message"]
 
 
-def test_backend_that_can_not_be_read_is_told(
-    platform: Platform, new_tenant: NewTenant, page: PageClient
-) -> None:
-    platform.await_active(new_tenant("page-unread", plan="basic"))
+def test_backend_that_can_not_be_read_is_told(platform: Platform, page: PageClient) -> None:
+    await_update(page, "page-unread", 1)
     [kept] = (platform.folder / "state").glob("**/history/**/tenant-page-unread*.history.json")
     text = kept.read_text()
     kept.write_text("{")

@@ -12,9 +12,9 @@ from tests.waiting import eventually
 def test_an_update_opens_to_the_changed_field_before_and_after(
     platform: Platform, new_tenant: NewTenant, tab: Tab
 ) -> None:
-    platform.await_active(new_tenant("past", resourceQuotas={"cpu": "2"}))
-    platform.await_active(platform.apply(tenant_manifest("past", resourceQuotas={"cpu": "3"})))
-    tab.open("/tenants/past")
+    platform.await_active(new_tenant("browser-past", resourceQuotas={"cpu": "2"}))
+    platform.await_active(platform.apply(tenant_manifest("browser-past", resourceQuotas={"cpu": "3"})))
+    tab.open("/tenants/browser-past")
     updates = tab.section("History").locator("ol.updates > li")
     expect(updates).to_have_count(2)
     newest = updates.first
@@ -30,21 +30,23 @@ def test_an_update_opens_to_the_changed_field_before_and_after(
     expect(spec.locator("ins")).to_contain_text('cpu: "3"')
     updates.last.locator(".update-head").click()
     expect(updates.last).to_contain_text("objects created")
-    expect(updates.last).to_contain_text("Namespace tenant-past")
+    expect(updates.last).to_contain_text("Namespace tenant-browser-past")
 
 
 def test_a_repair_stands_in_the_drift_log(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
-    platform.await_active(new_tenant("repaired", adminUsers=["alice"]))
-    tab.open("/tenants/repaired")
+    platform.await_active(new_tenant("browser-mended", adminUsers=["alice"]))
+    tab.open("/tenants/browser-mended")
     drift = tab.section("Drift")
     expect(drift).to_contain_text("None now")
     expect(drift.get_by_role("listitem")).to_have_count(0)
-    platform.patch(*("ResourceQuota", "tenant-repaired", "tenant-quota"), {"spec": {"hard": {"cpu": "64"}}})
+    platform.patch(
+        *("ResourceQuota", "tenant-browser-mended", "tenant-quota"), {"spec": {"hard": {"cpu": "64"}}}
+    )
     repair = drift.get_by_role("list", name="Drift log").get_by_role("listitem")
-    expect(repair).to_contain_text("ResourceQuota tenant-repaired/tenant-quota spec.hard.cpu changed")
+    expect(repair).to_contain_text("ResourceQuota tenant-browser-mended/tenant-quota spec.hard.cpu changed")
     expect(repair).to_contain_text("repaired")
     repair.get_by_role("button", name="update #2").click()
     opened = tab.section("History").locator("#update-2")
     expect(opened.locator(".update-head")).to_be_focused()
     expect(opened.locator(".field-change").locator("del")).to_contain_text("64")
-    eventually(lambda: platform.is_settled(tenant_manifest("repaired")), "the repair is over")
+    eventually(lambda: platform.is_settled(tenant_manifest("browser-mended")), "the repair is over")

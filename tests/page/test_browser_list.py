@@ -1,25 +1,29 @@
 """The list in a browser: searched, filtered and sorted, and the address remembers how."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.page.browser import Tab
 from tests.platform import Platform, tenant_manifest
+from tests.shared import shared_tenants
 
 
-@pytest.fixture
-def listed(platform: Platform, tab: Tab) -> Tab:
-    """The list with three tenants that differ in all that can be searched for. All tests here share them."""
-    manifests = [
+@pytest.fixture(scope="module", autouse=True)
+def _tenants(running_platform: Platform) -> Iterator[None]:
+    """Three tenants that differ in all that can be searched for."""
+    with shared_tenants(
+        running_platform,
         tenant_manifest("list-ash", plan="basic", displayName="Grove of Ash"),
         tenant_manifest("list-oak", plan="pro", namespaces=[{"name": "a"}, {"name": "b"}]),
         tenant_manifest("list-yew", plan="no-such-plan"),
-    ]
-    for manifest in manifests:
-        platform.apply(manifest)
-    for manifest in manifests[:2]:
-        platform.await_active(manifest)
-    platform.await_condition(manifests[2], "UnknownPlan")
+    ):
+        yield
+
+
+@pytest.fixture
+def listed(tab: Tab) -> Tab:
     tab.open()
     return tab
 

@@ -14,16 +14,15 @@ from tests.page.looks import LOOKS, Scheme, Width, faults, look
 from tests.platform import NewTenant, Platform
 
 
-@pytest.fixture
-def door(platform: Platform, tab: Tab) -> Iterator[Tab]:
-    """A tab on the watcher while it listens on all addresses."""
-    platform.stop()
-    platform.host = "0.0.0.0"
-    platform.start("--page")
-    tab.address = f"http://{HOST}:{platform.port}"
-    yield tab
-    platform.stop()
-    platform.host = HOST
+@pytest.fixture(scope="module", autouse=True)
+def _open_platform(running_platform: Platform) -> Iterator[None]:
+    """The watcher listens on all addresses."""
+    running_platform.stop()
+    running_platform.host = "0.0.0.0"
+    running_platform.start("--page")
+    yield
+    running_platform.stop()
+    running_platform.host = HOST
 
 
 def sign_in(tab: Tab, token: str) -> None:
@@ -52,38 +51,38 @@ def strangers_token(platform: Platform) -> str:
 
 
 def test_a_token_opens_the_page_until_one_signs_out(
-    platform: Platform, new_tenant: NewTenant, door: Tab
+    platform: Platform, new_tenant: NewTenant, tab: Tab
 ) -> None:
     platform.await_active(new_tenant("behind-a-door"))
-    door.refused.add("/api/login")
-    door.open("/tenants/behind-a-door")
-    expect(door.page).to_have_url(f"{door.address}/login")
-    expect(door.page.get_by_text("kubectl create token NAME -n NAMESPACE")).to_be_visible()
-    assert door.page.get_by_label("Token").get_attribute("type") == "password"
-    sign_in(door, "made-up")
-    expect(door.page.get_by_role("alert")).to_contain_text("does not know this token")
-    sign_in(door, watchers_token(platform))
-    expect(door.row("behind-a-door")).to_contain_text("Active")
-    expect(door.page.get_by_text("system:serviceaccount:")).to_be_visible()
-    door.page.get_by_role("button", name="Sign out").click()
-    expect(door.page.get_by_role("heading", name="Sign in")).to_be_visible()
-    door.page.goto(door.address)
-    expect(door.page).to_have_url(f"{door.address}/login")
+    tab.refused.add("/api/login")
+    tab.open("/tenants/behind-a-door")
+    expect(tab.page).to_have_url(f"{tab.address}/login")
+    expect(tab.page.get_by_text("kubectl create token NAME -n NAMESPACE")).to_be_visible()
+    assert tab.page.get_by_label("Token").get_attribute("type") == "password"
+    sign_in(tab, "made-up")
+    expect(tab.page.get_by_role("alert")).to_contain_text("does not know this token")
+    sign_in(tab, watchers_token(platform))
+    expect(tab.row("behind-a-door")).to_contain_text("Active")
+    expect(tab.page.get_by_text("system:serviceaccount:")).to_be_visible()
+    tab.page.get_by_role("button", name="Sign out").click()
+    expect(tab.page.get_by_role("heading", name="Sign in")).to_be_visible()
+    tab.page.goto(tab.address)
+    expect(tab.page).to_have_url(f"{tab.address}/login")
 
 
-def test_whoever_may_see_nothing_is_told_so_and_can_sign_out(platform: Platform, door: Tab) -> None:
-    door.refused |= {"/api/tenants", "/api/stream"}
-    door.open()
-    sign_in(door, strangers_token(platform))
-    expect(door.page.get_by_role("heading", name="The tenants cannot be shown")).to_be_visible()
-    expect(door.page.get_by_text("system:serviceaccount:default:default may not list")).to_be_visible()
-    expect(door.page.get_by_role("button", name="Sign out")).to_be_visible()
+def test_whoever_may_see_nothing_is_told_so_and_can_sign_out(platform: Platform, tab: Tab) -> None:
+    tab.refused |= {"/api/tenants", "/api/stream"}
+    tab.open()
+    sign_in(tab, strangers_token(platform))
+    expect(tab.page.get_by_role("heading", name="The tenants cannot be shown")).to_be_visible()
+    expect(tab.page.get_by_text("system:serviceaccount:default:default may not list")).to_be_visible()
+    expect(tab.page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
-def test_the_login_is_accessible_in_all_its_looks(door: Tab) -> None:
-    door.refused.add("/api/login")
+def test_the_login_is_accessible_in_all_its_looks(tab: Tab) -> None:
+    tab.refused.add("/api/login")
     for scheme, width in LOOKS:
-        check_login(door, scheme, width)
+        check_login(tab, scheme, width)
 
 
 def check_login(tab: Tab, scheme: Scheme, width: Width) -> None:

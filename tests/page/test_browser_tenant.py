@@ -10,7 +10,7 @@ def test_it_shows_namespaces_conditions_and_access(
     platform: Platform, new_tenant: NewTenant, tab: Tab
 ) -> None:
     manifest = new_tenant(
-        "shown",
+        "browser-shown",
         plan="pro",
         displayName="The Shown",
         adminUsers=["alice"],
@@ -19,13 +19,13 @@ def test_it_shows_namespaces_conditions_and_access(
     )
     platform.await_active(manifest)
     tab.open()
-    tab.page.get_by_role("link", name="shown", exact=True).click()
-    expect(tab.page).to_have_url(f"{tab.address}/tenants/shown")
-    expect(tab.page.get_by_role("heading", name="shown", level=1)).to_be_visible()
+    tab.page.get_by_role("link", name="browser-shown", exact=True).click()
+    expect(tab.page).to_have_url(f"{tab.address}/tenants/browser-shown")
+    expect(tab.page.get_by_role("heading", name="browser-shown", level=1)).to_be_visible()
     expect(tab.page.get_by_text("The Shown")).to_be_visible()
     namespaces = tab.section("Namespaces").get_by_role("article")
     expect(namespaces).to_have_count(2)
-    expect(namespaces.nth(1)).to_contain_text("tenant-shown-prod")
+    expect(namespaces.nth(1)).to_contain_text("tenant-browser-shown-prod")
     expect(namespaces.nth(1)).to_contain_text("production")
     expect(namespaces.nth(1)).to_contain_text("Ready")
     ready = tab.section("Conditions").get_by_role("listitem").filter(has_text="Applied").first
@@ -35,7 +35,9 @@ def test_it_shows_namespaces_conditions_and_access(
     expect(access.get_by_role("row").filter(has_text="alice")).to_contain_text("admin")
     expect(access.get_by_role("row").filter(has_text="alice")).to_contain_text("all 2 namespaces")
     expect(access.get_by_role("row").filter(has_text="night-shift")).to_contain_text("operator")
-    expect(access.get_by_role("row").filter(has_text="night-shift")).to_contain_text("tenant-shown-prod")
+    expect(access.get_by_role("row").filter(has_text="night-shift")).to_contain_text(
+        "tenant-browser-shown-prod"
+    )
 
 
 def test_the_picture_shows_whom_it_reaches_and_the_table_says_the_same(

@@ -106,9 +106,12 @@ def test_browser_that_takes_nothing_costs_one_row_of_each_tenant(feed: Feed, ten
             feed.note("a")
             assert await next_one == {"a": f"plan-{number}"}
             next_one = asyncio.create_task(taken(quick))
-        # All that the slow one has missed is the newest.
-        assert await taken(slow) == {"a": "plan-4"}
-        next_one.cancel()
+        # Each change is offered to all browsers before the next: with this one, both have all of the above.
+        tenants["b"] = "basic"
+        feed.note("b")
+        assert await next_one == {"b": "basic"}
+        # Of all that the slow one has missed, it gets the newest.
+        assert (await taken(slow))["a"] == "plan-4"
 
     asyncio.run(scene())
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,35 +20,73 @@ from tests.platform import Platform
 Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]
 
 IMAGE = "tenancy-watcher:1"
+# What tests start from: nothing set but the image.
+PLAIN = {"image": IMAGE}
+
+
+@dataclass
+class PlatformStack:
+    """The stack `platform` of a cluster."""
+
+    platform: Platform
+    # What the newest `up` was run with; None: nothing is installed.
+    settings: dict[str, str] | None = None
+
+    def up(self, **settings: str) -> str:
+        """`pulumi up` with these settings and no others; what it told."""
+        self.settings = None
+        config = [f"--config={name}={value}" for name, value in settings.items()]
+        told = self.platform.pulumi("platform", "up", "--yes", "--skip-preview", *config)
+        assert told.returncode == 0, told.stdout + told.stderr
+        self.settings = settings
+        return told.stdout
+
+    def destroy(self) -> tuple[int, str]:
+        """The exit code of `pulumi destroy`, and what it told."""
+        told = self.platform.pulumi("platform", "destroy", "--yes", "--skip-preview")
+        if told.returncode == 0:
+            self.settings = None
+        return told.returncode, told.stdout + told.stderr
 
 
 @pytest.fixture(scope="module")
-def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A cluster with nothing in it, and a stack `platform` that has never been up."""
+def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlatformStack]:
+    """A cluster with nothing in it at first, and a stack that has never been up."""
     folder = tmp_path_factory.mktemp("platform-stack")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
         platform = Platform.on(plane.kubeconfig, path_with(tools), folder)
         told = platform.pulumi("platform", "stack", "init")
         assert told.returncode == 0, told.stderr
-        yield platform
+        yield PlatformStack(platform)
         if platform.process is not None:
             platform.stop()
 
 
-@pytest.fixture(scope="module")
-def installed(empty: Platform) -> Platform:
-    """The platform as `pulumi up` leaves it, and a watcher as its pod would be."""
-    up(empty)
-    start_as_pod(empty)
+@pytest.fixture
+def deployed(empty: PlatformStack) -> PlatformStack:
+    """The platform with an image and nothing else set, whatever the test before made of it."""
+    if empty.settings != PLAIN:
+        empty.up(**PLAIN)
     return empty
 
 
 @pytest.fixture
-def kubectl(empty: Platform) -> Kubectl:
+def installed(deployed: PlatformStack) -> PlatformStack:
+    """The same, with a watcher as its pod would be."""
+    if deployed.platform.process is None:
+        start_as_pod(deployed.platform)
+    return deployed
+
+
+@pytest.fixture
+def kubectl(empty: PlatformStack) -> Kubectl:
+    platform = empty.platform
+
     def run(*args: str, stdin: Manifest | None = None) -> "subprocess.CompletedProcess[str]":
+        environment = {"PATH": platform.environment["PATH"], "KUBECONFIG": str(platform.admin_kubeconfig)}
         return subprocess.run(
             ["kubectl", *args],
-            env={**os.environ, "PATH": empty.environment["PATH"], "KUBECONFIG": str(empty.admin_kubeconfig)},
+            env={**os.environ, **environment},
             input=json.dumps(stdin) if stdin else None,
             capture_output=True,
             text=True,
@@ -56,14 +95,6 @@ def kubectl(empty: Platform) -> Kubectl:
         )
 
     return run
-
-
-def up(platform: Platform, **config: str) -> str:
-    """`pulumi up` with an image, and whatever else is set; what it told."""
-    settings = [f"--config={name}={value}" for name, value in {"image": IMAGE, **config}.items()]
-    told = platform.pulumi("platform", "up", "--yes", "--skip-preview", *settings)
-    assert told.returncode == 0, told.stdout + told.stderr
-    return told.stdout
 
 
 def start_as_pod(platform: Platform) -> None:

@@ -1,30 +1,165 @@
-"""`pulumi up --stack platform` on an empty cluster installs everything, and only once."""
+"""`pulumi up --stack platform` on an empty cluster installs everything, once, as the settings say."""
 
+from tenancy.crd import crds
+from tenancy.kinds import CONFIG_MAP, CRD, NAMESPACE, kind_of
+from tenancy.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS
-from tenancy.platform.manifests import platform_manifests
+from tenancy.platform.manifests import optional_kinds, platform_manifests
 from tenancy.platform.settings import PlatformSettings
-from tests.platform import Platform, tenant_manifest
-from tests.platform_stack.conftest import IMAGE, live
+from tenancy.platform.workload import watcher_workload
+from tenancy.system import PLANS_CONFIG_MAP, SHARED_NAMESPACE, SYSTEM_NAMESPACE, WATCHER
+from tests.conftest import CrdFiles
+from tests.platform import ROOT, Platform, tenant_manifest
+from tests.platform_stack.conftest import IMAGE, PLAIN, Kubectl, PlatformStack, live, uids
+from tests.waiting import eventually
+from watcher.integrations import is_served
 
 SETTINGS = PlatformSettings(image=IMAGE, plans=SHIPPED_PLANS.read_text(encoding="utf-8"))
+WITH_LABELS = PlatformSettings(image=IMAGE, monitoring_labels={"release": "mine"})
+KINDS = optional_kinds(WITH_LABELS)
+OPTIONAL = [
+    manifest
+    for manifest in platform_manifests(WITH_LABELS, KINDS)
+    if manifest not in platform_manifests(WITH_LABELS, ())
+]
+
+_, STATEFUL_SET = watcher_workload(PlatformSettings(image=IMAGE))
 
 
-def test_up_installs_every_object(installed: Platform) -> None:
-    absent = [
-        manifest["metadata"] for manifest in platform_manifests(SETTINGS) if not live(installed, manifest)
-    ]
+def stateful_set(platform: Platform) -> Manifest:
+    found = live(platform, STATEFUL_SET)
+    assert found is not None
+    return found
+
+
+def test_up_installs_every_object_and_a_second_one_has_nothing_to_change(deployed: PlatformStack) -> None:
+    manifests = platform_manifests(SETTINGS)
+    absent = [manifest["metadata"] for manifest in manifests if not live(deployed.platform, manifest)]
     assert absent == []
-
-
-def test_second_up_has_nothing_to_change(installed: Platform) -> None:
-    told = installed.pulumi("platform", "preview", "--expect-no-changes", f"--config=image={IMAGE}")
+    told = deployed.platform.pulumi("platform", "preview", "--expect-no-changes", f"--config=image={IMAGE}")
     assert told.returncode == 0, told.stdout + told.stderr
-    assert f"{len(platform_manifests(SETTINGS)) + 2} unchanged" in told.stdout
+    assert f"{len(manifests) + 2} unchanged" in told.stdout
 
 
-def test_watcher_builds_a_tenant_with_the_rights_that_were_installed(installed: Platform) -> None:
-    manifest = tenant_manifest("first", plan="basic")
-    installed.apply(manifest)
-    installed.await_active(manifest)
-    installed.delete(manifest)
-    installed.await_gone(manifest)
+def test_watcher_builds_a_tenant_with_the_rights_that_were_installed(installed: PlatformStack) -> None:
+    platform, manifest = installed.platform, tenant_manifest("first", plan="basic")
+    platform.apply(manifest)
+    platform.await_active(manifest)
+    platform.delete(manifest)
+    platform.await_gone(manifest)
+
+
+def test_plans_file_is_checked_and_becomes_the_config_map(deployed: PlatformStack) -> None:
+    platform = deployed.platform
+    found = platform.admin.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
+    assert found is not None
+    assert found["data"]["plans.yaml"] == (ROOT / "tenancy" / "plans.yaml").read_text(encoding="utf-8")
+    broken = platform.folder / "broken.yaml"
+    broken.write_text("plans: {small: {maxNamespaces: 0}}")
+    told = platform.pulumi("platform", "preview", f"--config=plans={broken}")
+    assert told.returncode != 0
+    assert "plans file plans.small.maxNamespaces" in told.stdout
+
+
+def test_bad_setting_is_refused_by_its_name(deployed: PlatformStack) -> None:
+    told = deployed.platform.pulumi("platform", "preview", "--config=backend=postgres://me:secret@db/states")
+    assert told.returncode != 0
+    assert "pulumi config.backend: holds a password" in told.stdout
+
+
+def test_shared_namespace_lets_managed_tenants_in_and_nothing_else(deployed: PlatformStack) -> None:
+    admin = deployed.platform.admin
+    shared = admin.get(NAMESPACE, SHARED_NAMESPACE)
+    assert shared is not None
+    assert shared["metadata"]["labels"]["platform.ai/shared"] == "true"
+    kind = kind_of({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"})
+    found = {
+        policy["metadata"]["name"]: policy["spec"]
+        for policy in admin.list(kind)[0]
+        if policy["metadata"]["namespace"] == SHARED_NAMESPACE
+    }
+    managed = {"namespaceSelector": {"matchLabels": {"tenant.platform.ai/managed": "true"}}}
+    assert {name: spec.get("ingress") for name, spec in found.items()} == {
+        "default-deny-all": None,
+        "allow-tenants": [{"from": [managed]}],
+        "allow-dns": None,
+    }
+    assert [name for name, spec in found.items() if spec.get("egress")] == ["allow-dns"]
+    assert all(spec["policyTypes"] == ["Ingress", "Egress"] for spec in found.values())
+
+
+def test_objects_of_other_projects_come_with_their_crds_and_break_nothing_when_those_leave(
+    empty: PlatformStack, crd_files: CrdFiles
+) -> None:
+    platform = empty.platform
+    told = empty.up(**PLAIN)
+    assert "left out, because the cluster lacks these CRDs" in told
+    assert {kind.kind for kind in KINDS if kind.crd in told} == {
+        "PrometheusRule",
+        "ServiceMonitor",
+        "ConstraintTemplate",
+        "HNCConfiguration",
+    }
+
+    wanted = [kind.crd for kind in KINDS]
+    for project in ("prometheus", "gatekeeper", "hnc"):
+        for crd in crd_files(project):
+            if crd["metadata"]["name"] in wanted:
+                platform.apply(crd)
+    eventually(lambda: all(is_served(platform.admin, kind) for kind in KINDS), "all kinds are served")
+    told = empty.up(**PLAIN, monitoringLabels='{"release": "mine"}')
+    assert "left out" not in told
+    assert len(uids(platform, OPTIONAL)) == len(OPTIONAL) == 5
+    [monitor] = platform.admin.list(next(kind for kind in KINDS if kind.kind == "ServiceMonitor"))[0]
+    assert monitor["metadata"]["labels"]["release"] == "mine"
+
+    for kind in KINDS:
+        platform.admin.delete(CRD, kind.crd)
+    eventually(lambda: not any(platform.admin.get(CRD, kind.crd) for kind in KINDS), "the CRDs are gone")
+    told = empty.up(**PLAIN)
+    assert all(kind.crd in told for kind in KINDS)
+
+
+def test_pod_is_accepted_under_restricted_pod_security(deployed: PlatformStack, kubectl: Kubectl) -> None:
+    template = stateful_set(deployed.platform)["spec"]["template"]
+    # The claim's volume is the controller's to add.
+    volumes = [*template["spec"]["volumes"], {"name": "state", "emptyDir": {}}]
+    pod = {**template["spec"], "volumes": volumes}
+
+    def created(spec: Manifest) -> str:
+        metadata = {**template["metadata"], "name": "probe", "namespace": SYSTEM_NAMESPACE}
+        manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        told = kubectl("create", "--dry-run=server", "-f", "-", stdin=manifest)
+        return told.stdout + told.stderr
+
+    assert "pod/probe created" in created(pod)
+    as_root = {**pod, "securityContext": {"runAsUser": 0}}
+    assert 'violates PodSecurity "restricted' in created(as_root)
+
+
+def test_settings_change_the_workload_and_touch_no_crd(deployed: PlatformStack) -> None:
+    platform = deployed.platform
+    before, crds_before = uids(platform, [STATEFUL_SET]), uids(platform, crds())
+    # A larger volume: a StatefulSet can't change its claims, so it is replaced.
+    deployed.up(**PLAIN, storage="5Gi")
+    claim = stateful_set(platform)["spec"]["volumeClaimTemplates"][0]["spec"]
+    assert claim["resources"]["requests"]["storage"] == "5Gi"
+    larger = uids(platform, [STATEFUL_SET])
+    assert before.keys() == larger.keys()
+    assert before != larger
+
+    # A backend elsewhere needs no volume.
+    deployed.up(**PLAIN, backend="s3://states", workers="2")
+    spec = stateful_set(platform)["spec"]
+    assert "volumeClaimTemplates" not in spec
+    [container] = spec["template"]["spec"]["containers"]
+    assert {"name": "PULUMI_BACKEND_URL", "value": "s3://states"} in container["env"]
+    assert [mount["name"] for mount in container["volumeMounts"]] == ["tmp", "run"]
+    assert container["resources"]["limits"] == {"cpu": "2", "memory": "2Gi"}
+
+    # A watcher that runs elsewhere needs no pod.
+    deployed.up()
+    assert live(platform, STATEFUL_SET) is None
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    assert live(platform, {**account, "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE}})
+    assert uids(platform, crds()) == crds_before

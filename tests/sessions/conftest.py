@@ -12,22 +12,22 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.manifest import Manifest
 from tests.platform import NewTenant, Platform, tenant_manifest
-from tests.sessions.sessions import HOME, PLANS, Sessions, sessions_of, set_plans
+from tests.sessions.sessions import HOME, PLANS, Sessions, sessions_of, set_plans, start_watcher
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     folder = tmp_path_factory.mktemp("sessions-plane")
     with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as plane:
         yield plane
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plans_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("sessions-plans") / "plans.yaml"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running_platform(
     tools: dict[str, Path],
     control_plane: ControlPlane,
@@ -37,7 +37,7 @@ def running_platform(
     folder = tmp_path_factory.mktemp("sessions-platform")
     platform = Platform.install(control_plane.kubeconfig, path_with(tools), folder)
     plans_file.write_text(yaml.safe_dump(PLANS))
-    platform.start("--plans", str(plans_file))
+    start_watcher(platform, plans_file)
     yield platform
     if platform.process is not None:
         platform.stop()
@@ -46,9 +46,9 @@ def running_platform(
 @pytest.fixture
 def platform(running_platform: Platform, plans_file: Path) -> Platform:
     """With its watcher running and the plans as they were, whatever the test before did to them."""
-    if running_platform.process is None:
+    if running_platform.process is None or running_platform.process.poll() is not None:
         plans_file.write_text(yaml.safe_dump(PLANS))
-        running_platform.start("--plans", str(plans_file))
+        start_watcher(running_platform, plans_file)
     set_plans(running_platform, plans_file, PLANS)
     return running_platform
 
@@ -71,7 +71,7 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
         platform.delete(manifest)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def home(running_platform: Platform) -> Iterator[Sessions]:
     """In the end its stack has nothing to do: no session has touched what is the stack's."""
     running_platform.apply(HOME)

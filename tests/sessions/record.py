@@ -19,10 +19,11 @@ class Record(threading.Thread):
         self._kind = kind
         self._version = cluster.list(kind, SESSION_LABEL)[1]
         self._active: defaultdict[str, set[str]] = defaultdict(set)
-        # By namespace: the most that were under way at once, and the names of sessions as they began.
+        # By namespace, as sessions of other tests may still be ending: the most that were under way at once,
+        # how many have ended, and the names of sessions as they began.
         self.peaks: Counter[str] = Counter()
+        self.ended: Counter[str] = Counter()
         self.begun: defaultdict[str, list[str]] = defaultdict(list)
-        self.ended = 0
         self.is_whole = True
         self.start()
 
@@ -41,7 +42,7 @@ class Record(threading.Thread):
         if event == "ADDED":
             self.begun[namespace].append(metadata["labels"][SESSION_LABEL])
         if event == "DELETED" or _is_over(found):
-            self.ended += metadata["uid"] in active
+            self.ended[namespace] += metadata["uid"] in active
             active.discard(metadata["uid"])
         else:
             active.add(metadata["uid"])

@@ -17,13 +17,13 @@ from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 from watcher.cluster import ClusterError
 
-OUTCOME, MESSAGE = "kwok.tenancy/outcome", "kwok.tenancy/message"
+OUTCOME, MESSAGE, AFTER = "kwok.tenancy/outcome", "kwok.tenancy/message", "kwok.tenancy/after"
 RESULT: Final = {"outputData": "a report", "metrics": {"tokensUsed": 1234}}
 MODELS: Final[Manifest] = {
-    "good": {"annotations": {OUTCOME: "complete", MESSAGE: json.dumps(RESULT)}},
-    "plain": {"annotations": {OUTCOME: "complete", MESSAGE: "all went well"}},
-    "bad": {"annotations": {OUTCOME: "fail", MESSAGE: "no data"}},
-    "endless": {"annotations": {OUTCOME: "hang"}},
+    "good": {"annotations": {OUTCOME: "complete", AFTER: "100ms", MESSAGE: json.dumps(RESULT)}},
+    "plain": {"annotations": {OUTCOME: "complete", AFTER: "100ms", MESSAGE: "all went well"}},
+    "bad": {"annotations": {OUTCOME: "fail", AFTER: "100ms", MESSAGE: "no data"}},
+    "endless": {"annotations": {OUTCOME: "hang", AFTER: "100ms"}},
 }
 TYPES: Final[Manifest] = {
     kind: {"image": f"registry.example/{kind}:1", "model": "good"}
@@ -137,6 +137,11 @@ def sessions_of(platform: Platform, tenant: str, name: str | None = None) -> Ses
     # The cluster would come to it, but in its own time.
     platform.admin.apply({"apiVersion": "v1", "kind": SERVICE_ACCOUNT.kind, "metadata": account})
     return Sessions(platform, tenant, namespace)
+
+
+def start_watcher(platform: Platform, plans_file: Path) -> None:
+    """With short waits, so that tests have short ones too."""
+    platform.start("--plans", str(plans_file), "--session-retry", "0.5")
 
 
 def set_plans(platform: Platform, file: Path, plans: Manifest) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from tenancy.kinds import AISESSION, Kind
+from tenancy.manifest import Manifest
 from tests.platform import Platform
 from tests.sessions.sessions import Sessions, refusal
 from tests.waiting import eventually
@@ -42,17 +43,27 @@ def test_namespace_of_no_tenant_has_no_sessions(platform: Platform, sessions: Se
     assert "namespace default belongs to no tenant" in told
 
 
-def test_session_that_slipped_in_fails(platform: Platform, sessions: Sessions) -> None:
+@pytest.mark.parametrize(("tenant", "namespace"), [("other", "tenant-home"), ("home", "default")])
+def test_session_that_slipped_in_fails(
+    tenant: str, namespace: str, platform: Platform, sessions: Sessions
+) -> None:
     binding = platform.admin.get(BINDING, POLICY)
     assert binding is not None
     platform.admin.delete(BINDING, POLICY)
-    stray = Sessions(platform, sessions.tenant, "default")
+    stray = Sessions(platform, tenant, namespace)
+    assert sessions.namespace == "tenant-home"
+
+    def judged() -> Manifest | None:
+        status = stray.status("slipped")
+        return status if status.get("phase", "Pending") != "Pending" else None
+
     try:
         eventually(lambda: not refusal(stray, "slipped"), "the policy is off")
-        status = stray.await_phase("slipped", "Failed", "ForeignNamespace")
-        assert "namespace default does not belong to tenant home" in status["message"]
+        status = eventually(judged, "the watcher has looked at the session")
+        assert (status["phase"], status.get("reason")) == ("Failed", "ForeignNamespace")
+        assert f"namespace {namespace} does not belong to tenant {tenant}" in status["message"]
         assert stray.job("slipped") is None
     finally:
-        platform.admin.delete(AISESSION, "slipped", "default")
+        platform.admin.delete(AISESSION, "slipped", namespace)
         metadata = {"name": POLICY}
         platform.admin.create(BINDING, {**binding, "metadata": metadata})

@@ -9,10 +9,8 @@ from tests.sessions.sessions import PLANS, Sessions, sessions_of, set_plans
 from tests.waiting import eventually
 
 
-def _ended(sessions: Sessions, name: str, days_ago: int) -> None:
-    """A session whose end is moved back: nobody waits for days."""
-    sessions.create(name)
-    sessions.await_phase(name, "Completed")
+def move_end(sessions: Sessions, name: str, days_ago: int) -> None:
+    """Nobody waits for days."""
     ended = datetime.now(UTC) - timedelta(days=days_ago)
     change = {"status": {"completionTime": ended.strftime("%Y-%m-%dT%H:%M:%SZ")}}
     sessions.platform.admin.patch(AISESSION, name, change, namespace=sessions.namespace, subresource="status")
@@ -22,13 +20,16 @@ def test_old_sessions_go_by_the_plans_file(
     platform: Platform, new_tenant: NewTenant, plans_file: Path
 ) -> None:
     set_plans(platform, plans_file, {**PLANS, "sessions": {**PLANS["sessions"], "keepDays": None}})
-    platform.await_active(new_tenant("keeper"))
+    new_tenant("keeper")
     sessions = sessions_of(platform, "keeper")
-    _ended(sessions, "old", 40)
-    _ended(sessions, "recent", 20)
-    sessions.create("newest")
-    sessions.await_phase("newest", "Completed")
-    assert set(sessions.all()) == {"old", "recent", "newest"}
+    names = ("old", "recent", "newest")
+    for name in names:
+        sessions.create(name)
+    for name in names:
+        sessions.await_phase(name, "Completed")
+    move_end(sessions, "old", 40)
+    move_end(sessions, "recent", 20)
+    assert set(sessions.all()) == set(names)
 
     set_plans(platform, plans_file, PLANS)
     eventually(lambda: set(sessions.all()) == {"recent", "newest"}, "the session of 40 days ago is dropped")

@@ -89,6 +89,10 @@ def test_session_whose_pod_is_deleted_fails_and_is_not_run_again(sessions: Sessi
     (pod,) = sessions.pods("shot")
     sessions.platform.admin.delete(POD, pod["metadata"]["name"], sessions.namespace)
     sessions.await_phase("shot", "Failed")
+    eventually(
+        lambda: jobs.begun[sessions.namespace] and pods.begun[sessions.namespace], "both are on record"
+    )
+    # A Job that has failed makes no further pod.
     assert jobs.begun[sessions.namespace] == pods.begun[sessions.namespace] == ["shot"]
 
 
@@ -97,10 +101,13 @@ def test_session_that_no_node_takes_says_so_until_its_timeout(
 ) -> None:
     new_tenant("nowhere", nodeSelector={"pool": "none"})
     sessions = sessions_of(platform, "nowhere")
-    sessions.create("lost", timeout="6s")
+    sessions.create("lost", timeout="1h")
     assert "nodes" in sessions.await_phase("lost", "Pending", "Unschedulable")["message"]
+    # Its time is over: nobody waits for an hour.
+    over = {"spec": {"activeDeadlineSeconds": 1}}
+    platform.admin.patch(JOB, "aisession-lost", over, namespace=sessions.namespace)
     status = sessions.await_phase("lost", "Terminated", "DeadlineExceeded")
-    assert status["message"] == "it did not get to run (Unschedulable) within its timeout of 6s"
+    assert status["message"] == "it did not get to run (Unschedulable) within its timeout of 1h"
     assert "startTime" not in status
 
 

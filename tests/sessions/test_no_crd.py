@@ -6,7 +6,7 @@ from pathlib import Path
 from tenancy.crd import aisession_crd
 from tenancy.kinds import AISESSION, CRD
 from tests.platform import NewTenant, Platform
-from tests.sessions.sessions import sessions_of
+from tests.sessions.sessions import sessions_of, start_watcher
 from tests.waiting import eventually
 from watcher.integrations import is_served
 
@@ -19,7 +19,7 @@ def test_tenants_are_looked_after_without_the_crd_of_sessions(
     platform.admin.delete(CRD, crd["metadata"]["name"])
     eventually(lambda: not is_served(platform.admin, AISESSION), "nobody serves AISessions")
     try:
-        platform.start("--plans", str(plans_file))
+        start_watcher(platform, plans_file)
         told = "no session starts: not listed yet: aisessions of platform.ai/v1"
         eventually(lambda: platform.ask("/readyz") == (200, f"ok\n{told}\n"), "the sessions wait")
         new_tenant("early")

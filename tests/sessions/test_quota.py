@@ -6,6 +6,7 @@ import pytest
 
 from tenancy.kinds import LIMIT_RANGE, RESOURCE_QUOTA
 from tests.platform import Platform, tenant_manifest
+from tests.sessions.record import records
 from tests.sessions.sessions import Sessions, sessions_of
 from tests.waiting import eventually
 
@@ -90,12 +91,13 @@ def test_quota_of_somebody_elses_is_waited_for_too(platform: Platform, sessions:
 
 
 def test_pod_that_is_refused_all_the_same_is_waited_for(platform: Platform, sessions: Sessions) -> None:
+    jobs, _ = records(platform.admin)
     metadata = {"name": "narrow", "namespace": sessions.namespace}
     # Of no figure that is looked at before: only the pod's admission knows.
     limits = [{"type": "Container", "max": {"cpu": "100m"}}]
     platform.admin.create(LIMIT_RANGE, {"metadata": metadata, "spec": {"limits": limits}})
     try:
-        sessions.create("unlucky", timeout="5s")
+        sessions.create("unlucky")
         status = sessions.await_phase("unlucky", "Pending", "PodRefused")
         assert "maximum cpu usage per Container is 100m" in status["message"]
         assert "job" not in status
@@ -103,3 +105,5 @@ def test_pod_that_is_refused_all_the_same_is_waited_for(platform: Platform, sess
     finally:
         platform.admin.delete(LIMIT_RANGE, "narrow", sessions.namespace)
     sessions.await_phase("unlucky", "Completed")
+    # By another Job: its timeout counts from there.
+    eventually(lambda: jobs.begun[sessions.namespace].count("unlucky") > 1, "both Jobs are on record")

@@ -16,6 +16,7 @@ import tenancy
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.kinds import CONFIG_MAP, NAMESPACE, RESOURCE_QUOTA
+from tenancy.names import TENANT_LABEL
 from tests.waiting import eventually
 from watcher.cluster import Cluster
 
@@ -65,7 +66,14 @@ class Program:
 
 
 @pytest.fixture
-def program(tools: dict[str, Path], control_plane: ControlPlane, tmp_path: Path) -> Iterator[Program]:
+def cluster(control_plane: ControlPlane) -> Cluster:
+    return Cluster.connect(control_plane.kubeconfig)
+
+
+@pytest.fixture
+def program(
+    tools: dict[str, Path], control_plane: ControlPlane, cluster: Cluster, tmp_path: Path
+) -> Iterator[Program]:
     """An empty program with its own state, in which `import tenancy` finds the library."""
     folder = tmp_path / "program"
     (tmp_path / "state").mkdir()
@@ -86,13 +94,9 @@ def program(tools: dict[str, Path], control_plane: ControlPlane, tmp_path: Path)
     )
     program.run("stack", "init", "test")
     yield program
-    program.pulumi("state", "unprotect", "--all", "--yes", "--stack", "test")
-    program.pulumi("destroy", "--yes", "--skip-preview", "--stack", "test")
-
-
-@pytest.fixture
-def cluster(control_plane: ControlPlane) -> Cluster:
-    return Cluster.connect(control_plane.kubeconfig)
+    # The state goes with its folder. A `pulumi destroy` would wait for the namespaces.
+    for namespace in cluster.list(NAMESPACE, f"{TENANT_LABEL} in (library, optional)")[0]:
+        cluster.delete(NAMESPACE, namespace["metadata"]["name"])
 
 
 def test_example_makes_a_tenant_tells_its_namespaces_and_takes_it_away(

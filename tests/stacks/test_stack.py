@@ -12,14 +12,17 @@ from typing import Any
 import psutil
 import pytest
 
+from embedded.controlplane.plane import ControlPlane
 from stacks.command import MARK, end_leftovers
-from stacks.errors import ClusterUnreachable, StackStopped, StackTimeout, StorageFailed
+from stacks.errors import ClusterUnreachable, StackError, StackStopped, StackTimeout, StorageFailed
 from stacks.project import empty_run_folder, take_run_folder
 from tenancy.desired import DesiredState, desired_state
+from tenancy.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.plans import read_plans
 from tenancy.tenant import tenant_from_manifest
 from tests.stacks.conftest import OpenStacks
 from tests.waiting import eventually
+from watcher.cluster import Cluster
 
 
 def desired(name: str, **spec: Any) -> DesiredState:
@@ -88,6 +91,34 @@ def test_stack_that_is_not_there_is_destroyed_already(open_stacks: OpenStacks) -
     assert stacks.destroy("nobody", "bye") is None
 
 
+def test_removed_user_is_no_longer_bound(open_stacks: OpenStacks, control_plane: ControlPlane) -> None:
+    stacks, _ = open_stacks()
+    cluster = Cluster.connect(control_plane.kubeconfig)
+    for users in (["alice", "eve"], ["alice"], []):
+        stacks.up(desired("bound", adminUsers=users), f"admins: {users}")
+        binding = cluster.get(ROLE_BINDING, "tenant-admin", "tenant-bound")
+        assert binding is not None
+        assert [subject["name"] for subject in binding.get("subjects") or ()] == users
+    stacks.destroy("bound", "bye")
+
+
+def test_failed_destroy_is_an_error_and_deletes_nothing(
+    open_stacks: OpenStacks, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    stacks, _ = open_stacks()
+    stacks.up(desired("stays"), "spec generation 1")
+    state = tmp_path / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-stays.json"
+    good = state.read_bytes()
+    state.write_bytes(good[: len(good) // 2])
+    with pytest.raises(StackError):
+        stacks.destroy("stays", "bye")
+    namespace = Cluster.connect(control_plane.kubeconfig).get(NAMESPACE, "tenant-stays")
+    assert namespace is not None
+    assert "deletionTimestamp" not in namespace["metadata"]
+    state.write_bytes(good)
+    stacks.destroy("stays", "bye")
+
+
 def test_operation_over_its_time_is_ended_with_all_it_started(
     open_stacks: OpenStacks, tmp_path: Path
 ) -> None:
@@ -99,8 +130,8 @@ def test_operation_over_its_time_is_ended_with_all_it_started(
     assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == ["home", "lock"]
     assert not [
         process
-        for process in psutil.process_iter(["cmdline"])
-        if "tenant-slow" in (process.info["cmdline"] or ())
+        for process in psutil.process_iter(["environ"])
+        if (process.info["environ"] or {}).get(MARK, "").startswith(str(tmp_path))
     ]
     command.timeout_s = 120
     stacks.up(desired("slow"), "spec generation 3")

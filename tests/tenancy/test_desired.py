@@ -1,12 +1,13 @@
 """The pure step from spec and plan to objects."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tenancy.desired import DesiredState, desired_state
 from tenancy.errors import InvalidSpec
-from tenancy.manifest import ObjectKey
+from tenancy.manifest import ObjectKey, object_key
 from tenancy.plans import read_plans
 from tenancy.rbac import ROLE_RULES
 from tenancy.tenant import AccessRole, tenant_from_manifest
@@ -20,6 +21,31 @@ def test_equal_specs_have_equal_digests_and_others_do_not() -> None:
     assert desired(plan="pro").digest == desired(plan="pro").digest
     assert desired(plan="pro").digest != desired(plan="basic").digest
     assert desired(adminUsers=["a", "b"]).digest == desired(adminUsers=["b", "a"]).digest
+
+
+@pytest.mark.parametrize("kind", sorted({key.kind for key in desired().by_key}))
+def test_change_of_any_object_changes_the_digest(kind: str) -> None:
+    state = desired()
+    for number, manifest in enumerate(state.manifests):
+        if manifest["kind"] == kind:
+            changed = list(state.manifests)
+            changed[number] = {**manifest, "metadata": {**manifest["metadata"], "annotations": {"a": "b"}}}
+            assert replace(state, manifests=tuple(changed)).digest != state.digest, object_key(manifest)
+            del changed[number]
+            assert replace(state, manifests=tuple(changed)).digest != state.digest, object_key(manifest)
+
+
+def test_namespace_has_all_pod_security_labels() -> None:
+    for level in ("restricted", "baseline"):
+        made = desired(podSecurity=level).by_key[ObjectKey("Namespace", "", "tenant-acme")]
+        labels = {
+            key: value for key, value in made["metadata"]["labels"].items() if key.startswith("pod-security.")
+        }
+        modes = ("enforce", "audit", "warn")
+        assert labels == {
+            **{f"pod-security.kubernetes.io/{mode}": level for mode in modes},
+            **{f"pod-security.kubernetes.io/{mode}-version": "latest" for mode in modes},
+        }
 
 
 def test_default_namespace_is_named_by_the_tenant_or_its_name_field() -> None:
@@ -56,24 +82,30 @@ def test_no_policy_lets_an_unnamed_neighbour_in_or_out() -> None:
                 assert all(peer["namespaceSelector"]["matchLabels"] for peer in peers)
 
 
-def test_admin_may_what_operator_may_and_operator_may_not_delete_collections() -> None:
-    def rights(role: AccessRole) -> set[tuple[str, str, str]]:
-        return {
-            (group, resource, verb)
-            for rule in ROLE_RULES[role]
-            for group in rule["apiGroups"]
-            for resource in rule["resources"]
-            for verb in rule["verbs"]
-        }
+def rights(role: AccessRole) -> set[tuple[str, str, str]]:
+    """Group, resource and verb of all that a role allows."""
+    return {
+        (group, resource, verb)
+        for rule in ROLE_RULES[role]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
 
+
+def test_admin_may_what_operator_may_and_operator_may_not_delete_collections() -> None:
     admin, operator, viewer = (rights(role) for role in AccessRole)
     assert operator < admin
     assert viewer < admin
     assert not [right for right in operator if right[2] == "deletecollection"]
     assert ("", "pods/exec", "create") in operator
     assert {verb for _, _, verb in viewer} == {"get", "list", "watch"}
-    assert not [right for right in viewer if right[1] == "secrets"]
     assert not [right for right in admin if "*" in right]
+
+
+def test_viewer_reads_no_secrets() -> None:
+    assert ("", "pods", "get") in rights(AccessRole.VIEWER)
+    assert not [right for right in rights(AccessRole.VIEWER) if right[1] == "secrets"]
 
 
 def test_tenants_own_figures_stand_instead_of_the_plans() -> None:

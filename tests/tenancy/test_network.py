@@ -4,7 +4,9 @@ from typing import Any
 
 from tenancy.desired import desired_state
 from tenancy.manifest import Manifest
+from tenancy.names import object_labels
 from tenancy.plans import Plans
+from tenancy.reachability import Endpoint, Network, Port
 from tenancy.tenant import tenant_from_manifest
 
 WALLS = ("default-deny-all", "allow-intra-tenant", "tenant-isolation", "allow-dns", "allow-platform-shared")
@@ -65,6 +67,23 @@ def test_no_rule_is_open_to_all_and_every_port_says_its_protocol() -> None:
         for rule in (*spec["ingress"], *spec["egress"]):
             assert rule.get("from") or rule.get("to")
             assert all("protocol" in port for port in rule.get("ports", ()))
+
+
+def test_no_other_tenant_gets_in_or_is_reached() -> None:
+    """Nor does a namespace that is no tenant's."""
+    own, sibling = Endpoint("10.0.0.1", "tenant-acme-a"), Endpoint("10.0.0.2", "tenant-acme-b")
+    labels = {place.namespace: object_labels("acme") for place in (own, sibling)}
+    labels |= {"tenant-rival": object_labels("rival"), "default": {}}
+    walls = [
+        {"metadata": {"name": name, "namespace": place.namespace}, "spec": spec}
+        for place in (own, sibling)
+        for name, spec in policies().items()
+    ]
+    network = Network(tuple(walls), labels)
+    assert network.lets(own, sibling, Port(80))
+    for stranger in (Endpoint("10.0.0.3", "tenant-rival"), Endpoint("10.0.0.4", "default")):
+        assert not network.lets(stranger, own, Port(80))
+        assert not network.lets(own, stranger, Port(80))
 
 
 def test_addresses_become_one_rule_each() -> None:

@@ -98,6 +98,21 @@ def test_every_share_is_written_as_the_api_server_writes_it() -> None:
             assert figure == {key: canonical_quantity(text) for key, text in figure.items()}
 
 
+def test_limit_range_has_the_plans_defaults_and_maxima() -> None:
+    limits = PLANS.plan("basic").limits
+    assert limits.default
+    assert limits.default_request
+    made = desired().by_key[ObjectKey("LimitRange", "tenant-acme", "tenant-limits")]
+    assert made["spec"]["limits"] == [
+        {
+            "type": "Container",
+            "default": limits.default,
+            "defaultRequest": limits.default_request,
+            "max": limits.max,
+        }
+    ]
+
+
 def test_more_quotas_than_the_tenant_may_have_are_refused() -> None:
     quotas = [{"name": f"more-{index}", "hard": {"pods": 1}} for index in range(3)]
     with pytest.raises(

@@ -13,6 +13,14 @@ from tests.integrations.pods import POD, allow_pods, pod
 from tests.platform import Platform
 from tests.waiting import eventually
 
+# How the watcher is started: nobody wants to wait for minutes.
+PERIODS = (
+    *("--usage-status-period", "1"),
+    *("--usage-metrics-period", "1"),
+    *("--usage-record-period", "1"),
+)
+# By what the status calls it, what a ResourceQuota of the plan calls it.
+KEYS = {"cpu": "cpu", "memory": "memory", "storage": "requests.storage", "pods": "pods"}
 CLAIM = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 
 

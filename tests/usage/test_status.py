@@ -5,6 +5,7 @@ from tests.integrations.pods import POD
 from tests.platform import NewTenant, Platform
 from tests.usage.cluster import (
     CLAIM,
+    KEYS,
     await_phase,
     by_pods,
     by_quotas,
@@ -16,8 +17,6 @@ from tests.usage.cluster import (
 from tests.waiting import eventually
 
 A, B = "tenant-used-a", "tenant-used-b"
-# By what the status calls it, what a ResourceQuota of the plan calls it.
-KEYS = {"cpu": "cpu", "memory": "memory", "storage": "requests.storage", "pods": "pods"}
 
 
 def test_usage_in_status_is_the_sum_that_the_cluster_shows_paused_or_not(

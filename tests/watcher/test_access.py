@@ -1,5 +1,7 @@
 """Who can do what in a tenant's namespaces, asked of the API server itself."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tenancy.kinds import Kind
@@ -28,12 +30,15 @@ SPEC: Manifest = {
 }
 
 
-@pytest.fixture(autouse=True)
-def tenant(platform: Platform) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def tenant(running_platform: Platform) -> Iterator[None]:
     """One tenant for all tests here: none of them changes it."""
+    running_platform.ensure_started()
     manifest = tenant_manifest("access", **SPEC)
-    platform.apply(manifest)
-    platform.await_active(manifest)
+    running_platform.apply(manifest)
+    running_platform.await_active(manifest)
+    yield
+    running_platform.end([manifest])
 
 
 def account(namespace: str, name: str) -> str:

@@ -1,5 +1,7 @@
 """A tenant's budget holds at every moment, whatever is moved between its namespaces."""
 
+import contextlib
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
@@ -11,8 +13,9 @@ from tenancy.kinds import CONFIG_MAP, RESOURCE_QUOTA
 from tenancy.manifest import Manifest
 from tenancy.names import TENANT_LABEL
 from tenancy.quantity import quantity_value
-from tests.platform import NewTenant, Platform
+from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
+from watcher.cluster import ClusterError
 
 BUDGET = {"cpu": "4", "memory": "4Gi", "storage": "10Gi"}
 HOME = "tenant-crowded-a"
@@ -24,6 +27,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "replaced": {"weights": {"b": 1, "c": 3}},
     "lowered": {"weights": {"a": 1, "b": 3}, "budget": {"cpu": "1", "memory": "1Gi", "storage": "1Gi"}},
     "raised": {"weights": {"a": 3, "b": 1}, "budget": {"cpu": "5", "memory": "7Gi", "storage": "1Ti"}},
+    # From a budget for each namespace to one for all.
+    "pooled": {"weights": {"a": 1, "b": 1, "c": 2}},
 }
 
 Quotas = dict[tuple[str, str], Manifest]
@@ -38,39 +43,68 @@ def spec(
     return {"quotaScope": scope, "resourceQuotas": budget, "namespaces": namespaces}
 
 
+class QuotaRecord(threading.Thread):
+    """Every single change of a tenant's quota, from now on."""
+
+    def __init__(self, platform: Platform) -> None:
+        super().__init__(name="record quotas", daemon=True)
+        self._platform = platform
+        quotas, self._version = platform.admin.list(RESOURCE_QUOTA, TENANT_LABEL)
+        self._before = {place(quota): quota for quota in quotas}
+        self._events: list[tuple[str, Manifest]] = []
+
+    def run(self) -> None:
+        # The server ends the watch after five minutes, or with itself.
+        with contextlib.suppress(ClusterError):
+            for event in self._platform.admin.watch(RESOURCE_QUOTA, self._version, TENANT_LABEL):
+                self._events.append(event)
+
+    def moments(self, tenant: str) -> list[Quotas]:
+        """The tenant's quotas at first, and after each change."""
+        quotas = {key: quota for key, quota in self._before.items() if owner(quota) == tenant}
+        found = [quotas]
+        for event, quota in list(self._events):
+            if event != "BOOKMARK" and owner(quota) == tenant:
+                others = {key: other for key, other in found[-1].items() if key != place(quota)}
+                found.append(others if event == "DELETED" else {**others, place(quota): quota})
+        return found
+
+
+@pytest.fixture(scope="module")
+def record(running_platform: Platform) -> Iterator[QuotaRecord]:
+    """All changes, made to a tenant each, at the same time."""
+    platform = running_platform
+    platform.ensure_started()
+    manifests = {
+        change: tenant_manifest(
+            f"thrifty-{change}", **spec(scope="Namespace" if change == "pooled" else "Tenant")
+        )
+        for change in CHANGES
+    }
+    for manifest in manifests.values():
+        platform.apply(manifest)
+    for manifest in manifests.values():
+        platform.await_active(manifest)
+    record = QuotaRecord(platform)
+    record.start()
+    for change, manifest in manifests.items():
+        platform.apply({**manifest, "spec": spec(**CHANGES[change])})
+    yield record
+    platform.end(manifests.values())
+
+
 @pytest.mark.parametrize("change", CHANGES)
-def test_budget_is_passed_at_no_moment(change: str, platform: Platform, new_tenant: NewTenant) -> None:
+def test_budget_is_passed_at_no_moment(change: str, platform: Platform, record: QuotaRecord) -> None:
     name = f"thrifty-{change}"
-    manifest = new_tenant(name, **spec())
-    platform.await_active(manifest)
-    before, version = live_quotas(platform, name)
-    assert total(before, "cpu") == 4
-
-    wanted = spec(**CHANGES[change])
-    platform.apply({**manifest, "spec": wanted})
-    active = platform.await_active(manifest)
-
-    assert_never_passed(platform, active, before, version)
-    after, _ = live_quotas(platform, name)
+    before = record.moments(name)[0]
+    assert total(before, "cpu") == (8 if change == "pooled" else 4)
+    active = platform.await_active(tenant_manifest(name))
+    assert_never_passed(platform, active, record)
+    after = live_quotas(platform, name)
     assert {home for home, _ in after} == set(active["status"]["namespaceStatus"])
-    for resource, figure in wanted["resourceQuotas"].items():
+    for resource, figure in spec(**CHANGES[change])["resourceQuotas"].items():
         key = "requests.storage" if resource == "storage" else resource
         assert total(after, key) == quantity_value(figure), resource
-    platform.expect_no_changes(name)
-
-
-def test_switch_to_one_budget_lowers_before_a_namespace_is_added(
-    platform: Platform, new_tenant: NewTenant
-) -> None:
-    manifest = new_tenant("pooled", **spec(scope="Namespace"))
-    platform.await_active(manifest)
-    before, version = live_quotas(platform, "pooled")
-    assert total(before, "cpu") == 8
-
-    platform.apply({**manifest, "spec": spec({"a": 1, "b": 1, "c": 2})})
-    active = platform.await_active(manifest)
-    assert_never_passed(platform, active, before, version)
-    assert total(live_quotas(platform, "pooled")[0], "cpu") == 4
 
 
 def test_share_below_what_is_used_is_refused_until_some_is_freed(
@@ -84,8 +118,8 @@ def test_share_below_what_is_used_is_refused_until_some_is_freed(
         platform.apply(note)
     # The cluster itself keeps one more there, with its certificate.
     eventually(lambda: used(platform) == "7", "all are counted")
-    before, _ = live_quotas(platform, "crowded")
-    runs = platform.runs("up")
+    before = live_quotas(platform, "crowded")
+    runs = platform.runs(tenant="crowded")
 
     platform.apply({**manifest, "spec": spec({"a": 1, "b": 4})})
     told = platform.await_condition(manifest, "QuotaInUse")
@@ -99,67 +133,61 @@ def test_share_below_what_is_used_is_refused_until_some_is_freed(
     platform.patch(*wall, {"spec": {"ingress": [{}]}})
     eventually(lambda: (platform.get(*wall) or {}).get("spec") == closed["spec"], "the wall is closed again")
     platform.await_condition(manifest, "QuotaInUse")
-    after, _ = live_quotas(platform, "crowded")
+    after = live_quotas(platform, "crowded")
     assert {key: quota["spec"] for key, quota in after.items()} == {
         key: quota["spec"] for key, quota in before.items()
     }
-    assert platform.runs("up") == runs
+    assert platform.runs(tenant="crowded") == runs
 
     for name in names[:3]:
         platform.admin.delete(CONFIG_MAP, name, HOME)
     platform.await_active(manifest)
-    quota = live_quotas(platform, "crowded")[0][HOME, "tenant-quota-objects"]
+    quota = live_quotas(platform, "crowded")[HOME, "tenant-quota-objects"]
     assert quota["spec"]["hard"]["configmaps"] == "4"
 
 
 def used(platform: Platform) -> str:
-    quota = live_quotas(platform, "crowded")[0][HOME, "tenant-quota-objects"]
+    quota = live_quotas(platform, "crowded")[HOME, "tenant-quota-objects"]
     return str(quota.get("status", {}).get("used", {}).get("configmaps"))
 
 
-def live_quotas(platform: Platform, tenant: str) -> tuple[Quotas, str]:
-    """The tenant's quotas, and the version from which a watch shows what came after."""
-    found, version = platform.admin.list(RESOURCE_QUOTA, f"{TENANT_LABEL}={tenant}")
-    return {place(quota): quota for quota in found}, version
+def live_quotas(platform: Platform, tenant: str) -> Quotas:
+    found, _ = platform.admin.list(RESOURCE_QUOTA, f"{TENANT_LABEL}={tenant}")
+    return {place(quota): quota for quota in found}
 
 
 def place(quota: Manifest) -> tuple[str, str]:
     return quota["metadata"]["namespace"], quota["metadata"]["name"]
 
 
-def assert_never_passed(platform: Platform, active: Manifest, before: Quotas, version: str) -> None:
+def owner(quota: Manifest) -> str:
+    return str(quota["metadata"]["labels"][TENANT_LABEL])
+
+
+def assert_never_passed(platform: Platform, active: Manifest, record: QuotaRecord) -> None:
     """No update may leave a sum above the budget, but one that was above it already, and does not grow."""
     tenant = active["metadata"]["name"]
-    now, _ = live_quotas(platform, tenant)
-    wanted = active["status"]["namespaceStatus"]
-    budget = sums({key: quota for key, quota in now.items() if key[0] in wanted})
+
+    def moments() -> list[Quotas] | None:
+        """All, once the API server goes by the new figures, and that is on record."""
+        live, found = live_quotas(platform, tenant), record.moments(tenant)
+        is_in_force = all(
+            quota.get("status", {}).get("hard") == quota["spec"]["hard"] for quota in live.values()
+        )
+        return found if is_in_force and found[-1] == live else None
+
+    before, *after = eventually(moments, f"the quotas of {tenant} are in force")
+    budget = sums(
+        {key: quota for key, quota in after[-1].items() if key[0] in active["status"]["namespaceStatus"]}
+    )
     last = sums(before)
-    count = 0
-    for quotas in moments(platform, tenant, before, version, until=now):
+    for quotas in after:
         at_this_moment = sums(quotas)
         for (field, quota, resource), amount in at_this_moment.items():
             allowed = max(budget["spec", quota, resource], last[field, quota, resource])
             assert amount <= allowed, f"{resource} of {quota} is {amount} in all; {allowed} is allowed"
         last = at_this_moment
-        count += 1
-    assert count > len(now)
-
-
-def moments(platform: Platform, tenant: str, quotas: Quotas, version: str, until: Quotas) -> Iterator[Quotas]:
-    """The tenant's quotas after each single change since `version`: the API server has kept them all."""
-    quotas = dict(quotas)
-    for event, quota in platform.admin.watch(RESOURCE_QUOTA, version, f"{TENANT_LABEL}={tenant}"):
-        if event in ("ADDED", "MODIFIED"):
-            quotas[place(quota)] = quota
-        elif event == "DELETED":
-            del quotas[place(quota)]
-        yield quotas
-        if versions(quotas) == versions(until):
-            return
-
-
-def versions(quotas: Quotas) -> dict[tuple[str, str], str]:
-    return {key: quota["metadata"]["resourceVersion"] for key, quota in quotas.items()}
+    assert len(after) > len(after[-1])
 
 
 def sums(quotas: Quotas) -> Sums:

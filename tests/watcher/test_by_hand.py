@@ -1,74 +1,111 @@
 """The other door: an operator's own `pulumi` on the watcher's stacks."""
 
-from tests.platform import NewTenant, Platform
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+from tenancy.manifest import Manifest
+from tests.platform import Platform, tenant_manifest
+
+Ended = subprocess.CompletedProcess[str]
+
+PEEK = tenant_manifest("peek", plan="pro", username="a b", namespaces=[{"name": "x"}, {"name": "y"}])
+HAND = tenant_manifest("hand", plan="basic")
+KEEP = tenant_manifest("handkeep", namespaces=[{"name": "a"}, {"name": "b"}])
+BAD = tenant_manifest("handbad", plan="basic")
+PAST = tenant_manifest("handpast", plan="basic")
+TENANTS = (PEEK, HAND, KEEP, BAD, PAST)
 
 
-def test_preview_after_the_watchers_up_shows_no_change(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("peek", plan="pro", username="a b", namespaces=[{"name": "x"}, {"name": "y"}])
-    platform.await_active(manifest)
-    told = platform.pulumi("tenant-peek", "preview", "--expect-no-changes")
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert "38 unchanged" in told.stdout
+@dataclass(frozen=True)
+class ByHand:
+    """What came of an operator's commands while there was no watcher."""
+
+    preview: Ended
+    up: Ended
+    dropping_up: Ended
+    bad_preview: Ended
+    # As the commands left them.
+    cpu: str
+    kept_namespace: Manifest | None
 
 
-def test_up_by_hand_builds_what_the_watcher_builds(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("hand", plan="basic")
-    platform.await_active(manifest)
+@pytest.fixture(scope="module")
+def by_hand(running_platform: Platform) -> Iterator[ByHand]:
+    platform = running_platform
+    platform.ensure_started()
+    for manifest in TENANTS:
+        platform.apply(manifest)
+    for manifest in TENANTS:
+        platform.await_active(manifest)
     platform.stop()
-    platform.apply({**manifest, "spec": {"plan": "pro"}})
-    told = platform.pulumi("tenant-hand", "up", "--yes", "--skip-preview", "--message", "by hand")
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert (
-        platform.objects("hand")["ResourceQuota", "tenant-hand", "tenant-quota"]["spec"]["hard"]["cpu"] == "4"
-    )
-
+    platform.apply({**HAND, "spec": {"plan": "pro"}})
+    platform.apply({**KEEP, "spec": {"deletionPolicy": "Retain", "namespaces": [{"name": "a"}]}})
+    platform.apply({**BAD, "spec": {"plan": "gold"}})
+    commands = {
+        "preview": ("tenant-peek", "preview", "--expect-no-changes"),
+        "up": ("tenant-hand", "up", "--yes", "--skip-preview", "--message", "by hand"),
+        "dropping_up": ("tenant-handkeep", "up", "--yes", "--skip-preview"),
+        "bad_preview": ("tenant-handbad", "preview"),
+    }
+    with ThreadPoolExecutor(len(commands)) as pool:
+        running = {name: pool.submit(platform.pulumi, *command) for name, command in commands.items()}
+        ended = {name: future.result() for name, future in running.items()}
+    quota = platform.objects("hand")["ResourceQuota", "tenant-hand", "tenant-quota"]
+    kept = platform.namespace("tenant-handkeep-b")
+    platform.apply(BAD)
     platform.start()
-    tenant = platform.await_active(manifest)
+    yield ByHand(**ended, cpu=quota["spec"]["hard"]["cpu"], kept_namespace=kept)
+    platform.end(TENANTS)
+
+
+def told(ended: Ended) -> str:
+    return ended.stdout + ended.stderr
+
+
+def test_preview_after_the_watchers_up_shows_no_change(by_hand: ByHand) -> None:
+    assert by_hand.preview.returncode == 0, told(by_hand.preview)
+    assert "38 unchanged" in by_hand.preview.stdout
+
+
+def test_up_by_hand_builds_what_the_watcher_builds(platform: Platform, by_hand: ByHand) -> None:
+    assert by_hand.up.returncode == 0, told(by_hand.up)
+    assert by_hand.cpu == "4"
+    tenant = platform.await_active(HAND)
     # The watcher agrees: its own update finds nothing to change.
     assert tenant["status"]["lastUpdate"]["resourceChanges"].keys() == {"same"}
     assert tenant["status"]["lastUpdate"]["version"] == 3
 
 
-def test_up_by_hand_refuses_a_bad_spec_by_its_field(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("handbad", plan="basic")
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"plan": "gold"}})
-    told = platform.pulumi("tenant-handbad", "preview")
-    assert told.returncode != 0
-    assert "spec.plan: there is no plan 'gold'" in told.stdout + told.stderr
+def test_up_by_hand_refuses_a_bad_spec_by_its_field(by_hand: ByHand) -> None:
+    assert by_hand.bad_preview.returncode != 0
+    assert "spec.plan: there is no plan 'gold'" in told(by_hand.bad_preview)
 
 
-def test_history_has_one_update_per_change_and_its_cause(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("past", plan="basic")
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"plan": "pro"}})
-    platform.await_active(manifest)
-    platform.remove("Role", "tenant-past", "tenant-viewer")
-    platform.await_condition(manifest, "Repaired", "Drifted")
-    assert [update["message"] for update in platform.history("past")] == [
-        "drift: Role tenant-past/tenant-viewer deleted",
+@pytest.mark.usefixtures("by_hand")
+def test_history_has_one_update_per_change_and_its_cause(platform: Platform) -> None:
+    platform.apply({**PAST, "spec": {"plan": "pro"}})
+    platform.await_active(PAST)
+    platform.remove("Role", "tenant-handpast", "tenant-viewer")
+    platform.await_condition(PAST, "Repaired", "Drifted")
+    updates = platform.history("handpast")
+    assert [update["message"] for update in updates] == [
+        "drift: Role tenant-handpast/tenant-viewer deleted",
         "spec generation 2",
         "spec generation 1",
     ]
-    assert {update["result"] for update in platform.history("past")} == {"succeeded"}
+    assert {update["result"] for update in updates} == {"succeeded"}
 
 
-def test_up_by_hand_drops_no_namespace_that_is_to_stay(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("handkeep", namespaces=[{"name": "a"}, {"name": "b"}])
-    platform.await_active(manifest)
-    platform.stop()
-    platform.apply({**manifest, "spec": {"deletionPolicy": "Retain", "namespaces": [{"name": "a"}]}})
-    told = platform.pulumi("tenant-handkeep", "up", "--yes", "--skip-preview")
-    assert told.returncode != 0
-    assert "tenant-handkeep-b would leave the stack" in told.stdout + told.stderr
-    namespace = platform.namespace("tenant-handkeep-b")
-    assert namespace is not None
-    assert "deletionTimestamp" not in namespace["metadata"]
-
-    platform.start()
-    platform.await_active(manifest)
-    namespace = platform.namespace("tenant-handkeep-b")
-    assert namespace is not None
-    assert "deletionTimestamp" not in namespace["metadata"]
-    platform.apply({**manifest, "spec": {"namespaces": [{"name": "a"}, {"name": "b"}], "adopt": True}})
-    platform.await_active(manifest)
+def test_up_by_hand_drops_no_namespace_that_is_to_stay(platform: Platform, by_hand: ByHand) -> None:
+    assert by_hand.dropping_up.returncode != 0
+    assert "tenant-handkeep-b would leave the stack" in told(by_hand.dropping_up)
+    platform.await_active(KEEP)
+    for namespace in (by_hand.kept_namespace, platform.namespace("tenant-handkeep-b")):
+        assert namespace is not None
+        assert "deletionTimestamp" not in namespace["metadata"]
+    platform.apply({**KEEP, "spec": {"namespaces": [{"name": "a"}, {"name": "b"}], "adopt": True}})
+    platform.await_active(KEEP)

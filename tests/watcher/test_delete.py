@@ -1,12 +1,14 @@
 """A tenant goes when all that was made for it is gone, and not before."""
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from embedded.session.install import install_platform
 from tenancy.kinds import CRD, POD, Kind
+from tenancy.manifest import Manifest
 from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
 from watcher.cluster import Cluster, ClusterError
@@ -16,9 +18,32 @@ def stack_file(platform: Platform, tenant: str) -> Path:
     return platform.folder / "state" / ".pulumi" / "stacks" / "tenancy" / f"tenant-{tenant}.json"
 
 
-def test_deleted_tenant_takes_namespaces_and_stack_with_it(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("ends", namespaces=[{"name": "a"}, {"name": "b"}])
-    platform.await_active(manifest)
+@pytest.fixture(scope="module")
+def doomed(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
+    """One tenant for each test, all built; two of them are being deleted already."""
+    running_platform.ensure_started()
+    manifests = {
+        name: tenant_manifest(name, namespaces=[{"name": "a"}, {"name": "b"}])
+        for name in ("ends", "spoiled", "stuck", "clung-to", "state-lost")
+    }
+    for manifest in manifests.values():
+        running_platform.apply(manifest)
+    for manifest in manifests.values():
+        running_platform.await_active(manifest)
+    running_platform.apply({**manifests["spoiled"], "spec": {"plan": "nosuchplan"}})
+    running_platform.await_condition(manifests["spoiled"], "UnknownPlan")
+    stack_file(running_platform, "state-lost").unlink()
+    for name in ("spoiled", "state-lost"):
+        assert running_platform.namespace(f"tenant-{name}-a") is not None
+        running_platform.delete(manifests[name])
+    yield manifests
+    running_platform.end(manifests.values())
+
+
+def test_deleted_tenant_takes_namespaces_and_stack_with_it(
+    platform: Platform, doomed: dict[str, Manifest]
+) -> None:
+    manifest = doomed["ends"]
     assert stack_file(platform, "ends").exists()
     platform.delete(manifest)
 
@@ -36,15 +61,9 @@ def test_deleted_tenant_takes_namespaces_and_stack_with_it(platform: Platform, n
     assert platform.pulumi("tenant-ends", "stack", "history").returncode != 0
 
 
-def test_tenant_with_an_invalid_spec_can_be_deleted(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("spoiled", plan="basic")
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"plan": "nosuchplan"}})
-    platform.await_condition(manifest, "UnknownPlan")
-    assert platform.namespace("tenant-spoiled") is not None
-    platform.delete(manifest)
-    platform.await_gone(manifest)
-    assert platform.namespace("tenant-spoiled") is None
+def test_tenant_with_an_invalid_spec_can_be_deleted(platform: Platform, doomed: dict[str, Manifest]) -> None:
+    platform.await_gone(doomed["spoiled"])
+    assert platform.objects("spoiled") == {}
 
 
 def test_tenant_that_was_never_built_can_be_deleted(platform: Platform) -> None:
@@ -55,9 +74,8 @@ def test_tenant_that_was_never_built_can_be_deleted(platform: Platform) -> None:
     platform.await_gone(manifest)
 
 
-def test_failed_destroy_keeps_finalizer_and_says_why(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("stuck", plan="basic")
-    platform.await_active(manifest)
+def test_failed_destroy_keeps_finalizer_and_says_why(platform: Platform, doomed: dict[str, Manifest]) -> None:
+    manifest = doomed["stuck"]
     state = stack_file(platform, "stuck")
     good = state.read_bytes()
     state.write_bytes(good[: len(good) // 2])
@@ -69,44 +87,40 @@ def test_failed_destroy_keeps_finalizer_and_says_why(platform: Platform, new_ten
     assert tenant is not None
     assert tenant["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
     assert tenant["status"]["phase"] == "Terminating"
-    assert platform.namespace("tenant-stuck") is not None
+    assert "deletionTimestamp" not in (platform.namespace("tenant-stuck-a") or {})["metadata"]
 
     state.write_bytes(good)
     platform.await_gone(manifest)
-    assert platform.namespace("tenant-stuck") is None
+    assert platform.objects("stuck") == {}
 
 
 def test_namespace_that_does_not_end_holds_the_tenant_and_is_named(
-    platform: Platform, new_tenant: NewTenant
+    platform: Platform, doomed: dict[str, Manifest]
 ) -> None:
-    manifest = new_tenant("held", plan="basic")
-    platform.await_active(manifest)
+    manifest, namespace = doomed["clung-to"], "tenant-clung-to-a"
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []}
-    metadata = {"name": "holder", "namespace": "tenant-held", "finalizers": ["example.com/hold"]}
+    metadata = {"name": "holder", "namespace": namespace, "finalizers": ["example.com/hold"]}
     platform.apply({**role, "metadata": metadata})
     platform.delete(manifest)
 
     def waits() -> bool:
         message = condition(platform.tenant(manifest) or {}, "Ready").get("message", "")
-        return "waiting for the end of tenant-held" in message
+        return f"waiting for the end of {namespace} (" in message and "example.com/hold" in message
 
-    eventually(waits, "the status names the namespace")
-    platform.patch("Role", "tenant-held", "holder", {"metadata": {"finalizers": None}})
+    eventually(waits, "the status names the namespace and what holds it")
+    assert (platform.tenant(manifest) or {})["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
+    platform.patch("Role", namespace, "holder", {"metadata": {"finalizers": None}})
     platform.await_gone(manifest)
+    assert platform.namespace(namespace) is None
 
 
-def test_lost_state_does_not_orphan_namespaces(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("lost", plan="basic")
-    platform.await_active(manifest)
-    stack_file(platform, "lost").unlink()
-    platform.delete(manifest)
-    platform.await_gone(manifest)
-    assert platform.namespace("tenant-lost") is None
+def test_lost_state_does_not_orphan_namespaces(platform: Platform, doomed: dict[str, Manifest]) -> None:
+    platform.await_gone(doomed["state-lost"])
+    assert platform.objects("state-lost") == {}
 
 
-def test_deleted_crd_takes_no_namespace_with_it(platform: Platform) -> None:
-    manifest = tenant_manifest("survives", "kleff.kleff.io", plan="basic")
-    platform.apply(manifest)
+def test_deleted_crd_takes_no_namespace_with_it(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("survives", "kleff.kleff.io", plan="basic")
     platform.await_active(manifest)
     before = platform.objects("survives")
 
@@ -130,8 +144,6 @@ def test_deleted_crd_takes_no_namespace_with_it(platform: Platform) -> None:
     assert {key: found["metadata"]["uid"] for key, found in after.items()} == {
         key: found["metadata"]["uid"] for key, found in before.items()
     }
-    platform.delete(manifest)
-    platform.await_gone(manifest)
 
 
 def test_watcher_may_not_do_what_it_has_no_need_of(platform: Platform) -> None:

@@ -1,7 +1,7 @@
 """CoreDNS's configuration follows the tenants' namespaces, as they come, are adopted, end and go."""
 
-import time
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 
@@ -9,7 +9,7 @@ from tenancy.kinds import CONFIG_MAP, NAMESPACE, Kind
 from tenancy.manifest import Manifest
 from tenancy.names import object_labels
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY
-from tests.platform import NewTenant, Platform
+from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 from watcher.cluster import ClusterError
 from watcher.dns import families
@@ -47,8 +47,8 @@ def refusal(platform: Platform) -> Iterator[None]:
         BINDING: {"policyName": REFUSAL, "validationActions": ["Deny"]},
     }
 
-    def is_in_force() -> bool:
-        change = {"metadata": {"annotations": {"tried": str(time.monotonic_ns())}}}
+    def is_refused() -> bool:
+        change = {"metadata": {"annotations": {"tried": str(uuid4())}}}
         try:
             platform.admin.patch(CONFIG_MAP, COREDNS_CONFIG_MAP, change, namespace=COREDNS_NAMESPACE)
         except ClusterError as error:
@@ -62,10 +62,11 @@ def refusal(platform: Platform) -> Iterator[None]:
         platform.apply(
             {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         )
-    eventually(is_in_force, "the ConfigMap can't be written")
+    eventually(is_refused, "the ConfigMap can't be written")
     yield
     for kind in specs:
         platform.admin.delete(kind, REFUSAL)
+    eventually(lambda: not is_refused(), "the ConfigMap can be written again")
 
 
 def await_line(platform: Platform, line: str, is_there: bool = True) -> None:
@@ -102,15 +103,15 @@ def test_family_is_a_tenants_live_namespaces() -> None:
 def test_second_namespace_is_listed_and_goes_with_its_tenant(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    manifest = new_tenant("grows", namespaces=[{"name": "one"}])
+    manifest = new_tenant("spreads", namespaces=[{"name": "one"}])
     platform.await_active(manifest)
-    await_line(platform, "/tenant-grows-one/tenant-grows-two/", is_there=False)
+    await_line(platform, "/tenant-spreads-one/tenant-spreads-two/", is_there=False)
 
     platform.apply({**manifest, "spec": {"namespaces": [{"name": "one"}, {"name": "two"}]}})
-    await_line(platform, "/tenant-grows-one/tenant-grows-two/")
+    await_line(platform, "/tenant-spreads-one/tenant-spreads-two/")
 
     platform.delete(manifest)
-    await_line(platform, "/tenant-grows-one/tenant-grows-two/", is_there=False)
+    await_line(platform, "/tenant-spreads-one/tenant-spreads-two/", is_there=False)
 
 
 def test_adopted_namespace_is_listed_though_it_is_the_only_one(
@@ -125,17 +126,26 @@ def test_adopted_namespace_is_listed_though_it_is_the_only_one(
     assert platform.namespace("ledger") is None
 
 
+@pytest.fixture(scope="module")
+def listed(running_platform: Platform) -> Iterator[str]:
+    """The line of a tenant whose namespaces are in the Corefile."""
+    running_platform.ensure_started()
+    manifest = tenant_manifest("listed", namespaces=[{"name": "one"}, {"name": "two"}])
+    running_platform.apply(manifest)
+    running_platform.await_active(manifest)
+    yield "/tenant-listed-one/tenant-listed-two/"
+    running_platform.end([manifest])
+
+
 @pytest.mark.parametrize("harm", ["edited", "deleted"])
-def test_what_is_changed_by_hand_comes_back(platform: Platform, new_tenant: NewTenant, harm: str) -> None:
-    line = f"/tenant-{harm}-one/tenant-{harm}-two/"
-    new_tenant(harm, namespaces=[{"name": "one"}, {"name": "two"}])
-    await_line(platform, line)
+def test_what_is_changed_by_hand_comes_back(platform: Platform, listed: str, harm: str) -> None:
+    await_line(platform, listed)
     if harm == "edited":
         change = {"data": {COREFILE_KEY: "# nothing\n"}}
         platform.admin.patch(CONFIG_MAP, COREDNS_CONFIG_MAP, change, namespace=COREDNS_NAMESPACE)
     else:
         platform.admin.delete(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE)
-    await_line(platform, line)
+    await_line(platform, listed)
 
 
 @pytest.mark.usefixtures("refusal")

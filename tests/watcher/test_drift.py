@@ -1,6 +1,6 @@
 """What is changed behind the watcher's back comes back, without polling, and the status tells of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -68,13 +68,21 @@ EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
 }
 
 
-@pytest.fixture
-def drifting(platform: Platform) -> Manifest:
+@pytest.fixture(scope="module")
+def drifting_tenant(running_platform: Platform) -> Iterator[Manifest]:
     """One tenant for all tests here: each leaves it as it should be."""
+    running_platform.ensure_started()
     manifest = tenant_manifest("drifts", adminUsers=["alice"])
-    platform.apply(manifest)
-    platform.await_active(manifest)
-    return manifest
+    running_platform.apply(manifest)
+    yield manifest
+    running_platform.end([manifest])
+
+
+@pytest.fixture
+def drifting(platform: Platform, drifting_tenant: Manifest) -> Manifest:
+    """The tenant, with nothing left to repair."""
+    platform.await_active(drifting_tenant)
+    return drifting_tenant
 
 
 def await_repair(platform: Platform, tenant: Manifest, told: str) -> None:

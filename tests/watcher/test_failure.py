@@ -6,11 +6,20 @@ import sys
 
 from tenancy.kinds import Kind, kind_of
 from tenancy.manifest import Manifest
-from tenancy.system import WATCHER
-from tests.platform import NewTenant, Platform, condition
+from tenancy.system import SYSTEM_NAMESPACE, WATCHER
+from tests.holding import held_updates
+from tests.platform import ROOT, NewTenant, Platform, condition
 from tests.waiting import eventually
 
+REVIEW = Kind("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", is_namespaced=False)
 CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", is_namespaced=False)
+
+
+def may_create_policies(platform: Platform) -> bool:
+    asked = {"verb": "create", "group": "networking.k8s.io", "resource": "networkpolicies"}
+    spec = {"user": f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}", "resourceAttributes": asked}
+    review = {"apiVersion": REVIEW.api_version, "kind": REVIEW.kind, "metadata": {}, "spec": spec}
+    return bool(platform.admin.create(REVIEW, review)["status"]["allowed"])
 
 
 def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_tenant: NewTenant) -> None:
@@ -23,6 +32,7 @@ def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_te
             rule["verbs"] = ["get", "list", "watch"]
     platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": less})
     try:
+        eventually(lambda: not may_create_policies(platform), "the API server goes by the new rules")
         manifest = new_tenant("denied", plan="basic")
         told = platform.await_condition(manifest, "AccessDenied")
         assert "networkpolicies" in told["message"]
@@ -37,28 +47,47 @@ def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_te
 
 
 def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_tenant: NewTenant) -> None:
+    quota = ("ResourceQuota", "tenant-fought", "tenant-quota")
+    policy = ("NetworkPolicy", "tenant-fought", "default-deny-all")
     manifest = new_tenant("fought", plan="basic")
     platform.await_active(manifest)
 
+    def edit() -> None:
+        platform.patch(*quota, {"spec": {"hard": {"cpu": "64"}}})
+
     def fight() -> Manifest | None:
-        platform.patch("ResourceQuota", "tenant-fought", "tenant-quota", {"spec": {"hard": {"cpu": "64"}}})
+        edit()
         tenant = platform.tenant(manifest) or {}
         return tenant if condition(tenant, "Ready").get("reason") == "DriftContested" else None
 
-    tenant = eventually(fight, "the status tells of the fight")
+    def await_quota() -> None:
+        eventually(lambda: (platform.get(*quota) or {})["spec"]["hard"]["cpu"] == "500m", "it is put back")
+
+    def await_update(version: int) -> None:
+        def updates() -> int:
+            return int((platform.tenant(manifest) or {})["status"]["lastUpdate"]["version"])
+
+        eventually(lambda: updates() >= version, f"update {version} is done")
+        assert updates() == version
+
+    # Five updates, and each may take its time.
+    tenant = eventually(fight, "the status tells of the fight", timeout_s=200)
     told = condition(tenant, "Ready")["message"]
     assert "ResourceQuota tenant-fought/tenant-quota was put back" in told
     assert condition(tenant, "Drifted")["status"] == "True"
-    # Meanwhile, what else goes wrong is still mended.
-    platform.remove("NetworkPolicy", "tenant-fought", "default-deny-all")
-    platform.patch("ResourceQuota", "tenant-fought", "tenant-quota", {"spec": {"hard": {"cpu": "64"}}})
-    eventually(
-        lambda: platform.get("NetworkPolicy", "tenant-fought", "default-deny-all"), "the policy is back"
-    )
-    runs = platform.runs("up") + 1
+    version = tenant["status"]["lastUpdate"]["version"]
+    for _ in range(2):
+        await_quota()
+        edit()
+    # Meanwhile, what else goes wrong is still mended, by an update. The fight itself brings about no more.
+    platform.remove(*policy)
+    eventually(lambda: platform.get(*policy), "the policy is back")
+    await_update(version + 1)
     # Left alone, it settles by itself: what was edited is put back already.
+    await_quota()
     platform.await_active(manifest)
-    assert platform.runs("up") <= runs
+    platform.apply({**manifest, "spec": {"plan": "pro"}})
+    await_update(version + 2)
 
 
 def test_object_that_cannot_be_changed_back_is_made_anew(platform: Platform, new_tenant: NewTenant) -> None:
@@ -82,17 +111,21 @@ def test_object_that_cannot_be_changed_back_is_made_anew(platform: Platform, new
 def test_finalizer_taken_away_comes_back(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("released", plan="basic")
     platform.await_active(manifest)
-    before = platform.runs("up")
+    before = platform.runs("up", "released")
     platform.admin.patch(kind_of(manifest), "released", {"metadata": {"finalizers": None}})
     eventually(
         lambda: (platform.tenant(manifest) or {})["metadata"].get("finalizers"), "the finalizer is back"
     )
-    assert platform.runs("up") == before
+    assert platform.runs("up", "released") == before
 
 
 def test_stopped_watcher_lets_an_update_end(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("finishes", namespaces=[{"name": name} for name in "abc"])
-    eventually(lambda: platform.objects("finishes"), "an up is under way")
+    with held_updates(platform, "tenant-finishes-c"):
+        manifest = new_tenant("finishes", namespaces=[{"name": name} for name in "abc"])
+        eventually(lambda: platform.namespace("tenant-finishes-c"), "an up is under way")
+        assert platform.process is not None
+        platform.process.terminate()
+        eventually(lambda: "stopping" in [line["message"] for line in platform.log()], "it is about to end")
     platform.stop()
     tenant = platform.tenant(manifest)
     assert tenant is not None
@@ -110,30 +143,29 @@ def test_watcher_that_cannot_start_says_why_in_one_line(platform: Platform) -> N
         "unable to read PULUMI_CONFIG_PASSPHRASE_FILE": {"PULUMI_CONFIG_PASSPHRASE_FILE": "/nowhere"},
     }
     given = {name: value for name, value in platform.environment.items() if "PASSPHRASE" not in name}
-    for told, change in faults.items():
-        ended = subprocess.run(
-            [sys.executable, "-m", "watcher", "--run-dir", str(platform.folder / "faulty")],
-            env={**given, "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase), **change},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
+    started = {
+        told: launch(
+            {**given, "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase), **change},
+            *("--run-dir", str(platform.folder / f"faulty-{number}")),
         )
-        assert ended.returncode == 2, ended.stderr
-        assert told in ended.stderr
-        assert len(ended.stderr.splitlines()) == 1
+        for number, (told, change) in enumerate(faults.items())
+    }
+    for told, process in started.items():
+        _, problem = process.communicate(timeout=200)
+        assert process.returncode == 2, problem
+        assert told in problem
+        assert len(problem.splitlines()) == 1
 
 
 def test_broken_plans_file_is_refused_at_the_start(platform: Platform) -> None:
     plans = platform.folder / "broken.yaml"
     plans.write_text("plans: {p: {maxNamespaces: none}}")
-    told = subprocess.run(
-        [sys.executable, "-m", "watcher", "--plans", str(plans)],
-        env=platform.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert told.returncode == 2
-    assert "plans.p.maxNamespaces" in told.stderr
+    process = launch(platform.environment, "--plans", str(plans))
+    _, problem = process.communicate(timeout=200)
+    assert process.returncode == 2
+    assert "plans.p.maxNamespaces" in problem
+
+
+def launch(environment: dict[str, str], *args: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "watcher", *args]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)

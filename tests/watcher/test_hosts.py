@@ -4,6 +4,7 @@ import pytest
 
 from tenancy.policy import hosts_overlap
 from tests.platform import NewTenant, Platform
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize(
@@ -39,8 +40,14 @@ def test_second_tenant_with_a_host_is_told_who_has_it_and_gets_it_when_it_is_fre
     # A restart must not turn the order round.
     platform.stop()
     platform.start()
+
+    def has_been_looked_at(message: str, tenant: str) -> bool:
+        return any((line["message"], line.get("tenant")) == (message, tenant) for line in platform.log())
+
+    eventually(lambda: has_been_looked_at("tenant failed", "copy"), "the second is refused again")
+    eventually(lambda: has_been_looked_at("tenant unchanged", "shop"), "the first is looked at again")
     platform.await_condition(second, "HostTaken")
-    assert platform.await_active(first)
+    platform.await_active(first)
 
     platform.apply({**first, "spec": {"hostnames": []}})
     platform.await_active(first)
@@ -54,12 +61,12 @@ def test_second_tenant_with_a_host_is_told_who_has_it_and_gets_it_when_it_is_fre
 def test_host_is_free_only_when_the_one_who_had_it_can_no_longer_use_it(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    first = new_tenant("holder", hostnames=["held.example.com"])
+    first = new_tenant("host-holder", hostnames=["held.example.com"])
     platform.await_active(first)
     platform.apply({**first, "spec": {"paused": True, "hostnames": []}})
     platform.await_condition(first, "Paused")
     second = new_tenant("heir", hostnames=["held.example.com"])
-    assert "belongs to tenant 'holder'" in platform.await_condition(second, "HostTaken")["message"]
+    assert "belongs to tenant 'host-holder'" in platform.await_condition(second, "HostTaken")["message"]
 
     platform.apply({**first, "spec": {"hostnames": []}})
     platform.await_active(first)

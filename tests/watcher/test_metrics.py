@@ -1,10 +1,18 @@
 """What Prometheus is told agrees with the cluster."""
 
 from collections import Counter
+from typing import Any, cast
+
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tenancy.kinds import TENANTS
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
+from watcher.managed import ManagedObjects
+from watcher.metrics import Metrics
+from watcher.tenants import Tenants
 
 
 def quotas(platform: Platform, tenant: str, name: str) -> dict[tuple[str, ...], float]:
@@ -67,32 +75,83 @@ def test_tenants_are_counted_by_phase(platform: Platform, new_tenant: NewTenant)
 
 
 def test_turns_are_counted_by_what_came_of_them(platform: Platform, new_tenant: NewTenant) -> None:
-    def figures() -> dict[str, float]:
+    """Counts are over all tenants, and so is the log: both begin with the watcher."""
+    good, bad = new_tenant("turned", plan="basic"), new_tenant("turned-bad", plan="gold")
+    platform.await_active(good)
+    platform.await_condition(bad, "UnknownPlan")
+    platform.remove("Role", "tenant-turned", "tenant-viewer")
+    platform.await_condition(good, "Repaired", "Drifted")
+
+    def logged(message: str, tenant: str = "") -> list[dict[str, Any]]:
+        return [
+            line
+            for line in platform.log()
+            if line["message"] == message and (not tenant or line["tenant"] == tenant)
+        ]
+
+    eventually(lambda: logged("tenant unchanged", "turned"), "there was a look after the update")
+    assert [line["repaired"] for line in logged("stack applied", "turned")] == [0, 1]
+    assert logged("tenant failed", "turned-bad")
+
+    def agree() -> bool:
+        before = [logged(message) for message in ("stack applied", "tenant unchanged")]
         results = platform.metrics("tenancy_reconciles_total")
-        return {
-            **{result: results[result,] for result in ("applied", "unchanged", "failed")},
+        told = {
+            "applied": results["applied",],
             "timed": platform.metrics("tenancy_reconcile_seconds_count")[()],
             "repaired": platform.metrics("tenancy_drift_repaired_total")[()],
+            "unchanged": results["unchanged",],
+        }
+        applied, unchanged = before
+        return told == {
+            "applied": len(applied),
+            "timed": len(applied),
+            "repaired": sum(line["repaired"] for line in applied),
+            "unchanged": len(unchanged),
         }
 
-    platform.stop()
-    platform.start()
-    assert platform.metrics("tenancy_drift_repaired_total") == {(): 0}
-    manifest = new_tenant("turned", plan="basic")
-    platform.await_active(manifest)
-    platform.remove("Role", "tenant-turned", "tenant-viewer")
-    platform.await_condition(manifest, "Repaired", "Drifted")
-    new_tenant("turned-bad", plan="gold")
-    eventually(lambda: figures()["failed"] >= 1, "the failed turn is counted")
-    eventually(lambda: figures()["unchanged"] >= 1, "the look after the update is counted")
-    now = figures()
-    assert now["applied"] == now["timed"] == 2
-    assert now["repaired"] == 1
-    assert platform.metrics("tenancy_reconcile_seconds_sum")[()] > 0
+    eventually(agree, "the figures are those of the log")
+    failures = len(logged("tenant failed"))
+    eventually(
+        lambda: platform.metrics("tenancy_reconciles_total")["failed",] >= failures, "each failure is counted"
+    )
+    took_s = sum(line["took_s"] for line in logged("stack applied", "turned"))
+    assert platform.metrics("tenancy_reconcile_seconds_sum")[()] >= took_s
 
 
 def test_watcher_tells_of_itself(platform: Platform) -> None:
-    assert platform.metrics("tenancy_plans_valid") == {(): 1}
-    assert platform.metrics("tenancy_queue_depth")[()] >= 0
-    assert platform.metrics("process_cpu_seconds_total")[()] > 0
-    assert platform.metrics("process_resident_memory_bytes")[()] > 0
+    """By the figures that the kernel has for its process."""
+    assert platform.process is not None
+    process = psutil.Process(platform.process.pid)
+
+    def cpu_s() -> float:
+        times = process.cpu_times()
+        return times.user + times.system
+
+    before_s, told_s = cpu_s(), platform.metrics("process_cpu_seconds_total")[()]
+    assert 0 < before_s <= told_s <= cpu_s()
+    memory = platform.metrics("process_resident_memory_bytes")[()]
+    assert memory == pytest.approx(process.memory_info().rss, rel=0.5)
+
+
+def test_queue_and_plans_are_told_as_they_are() -> None:
+    class NoTenants:
+        def names(self) -> set[str]:
+            return set()
+
+    metrics = Metrics(
+        cast(Tenants, NoTenants()),
+        ManagedObjects(),
+        queue_depth=lambda: 3,
+        has_valid_plans=lambda: False,
+        is_usage_recorded=lambda: True,
+        measured=lambda _: {},
+    )
+    told = {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(metrics.text())
+        for sample in family.samples
+    }
+    assert told["tenancy_queue_depth"] == 3
+    assert told["tenancy_plans_valid"] == 0
+    assert told["tenancy_usage_recorded"] == 1

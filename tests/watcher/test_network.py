@@ -91,8 +91,7 @@ WALLS = ("default-deny-all", "tenant-isolation")
 @pytest.fixture(scope="module")
 def network(running_platform: Platform) -> Iterator[Network]:
     """The live policies and namespaces, once the watcher has made two tenants."""
-    if running_platform.process is None:
-        running_platform.start()
+    running_platform.ensure_started()
     walled = tenant_manifest("walled", namespaces=[{"name": "one"}, {"name": "two"}])
     opened = tenant_manifest(
         "open",
@@ -108,8 +107,7 @@ def network(running_platform: Platform) -> Iterator[Network]:
     for tenant in (walled, opened):
         running_platform.await_active(tenant)
     yield live_network(running_platform)
-    for tenant in (walled, opened):
-        running_platform.delete(tenant)
+    running_platform.end((walled, opened))
 
 
 def live_network(platform: Platform) -> Network:

@@ -1,10 +1,12 @@
 """Plans that change while the watcher runs: good ones take effect, broken ones change nothing."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import yaml
@@ -37,29 +39,54 @@ def plans_without(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A cluster of their own for these tests: a plan is everybody's. Each starts its own watcher."""
+    """A cluster of their own for these tests: a plan is everybody's."""
     with ControlPlane(tools, tmp_path_factory.mktemp("plans-plane"), is_throw_away=True) as plane:
         folder = tmp_path_factory.mktemp("plans-platform")
-        yield Platform.install(plane.kubeconfig, path_with(tools), folder)
+        platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
+        yield platform
+        platform.stop()
 
 
 @pytest.fixture
-def plans_file(platform: Platform, tmp_path: Path) -> Iterator[Path]:
-    """The plans file of a running watcher."""
-    path = tmp_path / "plans.yaml"
-    shutil.copy(SHIPPED_PLANS, path)
-    platform.start("--plans", str(path))
+def plans_file(platform: Platform) -> Iterator[Path]:
+    """The plans file of a running watcher, with the shipped plans in it and in force."""
+    path = platform.folder / "plans" / "plans.yaml"
+    path.parent.mkdir(exist_ok=True)
+    if platform.process is None or platform.plans != str(path):
+        platform.stop()
+        shutil.copy(SHIPPED_PLANS, path)
+        platform.start("--plans", str(path))
     yield path
-    platform.stop()
+    path.unlink(missing_ok=True)
+    put_plans(platform, path, SHIPPED_PLANS.read_text())
 
 
 @pytest.fixture
 def config_map(platform: Platform) -> Iterator[None]:
     """A watcher that waits for its ConfigMap."""
+    platform.stop()
     platform.launch("--plans-configmap", "/".join(PLACE))
     yield
     platform.stop()
     platform.admin.delete(CONFIG_MAP, PLACE[1], PLACE[0])
+
+
+def put_plans(platform: Platform, path: Path, text: str) -> None:
+    """Returns when they are in force."""
+    # No two versions are the same: the watcher takes no notice of what it has already.
+    text += f"\n# {uuid4()}\n"
+    path.write_text(text)
+    await_in_force(platform, text)
+
+
+def await_in_force(platform: Platform, text: str) -> None:
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+
+    def is_in_force() -> bool:
+        lines = [line for line in platform.log() if line["message"] == "plans in force"]
+        return sha256 in [line["sha256"] for line in lines]
+
+    eventually(is_in_force, "the plans are in force")
 
 
 def put_config_map(platform: Platform, text: str, key: str = "plans.yaml") -> None:
@@ -93,6 +120,18 @@ def uids(platform: Platform, tenant: str) -> dict[tuple[str, str, str], str]:
     return {key: found["metadata"]["uid"] for key, found in platform.objects(tenant).items()}
 
 
+def told_of(platform: Platform, about: str, reason: str, told: str) -> int:
+    """How many events about an object tell this."""
+    return sum(1 for found, text in platform.events(about) if found == reason and told in text)
+
+
+def updates(platform: Platform, *manifests: Manifest) -> dict[str, tuple[int, str]]:
+    """How many updates tenants had, and the cause of the last one."""
+    found = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in manifests}
+    last = {name: tenant["status"]["lastUpdate"] for name, tenant in found.items()}
+    return {name: (update["version"], update["message"]) for name, update in last.items()}
+
+
 def test_changed_plan_touches_exactly_its_tenants(
     platform: Platform, plans_file: Path, new_tenant: NewTenant
 ) -> None:
@@ -100,24 +139,26 @@ def test_changed_plan_touches_exactly_its_tenants(
     basic = [new_tenant(f"basic-{letter}", plan="basic") for letter in "ab"]
     for manifest in (*pro, *basic):
         platform.await_active(manifest)
-    before = platform.runs("up")
-    plans_file.write_text(plans_with(pro={"podSecurity": "baseline"}))
+    put_plans(platform, plans_file, plans_with(pro={"podSecurity": "baseline"}))
     for manifest in pro:
         await_update(platform, manifest, "plan pro changed")
     labels = (platform.namespace("tenant-pro-a") or {})["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
-    # What comes last shows that all before it were looked at.
-    platform.await_active(new_tenant("last", plan="basic"))
-    assert platform.runs("up") == before + 2 + 1
-    messages = {
-        name: [update["message"] for update in platform.history(name)] for name in ("pro-b", "basic-b")
-    }
-    assert messages == {"pro-b": ["plan pro changed", "spec generation 1"], "basic-b": ["spec generation 1"]}
 
-    told = platform.pulumi(
-        "tenant-pro-a", "preview", "--expect-no-changes", "--config", f"tenancy:plans={plans_file}"
-    )
-    assert told.returncode == 0, told.stdout + told.stderr
+    def unchanged() -> set[str]:
+        """Those that the watcher has looked at since, without anything to do."""
+        messages = [(line["message"], line.get("tenant")) for line in platform.log()]
+        changed = max(at for at, (message, _) in enumerate(messages) if message == "plans in force")
+        return {tenant or "" for message, tenant in messages[changed:] if message == "tenant unchanged"}
+
+    eventually(lambda: unchanged() >= {"basic-a", "basic-b"}, "the watcher has looked at the others")
+    assert updates(platform, *pro, *basic) == {
+        **dict.fromkeys(("pro-a", "pro-b"), (2, "plan pro changed")),
+        **dict.fromkeys(("basic-a", "basic-b"), (1, "spec generation 1")),
+    }
+    told = [update["message"] for update in platform.history("pro-b")]
+    assert told == ["plan pro changed", "spec generation 1"]
+    platform.expect_no_changes("pro-a")
 
 
 def test_broken_file_is_refused_and_told_until_it_is_mended(
@@ -125,23 +166,23 @@ def test_broken_file_is_refused_and_told_until_it_is_mended(
 ) -> None:
     manifest = new_tenant("keeps", plan="basic")
     platform.await_active(manifest)
-    before = platform.runs("up")
     plans_file.write_text(BROKEN)
     await_note(platform, "plans.pro.maxNamespaces")
-    refusals = [text for reason, text in platform.events("tenancy-system") if reason == "PlansRefused"]
-    assert "plans.pro.maxNamespaces" in refusals[-1]
-    assert platform.runs("up") == before
+    told = "plans.pro.maxNamespaces"
+    eventually(lambda: told_of(platform, "tenancy-system", "PlansRefused", told), "an event tells of it")
+    accepted = told_of(platform, "tenancy-system", "PlansAccepted", str(plans_file))
 
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     platform.await_active(manifest)
     quota = platform.objects("keeps")["ResourceQuota", "tenant-keeps", "tenant-quota"]
     assert quota["spec"]["hard"]["cpu"] == "4"
+    assert updates(platform, manifest) == {"keeps": (2, "spec generation 2")}
 
-    plans_file.write_text(plans_with(pro={"podSecurity": "baseline"}))
+    put_plans(platform, plans_file, plans_with(pro={"podSecurity": "baseline"}))
     await_update(platform, manifest, "plan pro changed")
     await_no_note(platform)
     eventually(
-        lambda: "PlansAccepted" in [reason for reason, _ in platform.events("tenancy-system")],
+        lambda: told_of(platform, "tenancy-system", "PlansAccepted", str(plans_file)) > accepted,
         "an event tells that the plans are good",
     )
 
@@ -164,34 +205,30 @@ def test_file_may_go_and_come_back(platform: Platform, plans_file: Path) -> None
     await_no_note(platform)
 
 
-def test_file_may_be_replaced_in_any_way(platform: Platform, tmp_path: Path) -> None:
+def test_file_may_be_replaced_in_any_way(platform: Platform, plans_file: Path, tmp_path: Path) -> None:
+    refusals = sum(1 for line in platform.log() if line["message"] == "plans refused")
+    texts = [plans_with(pro={"podSecurity": level}) for level in ("restricted", "baseline", "privileged")]
+    texts = [f"{text}# {uuid4()}\n" for text in texts]
     # As Kubernetes mounts a ConfigMap: the file is a link through a link, and the inner one is swapped.
-    path, inner = tmp_path / "plans.yaml", tmp_path / "..data"
-    folders = [tmp_path / f"version-{number}" for number in range(2)]
-    for folder, level in zip(folders, ("restricted", "baseline"), strict=True):
+    inner, folders = tmp_path / "..data", [tmp_path / f"version-{number}" for number in range(2)]
+    for folder, text in zip(folders, texts, strict=False):
         folder.mkdir()
-        (folder / "plans.yaml").write_text(plans_with(pro={"podSecurity": level}))
+        (folder / "plans.yaml").write_text(text)
     inner.symlink_to(folders[0])
-    path.symlink_to("..data/plans.yaml")
-    platform.start("--plans", str(path))
+    (tmp_path / "link").symlink_to(inner / "plans.yaml")
+    os.replace(tmp_path / "link", plans_file)
+    await_in_force(platform, texts[0])
+    (tmp_path / "..new").symlink_to(folders[1])
+    os.replace(tmp_path / "..new", inner)
+    shutil.rmtree(folders[0])
+    await_in_force(platform, texts[1])
 
-    def taken() -> int:
-        return sum(1 for line in platform.log() if line["message"] == "plans in force")
-
-    try:
-        (tmp_path / "..new").symlink_to(folders[1])
-        os.replace(tmp_path / "..new", inner)
-        shutil.rmtree(folders[0])
-        eventually(lambda: taken() == 1, "the swapped file is in force")
-
-        # As editors do it: the old file goes, the new one takes its name.
-        (tmp_path / "plans.new").write_text(plans_with(pro={"podSecurity": "privileged"}))
-        path.unlink()
-        os.replace(tmp_path / "plans.new", path)
-        eventually(lambda: taken() == 2, "the replaced file is in force")
-        assert not [line for line in platform.log() if line["message"] == "plans refused"]
-    finally:
-        platform.stop()
+    # As editors do it: the old file goes, the new one takes its name.
+    (tmp_path / "plans.new").write_text(texts[2])
+    plans_file.unlink()
+    os.replace(tmp_path / "plans.new", plans_file)
+    await_in_force(platform, texts[2])
+    assert refusals == sum(1 for line in platform.log() if line["message"] == "plans refused")
 
 
 def test_tenants_of_a_removed_plan_keep_what_they_have_until_it_returns(
@@ -199,17 +236,17 @@ def test_tenants_of_a_removed_plan_keep_what_they_have_until_it_returns(
 ) -> None:
     manifest = new_tenant("orphan", plan="pro")
     platform.await_active(manifest)
-    before, runs = uids(platform, "orphan"), platform.runs("up")
-    plans_file.write_text(plans_without("pro"))
+    before = uids(platform, "orphan")
+    put_plans(platform, plans_file, plans_without("pro"))
     told = platform.await_condition(manifest, "UnknownPlan")
     assert told["message"] == "spec.plan: there is no plan 'pro'; known: basic, enterprise"
     assert (platform.tenant(manifest) or {})["status"]["phase"] == "Failed"
     assert uids(platform, "orphan") == before
 
-    shutil.copy(SHIPPED_PLANS, plans_file)
+    put_plans(platform, plans_file, SHIPPED_PLANS.read_text())
     platform.await_active(manifest)
     assert uids(platform, "orphan") == before
-    assert platform.runs("up") == runs
+    assert updates(platform, manifest) == {"orphan": (1, "spec generation 1")}
 
 
 def test_what_a_tenant_overrides_survives_a_change_of_its_plan(
@@ -249,7 +286,8 @@ def test_what_a_tenant_overrides_survives_a_change_of_its_plan(
         {"name": "tenant-quota-storage", "hard": {"requests.storage": "6Gi"}},
     ]
     changed = {"serviceTypes": ["ClusterIP", "ExternalName"], "registries": ["elsewhere.example.com"]}
-    plans_file.write_text(plans_with(basic={**changed, "quotas": quotas, "podSecurity": "privileged"}))
+    changed_plans = plans_with(basic={**changed, "quotas": quotas, "podSecurity": "privileged"})
+    put_plans(platform, plans_file, changed_plans)
     await_update(platform, manifest, "plan basic changed")
     assert facts() == own | {"types": "ClusterIP,ExternalName", "cpu": "700m"}
 
@@ -285,7 +323,8 @@ def test_broken_or_deleted_config_map_leaves_the_plans_in_force(
     await_no_note(platform)
     put_config_map(platform, BROKEN)
     await_note(platform, "plans.pro.maxNamespaces")
-    eventually(lambda: _refusal(platform, "plans.pro.maxNamespaces"), "an event tells of it")
+    told = "plans.pro.maxNamespaces"
+    eventually(lambda: told_of(platform, PLACE[1], "PlansRefused", told), "an event tells of it")
     platform.await_active(new_tenant("works", plan="pro"))
     put_config_map(platform, SHIPPED_PLANS.read_text(), key="other.yaml")
     platform.admin.patch(CONFIG_MAP, PLACE[1], {"data": {"plans.yaml": None}}, namespace=PLACE[0])
@@ -294,7 +333,3 @@ def test_broken_or_deleted_config_map_leaves_the_plans_in_force(
     await_no_note(platform)
     platform.admin.delete(CONFIG_MAP, PLACE[1], PLACE[0])
     await_note(platform, "is not there")
-
-
-def _refusal(platform: Platform, told: str) -> bool:
-    return any(reason == "PlansRefused" and told in text for reason, text in platform.events(PLACE[1]))

@@ -20,7 +20,7 @@ def test_status_says_that_a_tenant_is_protected(platform: Platform, new_tenant: 
 def test_protected_tenant_that_is_being_deleted_keeps_everything(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    manifest = new_tenant("held")
+    manifest = new_tenant("shielded")
     platform.await_active(manifest)
     # Protected only after its deletion began: by then no admission rule can refuse it.
     platform.stop()
@@ -29,10 +29,10 @@ def test_protected_tenant_that_is_being_deleted_keeps_everything(
     platform.start()
     told = platform.await_condition(manifest, "Protected")
     assert told["message"] == "the tenant is protected; set spec.protected to false to let it go"
-    namespace = platform.namespace("tenant-held")
+    namespace = platform.namespace("tenant-shielded")
     assert namespace is not None
     assert "deletionTimestamp" not in namespace["metadata"]
 
     platform.apply({**manifest, "spec": {"protected": False}})
     platform.await_gone(manifest)
-    assert platform.namespace("tenant-held") is None
+    assert platform.namespace("tenant-shielded") is None

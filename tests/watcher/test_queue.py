@@ -22,6 +22,7 @@ def test_what_comes_while_a_tenant_is_worked_on_is_done_right_after() -> None:
     queue.add("a")
     assert queue.depth() == 0
     queue.done("a")
+    assert queue.depth() == 1
     assert queue.take() == "a"
 
 

@@ -1,52 +1,109 @@
 """A watcher that is killed, stopped or cut off takes up its work with nobody's help."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tenancy.kinds import kind_of
-from tests.platform import NewTenant, Platform
+from tests.holding import held_updates
+from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
-TENANTS = 20
+CRASH = tenant_manifest("crash", namespaces=[{"name": name} for name in "abc"])
+DROPPED = tenant_manifest("dropped", namespaces=[{"name": name} for name in "abc"])
+STILL = [tenant_manifest(f"still-{number}", plan="basic") for number in range(5)]
+
+
+@dataclass(frozen=True)
+class Killed:
+    """What a watcher that was killed in the middle of two updates has left."""
+
+    locks: dict[str, list[Path]]
+    versions: dict[str, tuple[int, int]]
+
+
+def stack_folder(platform: Platform, kind: str) -> Path:
+    return platform.folder / "state" / ".pulumi" / kind
 
 
 def locks(platform: Platform, tenant: str) -> list[Path]:
-    folder = platform.folder / "state" / ".pulumi" / "locks" / "organization" / "tenancy" / f"tenant-{tenant}"
+    folder = stack_folder(platform, "locks") / "organization" / "tenancy" / f"tenant-{tenant}"
     return list(folder.glob("*.json"))
 
 
-def test_kill_during_up_converges_after_restart(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("crash", namespaces=[{"name": name} for name in "abc"])
-    eventually(lambda: locks(platform, "crash") and platform.objects("crash"), "an up is under way")
-    platform.kill()
-    assert locks(platform, "crash"), "the killed command has left its lock"
+def versions(platform: Platform) -> dict[str, tuple[int, int]]:
+    """Generation and number of updates of the tenants that nobody changes."""
+    found = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in STILL}
+    return {
+        name: (tenant["metadata"]["generation"], tenant["status"]["lastUpdate"]["version"])
+        for name, tenant in found.items()
+    }
 
+
+@pytest.fixture(scope="module")
+def killed(running_platform: Platform) -> Iterator[Killed]:
+    """The watcher is killed in the middle of two updates, with others done, and started again."""
+    platform = running_platform
+    platform.ensure_started()
+    for manifest in STILL:
+        platform.apply(manifest)
+    for manifest in STILL:
+        platform.await_active(manifest)
+    with held_updates(platform, "tenant-crash-c", "tenant-dropped-c"):
+        for manifest in (CRASH, DROPPED):
+            platform.apply(manifest)
+        for manifest in (CRASH, DROPPED):
+            name = manifest["metadata"]["name"]
+            eventually(lambda name=name: platform.namespace(f"tenant-{name}-c"), f"{name} is half made")  # type: ignore[misc]
+        platform.kill()
+    left = Killed({name: locks(platform, name) for name in ("crash", "dropped")}, versions(platform))
+    platform.apply({**DROPPED, "spec": {"namespaces": [{"name": "a"}]}})
     platform.start()
-    platform.await_active(manifest)
+    yield left
+    platform.end([CRASH, DROPPED, *STILL])
+
+
+def test_kill_during_up_converges_after_restart(platform: Platform, killed: Killed) -> None:
+    assert killed.locks["crash"], "the killed command has left its lock"
+    platform.await_active(CRASH)
     assert len(platform.objects("crash")) == 3 * 18
     assert not locks(platform, "crash")
-    assert "no changes" in _preview(platform, "crash")
+    platform.expect_no_changes("crash")
 
 
 def test_namespace_dropped_between_a_lost_create_and_its_retry_is_removed(
-    platform: Platform, new_tenant: NewTenant
+    platform: Platform, killed: Killed
 ) -> None:
-    manifest = new_tenant("dropped", namespaces=[{"name": name} for name in "abc"])
-    eventually(lambda: platform.namespace("tenant-dropped-c"), "the namespace is made")
-    platform.kill()
-    platform.apply({**manifest, "spec": {"namespaces": [{"name": "a"}]}})
-    platform.start()
-    platform.await_active(manifest)
+    assert killed.locks["dropped"], "the create was lost"
+    platform.await_active(DROPPED)
     for name in ("tenant-dropped-b", "tenant-dropped-c"):
         eventually(lambda name=name: platform.namespace(name) is None, f"{name} is gone")  # type: ignore[misc]
+    assert {namespace or name for _, namespace, name in platform.objects("dropped")} == {"tenant-dropped-a"}
+
+
+def test_restart_with_unchanged_tenants_runs_pulumi_zero_times(platform: Platform, killed: Killed) -> None:
+    names = {manifest["metadata"]["name"] for manifest in STILL}
+
+    def unchanged() -> set[str]:
+        return {line["tenant"] for line in platform.log() if line["message"] == "tenant unchanged"}
+
+    eventually(lambda: names <= unchanged(), "the watcher has looked at each of them since its start")
+    assert {name: platform.runs(tenant=name) for name in names} == dict.fromkeys(names, 0)
+    assert versions(platform) == killed.versions
+
+    platform.apply({**STILL[0], "spec": {"plan": "pro"}})
+    platform.await_active(STILL[0])
+    assert {name: platform.runs(tenant=name) for name in names} == dict.fromkeys(names, 0) | {"still-0": 1}
 
 
 def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("pending", plan="basic")
     platform.await_active(manifest)
-    platform.stop()
     # As an operator's killed `pulumi up` leaves it: one object made but not recorded.
-    state = platform.folder / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-pending.json"
+    state = stack_folder(platform, "stacks") / "tenancy" / "tenant-pending.json"
     content = json.loads(state.read_text())
     latest = content["checkpoint"]["latest"]
     urn = ":RoleBinding::tenant-pending/tenant-admin"
@@ -56,20 +113,15 @@ def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant)
     latest["pending_operations"] = [{"resource": recorded, "type": "creating"}]
     state.write_text(json.dumps(content))
 
-    platform.start()
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     platform.await_active(manifest)
-    eventually(
-        lambda: "pending_operations" not in json.loads(state.read_text())["checkpoint"]["latest"],
-        "nothing is pending",
-    )
-    assert "no changes" in _preview(platform, "pending")
+    assert "pending_operations" not in json.loads(state.read_text())["checkpoint"]["latest"]
 
 
 def test_lock_of_a_live_process_is_respected_and_named(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("locked", plan="basic")
     platform.await_active(manifest)
-    folder = platform.folder / "state" / ".pulumi" / "locks" / "organization" / "tenancy" / "tenant-locked"
+    folder = stack_folder(platform, "locks") / "organization" / "tenancy" / "tenant-locked"
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "another.json"
     holder = {"pid": 1, "username": "jane", "hostname": "far-away", "timestamp": "2030-01-02T03:04:05Z"}
@@ -83,41 +135,13 @@ def test_lock_of_a_live_process_is_respected_and_named(platform: Platform, new_t
     platform.await_active(manifest)
 
 
-def test_restart_with_unchanged_tenants_runs_pulumi_zero_times(
-    platform: Platform, new_tenant: NewTenant
-) -> None:
-    manifests = [new_tenant(f"still-{number}", plan="basic") for number in range(TENANTS)]
-    for manifest in manifests:
-        platform.await_active(manifest)
-    versions = {manifest["metadata"]["name"]: _version(platform, manifest) for manifest in manifests}
-    platform.stop()
-    platform.start()
-    # A change to one shows that the watcher works, and has looked at the others before.
-    platform.apply({**manifests[0], "spec": {"plan": "pro"}})
-    platform.await_active(manifests[0])
-    assert platform.runs("up") == 1
-    assert {manifest["metadata"]["name"]: _version(platform, manifest) for manifest in manifests[1:]} == {
-        name: version for name, version in versions.items() if name != "still-0"
-    }
-
-
 def test_status_write_runs_nothing(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest = new_tenant("quiet", plan="basic")
-    platform.await_active(manifest)
-    before = platform.runs("up")
-    platform.admin.patch(kind_of(manifest), "quiet", {"status": {"namespaceCount": 7}}, subresource="status")
-    platform.admin.patch(kind_of(manifest), "quiet", {"metadata": {"labels": {"team": "x"}}})
-    other = new_tenant("after-quiet", plan="basic")
-    platform.await_active(other)
-    assert platform.runs("up") == before + 1
-
-
-def _version(platform: Platform, manifest: dict[str, object]) -> tuple[int, int]:
-    tenant = platform.tenant(manifest)
-    assert tenant is not None
-    return tenant["metadata"]["generation"], tenant["status"]["lastUpdate"]["version"]
-
-
-def _preview(platform: Platform, tenant: str) -> str:
-    told = platform.pulumi(f"tenant-{tenant}", "preview", "--expect-no-changes")
-    return "no changes" if told.returncode == 0 else told.stdout + told.stderr
+    manifest = new_tenant("left-alone", plan="basic")
+    assert platform.await_active(manifest)["status"]["lastUpdate"]["version"] == 1
+    change = {"status": {"namespaceCount": 7}}
+    platform.admin.patch(kind_of(manifest), "left-alone", change, subresource="status")
+    platform.admin.patch(kind_of(manifest), "left-alone", {"metadata": {"labels": {"team": "x"}}})
+    # The queue is served in order: whatever these writes ask for begins before this tenant's turn.
+    platform.await_active(new_tenant("after-left-alone", plan="basic"))
+    platform.apply({**manifest, "spec": {"plan": "pro"}})
+    assert platform.await_active(manifest)["status"]["lastUpdate"]["version"] == 2

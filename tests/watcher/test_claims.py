@@ -1,0 +1,65 @@
+"""Claims: a namespace or a host belongs to at most one tenant at any time, also before any object is made."""
+
+from typing import Any
+
+import pytest
+
+from tenancy.tenant import Tenant, tenant_from_manifest
+from watcher.claims import Claims, HostTaken, NamespaceTaken
+from watcher.cluster import Cluster
+
+
+class NoCluster(Cluster):
+    """Never asked: every namespace counts as known."""
+
+    def __init__(self) -> None: ...
+
+
+def tenant(name: str, **spec: Any) -> Tenant:
+    return tenant_from_manifest({"metadata": {"name": name}, "spec": spec})
+
+
+def take(claims: Claims, wanted: Tenant, *hosts: str) -> None:
+    claims.take(wanted, hosts, known=wanted.namespaces())
+
+
+# Both want tenant-a-b-c.
+FIRST = tenant("a", namespaces=[{"name": "b-c"}])
+SECOND = tenant("a-b", namespaces=[{"name": "d"}, {"name": "c"}])
+
+
+def test_namespace_belongs_to_the_first_tenant_that_claims_it() -> None:
+    claims = Claims(NoCluster())
+    take(claims, FIRST)
+    take(claims, FIRST)
+    with pytest.raises(NamespaceTaken, match=r"namespaces\[1\].*'tenant-a-b-c' belongs to tenant 'a'"):
+        take(claims, SECOND)
+    # All or none: what it could have had, others may have.
+    take(claims, tenant("a", namespaces=[{"name": "b-d"}]))
+    claims.release("a")
+    take(claims, SECOND)
+
+
+def test_namespace_of_an_earlier_run_is_still_claimed() -> None:
+    claims = Claims(NoCluster())
+    claims.remember("a", ["tenant-a-b-c"], [])
+    with pytest.raises(NamespaceTaken):
+        take(claims, SECOND)
+
+
+def test_host_belongs_to_the_first_tenant_that_claims_it() -> None:
+    claims = Claims(NoCluster())
+    take(claims, tenant("shop"), "*.shop.example.com")
+    take(claims, tenant("shop"), "*.shop.example.com")
+    with pytest.raises(HostTaken, match=r"hostnames\[1\].*'pay.shop.example.com' belongs to tenant 'shop'"):
+        take(claims, tenant("copy"), "copy.example.com", "pay.shop.example.com")
+    take(claims, tenant("third"), "copy.example.com")
+    claims.release("shop")
+    take(claims, tenant("copy"), "pay.shop.example.com")
+
+
+def test_host_of_an_earlier_run_is_still_claimed() -> None:
+    claims = Claims(NoCluster())
+    claims.remember("shop", [], ["shop.example.com"])
+    with pytest.raises(HostTaken):
+        take(claims, tenant("copy"), "shop.example.com")
