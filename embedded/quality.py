@@ -43,7 +43,7 @@ def test(args: argparse.Namespace) -> int:
 def pytest_options(arguments: Sequence[str]) -> list[str]:
     """Translate the arguments of `./dev test` into those of pytest.
 
-    The whole suite runs in several workers. Named tests run in one process, where -x, -s and --pdb work as usual.
+    The whole suite runs in several workers. Named tests run in one process: -x, -s and --pdb work as usual.
     """
     options: list[str] = []
     for argument in arguments:

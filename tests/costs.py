@@ -9,7 +9,6 @@ from typing import Any
 import psutil
 import pytest
 
-_WALL, _CPU = "wall", "cpu"
 _KEY = "tenancy_costs"
 
 
@@ -17,56 +16,53 @@ class Costs:
     """A plugin, in each worker and in the process that gathers their results."""
 
     def __init__(self) -> None:
-        self.seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
-        self.tests: Counter[str] = Counter()
-        self._folder = ""
+        # By file, then by what was measured.
+        self.costs: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._file = ""
         self._wall_s = self._cpu_s = 0.0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        folder = item.nodeid.rpartition("::")[0].rpartition("/")[0]
-        if folder != self._folder:
+        file = item.nodeid.partition("::")[0]
+        if file != self._file:
             self._close()
-            self._folder = folder
-        self.tests[folder] += 1
+            self._file = file
+        self.costs[file]["tests"] += 1
         return (yield)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._close()
         output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output[_KEY] = [[folder, kind, value] for (folder, kind), value in self.seconds.items()]
+            output[_KEY] = {file: dict(cost) for file, cost in self.costs.items()}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        for folder, kind, value in getattr(node, "workeroutput", {}).get(_KEY, []):
-            self.seconds[folder, kind] += value
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and hasattr(report, "node"):
-            self.tests[report.nodeid.partition("::")[0].rpartition("/")[0]] += 1
+        for file, cost in getattr(node, "workeroutput", {}).get(_KEY, {}).items():
+            self.costs[file].update(cost)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        folders = sorted({folder for folder, _ in self.seconds}, key=lambda name: -self.seconds[name, _WALL])
-        if not folders:
+        """By folder; with -v by file, too."""
+        if not self.costs:
             return
+        folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for file, cost in self.costs.items():
+            folders[file.rpartition("/")[0]].update(cost)
+            folders["all"].update(cost)
         terminalreporter.section("seconds per folder")
-        terminalreporter.write_line(f"{'folder':<28} {'tests':>6} {'wall':>7} {'CPU':>7}")
-        for folder in folders:
-            self._write(terminalreporter, folder, self.tests[folder], [folder])
-        self._write(terminalreporter, "all", self.tests.total(), folders)
-
-    def _write(self, reporter: pytest.TerminalReporter, title: str, tests: int, folders: list[str]) -> None:
-        wall_s, cpu_s = (sum(self.seconds[folder, kind] for folder in folders) for kind in (_WALL, _CPU))
-        reporter.write_line(f"{title:<28} {tests:>6} {wall_s:>7.0f} {cpu_s:>7.0f}")
+        terminalreporter.write_line(f"{'':<44} {'tests':>6} {'wall s':>7} {'CPU s':>7}")
+        for table in (self.costs, folders) if terminalreporter.verbosity > 0 else (folders,):
+            for name, cost in sorted(table.items(), key=lambda row: row[1]["cpu"]):
+                figures = f"{cost['tests']:>6} {cost['wall']:>7.0f} {cost['cpu']:>7.0f}"
+                terminalreporter.write_line(f"{name:<44} {figures}")
 
     def _close(self) -> None:
-        """Charge the folder with all since the last change of folders."""
+        """Charge the file with all since the last change of files."""
         wall_s, cpu_s = time.monotonic(), _cpu_s()
-        if self._folder:
-            self.seconds[self._folder, _WALL] += wall_s - self._wall_s
+        if self._file:
             # What a process that nobody waited for has used is lost with it.
-            self.seconds[self._folder, _CPU] += max(0.0, cpu_s - self._cpu_s)
+            spent = {"wall": wall_s - self._wall_s, "cpu": max(0.0, cpu_s - self._cpu_s)}
+            self.costs[self._file].update(spent)
         self._wall_s, self._cpu_s = wall_s, cpu_s
 
 

@@ -7,6 +7,7 @@ from tenancy.kinds import CRD
 from tenancy.manifest import Manifest
 from tenancy.platform.manifests import platform_manifests
 from tenancy.platform.settings import PlatformSettings
+from tests.admission.people import Person, delete
 from tests.platform import Platform, tenant_manifest
 from tests.platform_stack.conftest import IMAGE, PLAIN, Kubectl, PlatformStack, start_as_pod, uids
 from tests.waiting import eventually
@@ -16,24 +17,25 @@ MANIFESTS = platform_manifests(PlatformSettings(image=IMAGE))
 TENANT_CRDS = ("tenants.platform.ai", "tenants.kleff.kleff.io")
 
 
-def refusals(kubectl: Kubectl) -> list[str]:
+def refusals(platform: Platform) -> list[str]:
     """Why each of the two CRDs may not be deleted; empty for one that may."""
-    return [kubectl("delete", "crd", name, "--dry-run=server").stderr for name in TENANT_CRDS]
+    administrator = Person.named(platform.admin_kubeconfig, "root", "system:masters")
+    return [administrator.refusal(delete(CRD, name)) for name in TENANT_CRDS]
 
 
-def await_guard(kubectl: Kubectl, tenant: str) -> None:
+def await_guard(platform: Platform, tenant: str) -> None:
     """The API server takes a while to know a new kind: until then it refuses, but can't say which tenant."""
 
     def is_refused() -> bool:
-        return all(f"there is still the Tenant {tenant}" in told for told in refusals(kubectl))
+        return all(f"there is still the Tenant {tenant}" in refusal for refusal in refusals(platform))
 
     eventually(is_refused, "both CRDs are refused to go")
 
 
-def expect_refused_destroy(stack: PlatformStack, kubectl: Kubectl, manifest: Manifest) -> None:
+def expect_refused_destroy(stack: PlatformStack, manifest: Manifest) -> None:
     """With this one tenant. It works on: its watcher has all it needs."""
     platform, name = stack.platform, manifest["metadata"]["name"]
-    await_guard(kubectl, name)
+    await_guard(platform, name)
     before = uids(platform, MANIFESTS)
     code, told = stack.destroy()
     assert code != 0
@@ -63,19 +65,19 @@ def test_destroy_is_refused_with_a_tenant_of_either_group_and_takes_all_without_
     platform.apply(first)
     platform.await_active(first)
     # Whether or not anything is known of the new kinds yet.
-    assert refusals(kubectl)[0]
-    expect_refused_destroy(installed, kubectl, first)
+    assert refusals(platform)[0]
+    expect_refused_destroy(installed, first)
     expect_crds_stay(platform, kubectl, "stays")
 
     platform.delete(first)
     platform.apply(second)
     platform.await_active(second)
     platform.await_gone(first)
-    expect_refused_destroy(installed, kubectl, second)
+    expect_refused_destroy(installed, second)
 
     platform.delete(second)
     platform.await_gone(second)
-    eventually(lambda: not any(refusals(kubectl)), "the CRDs may go")
+    eventually(lambda: not any(refusals(platform)), "the CRDs may go")
     assert len(uids(platform, MANIFESTS)) == len(MANIFESTS)
     code, told = installed.destroy()
     assert code == 0, told
@@ -83,14 +85,12 @@ def test_destroy_is_refused_with_a_tenant_of_either_group_and_takes_all_without_
     platform.stop()
 
 
-def test_allowed_destroy_leaves_the_tenants_namespaces_as_they_are(
-    installed: PlatformStack, kubectl: Kubectl
-) -> None:
+def test_allowed_destroy_leaves_the_tenants_namespaces_as_they_are(installed: PlatformStack) -> None:
     platform, manifest = installed.platform, tenant_manifest("left", plan="basic")
     platform.apply(manifest)
     platform.await_active(manifest)
-    assert refusals(kubectl)[0]
-    await_guard(kubectl, "left")
+    assert refusals(platform)[0]
+    await_guard(platform, "left")
     before = {key: found["metadata"]["uid"] for key, found in platform.objects("left").items()}
     allowed = {"metadata": {"annotations": {"platform.ai/allow-delete": "true"}}}
     for name in TENANT_CRDS:
