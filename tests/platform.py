@@ -95,10 +95,10 @@ class Platform:
         """Gives the watcher the identity that the installed platform has for it."""
         write_watcher_kubeconfig(self.admin, self.admin_kubeconfig, Path(self.environment["KUBECONFIG"]))
 
-    def ensure_started(self) -> None:
+    def ensure_started(self, *args: str) -> None:
         """Has the watcher running, whatever a test before did to it."""
         if self.process is None or self.process.poll() is not None:
-            self.start()
+            self.start(*args)
 
     def start(self, *args: str, **environment: str) -> None:
         self.launch(*args, **environment)

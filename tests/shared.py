@@ -12,8 +12,7 @@ from tests.waiting import eventually
 @contextmanager
 def shared_tenants(platform: Platform, *manifests: Manifest) -> Iterator[None]:
     """Settled at first: Active, refused or paused. A test changes only what no other test looks at."""
-    if platform.process is None or platform.process.poll() is not None:
-        platform.start()
+    platform.ensure_started()
     for manifest in manifests:
         platform.add(manifest)
     await_settled(platform, *manifests)

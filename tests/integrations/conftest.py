@@ -62,8 +62,7 @@ def running_platform(
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
     """The same with its watcher running, whatever the test before did to it."""
-    if running_platform.process is None or running_platform.process.poll() is not None:
-        running_platform.start()
+    running_platform.ensure_started()
     return running_platform
 
 

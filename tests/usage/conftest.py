@@ -39,6 +39,5 @@ def running_platform(
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
     """The platform with its watcher running, whatever the test before did to it."""
-    if running_platform.process is None or running_platform.process.poll() is not None:
-        running_platform.start(*PERIODS)
+    running_platform.ensure_started(*PERIODS)
     return running_platform
