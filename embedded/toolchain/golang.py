@@ -22,6 +22,8 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.tools import MODULES, machine
 
 _REQUIREMENTS = MODULES / "go" / "requirements.lock"
+# What `run_go` has started and not yet seen end, in any thread.
+_running: set["subprocess.Popen[str]"] = set()
 
 
 def ensure_go(module: Path) -> Path:
@@ -62,23 +64,35 @@ def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None])
                 text=True,
                 process_group=0,
             )
+            _running.add(process)
         for line in process.stdout or ():
             lines.append(line)
             on_line(line.rstrip("\n"))
         process.wait()
     except BaseException:
         if process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _kill(process)
             process.wait()
         raise
     finally:
         if process is not None and process.stdout:
             process.stdout.close()
+            _running.discard(process)
     output = "".join(lines)
     if process.returncode != 0:
         raise SetupFailed(_explanation(command, output))
     return output
+
+
+def kill_running_go() -> None:
+    """Kill what other threads are running: their calls of `run_go` fail."""
+    for process in tuple(_running):
+        _kill(process)
+
+
+def _kill(process: "subprocess.Popen[str]") -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextmanager

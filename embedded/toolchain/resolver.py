@@ -8,11 +8,11 @@ find each other.
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from embedded.cache import cache_folder, locked, replacing
-from embedded.toolchain.build import building
+from embedded.toolchain.build import build_tools
 from embedded.toolchain.probe import is_fitting
 from embedded.toolchain.release import Releases
 from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool, cache_key
@@ -35,7 +35,8 @@ def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
         )
         with Releases() as releases:
             unreleased = [tool for tool in missing if not _is_fetched(tool, releases)]
-        _build(unreleased)
+        if unreleased:
+            build_tools(unreleased, provide)
     return {tool.name: paths.get(tool.name) or cached_path(tool) for tool in wanted}
 
 
@@ -97,13 +98,6 @@ def _is_fetched(tool: Tool, releases: Releases) -> bool:
     except _NotReleased:
         return False
     return True
-
-
-def _build(tools: Sequence[Tool]) -> None:
-    if tools:
-        with building(tools) as builds:
-            for tool in tools:
-                provide(tool, builds.build)
 
 
 def _is_complete(tool: Tool, binary: Path) -> bool:

@@ -1,6 +1,7 @@
 """Builds, with the real Go and a module so small that it takes a moment."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,13 +9,15 @@ import time
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
-from embedded.toolchain.build import Builds, building
+from embedded.toolchain import build
+from embedded.toolchain.build import build_tools
 from embedded.toolchain.resolver import cached_path, provide
 from embedded.toolchain.tools import ModuleFile, Tool
 from tests.toolchain.conftest import AddProgram
@@ -23,14 +26,14 @@ PROVIDE = """
 import sys
 from pathlib import Path
 from embedded.cli import unwind_on_signals
-from embedded.toolchain.build import building
-from embedded.toolchain.resolver import provide
+from embedded.toolchain.build import build_tools
+from embedded.toolchain.resolver import cached_path, provide
 from embedded.toolchain.tools import Tool
 
 unwind_on_signals()
 tool = Tool("hello", "1.0.0", Path(sys.argv[1]), ".")
-with building([tool]) as builds:
-    print(provide(tool, builds.build))
+build_tools([tool], provide)
+print(cached_path(tool))
 """
 
 
@@ -39,8 +42,8 @@ def hello_tool(folder: Path) -> Tool:
 
 
 def provided(tool: Tool) -> Path:
-    with building([tool]) as builds:
-        return provide(tool, builds.build)
+    build_tools([tool], provide)
+    return cached_path(tool)
 
 
 def start_providing(folder: Path) -> subprocess.Popen[str]:
@@ -120,11 +123,12 @@ def test_two_at_once_build_once(hello: Path, add_program: AddProgram, go: Path, 
 
 
 class NotedProgress(Progress):
-    """Keeps every detail."""
+    """Keeps every detail, and writes nothing."""
 
-    def __init__(self) -> None:
-        self.details: list[str] = []
-        super().__init__("Building the tools", StringIO())
+    details: ClassVar[list[str]] = []
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, StringIO())
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
@@ -133,7 +137,9 @@ class NotedProgress(Progress):
 
 
 @pytest.mark.usefixtures("programs")
-def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(hello: Path, tmp_path: Path) -> None:
+def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(
+    hello: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     provided(hello_tool(hello))  # Go's library is in its cache now
     for name in ("shared", "other"):
         (hello / name).mkdir()
@@ -141,18 +147,59 @@ def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(hello: Path
     program = 'package main\n\nimport "example.test/hello/shared"\n\nfunc main() { println(shared.Where) }\n'
     for folder in (hello, hello / "other"):
         (folder / "main.go").write_text(program)
-    tools = [hello_tool(hello), Tool("other", "1.0.0", hello, "./other")]
-    progress = NotedProgress()
-    builds = Builds(tools, progress)
-    builds.list_packages()
-    for tool in tools:
-        provide(tool, builds.build)
+    monkeypatch.setattr(build, "Progress", NotedProgress)
+    monkeypatch.setattr(NotedProgress, "details", [])
+    build_tools([hello_tool(hello), Tool("other", "1.0.0", hello, "./other")], provide)
     # Of 3 packages and 2 times 36 for linking, the first tool compiles 2 packages and the second one.
-    shares = [detail.partition(")")[0] for detail in progress.details]
+    shares = [detail.partition(",")[0] for detail in NotedProgress.details]
     assert shares == [
-        *(f"{share} % (hello, 1 of 2" for share in (0, 1, 2)),
-        *(f"{share} % (other, 2 of 2" for share in (50, 52)),
+        *(f"{share} % (hello)" for share in (0, 1, 2)),
+        "50 %",
+        *(f"{share} % (other)" for share in (50, 52)),
+        "99 %",
+        "hello",
     ]
+
+
+def test_two_modules_are_built_at_once(
+    hello: Path, add_program: AddProgram, go: Path, tmp_path: Path
+) -> None:
+    """Each build goes on once the other has begun."""
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    add_program(
+        "go",
+        f'[ "$1" = build ] || exec {go} "$@"\n'
+        f"echo > {begun}/$$\n"
+        f"until [ $(/bin/ls {begun} | /usr/bin/wc -l) = 2 ]; do sleep 0.02; done\n"
+        f'exec {go} "$@"',
+    )
+    another = tmp_path / "another"
+    shutil.copytree(hello, another)
+    tools = [hello_tool(hello), Tool("another", "1.0.0", another, ".")]
+    build_tools(tools, provide)
+    for tool in tools:
+        subprocess.run([cached_path(tool)], capture_output=True, check=True)
+
+
+def test_failed_build_ends_the_others_and_names_itself(
+    hello: Path, add_program: AddProgram, go: Path, tmp_path: Path, cache: Path
+) -> None:
+    compiler = tmp_path / "compiler"
+    add_program(
+        "go",
+        f'[ "$1" = build ] || exec {go} "$@"\n'
+        f'case "$PWD" in *broken-*) until [ -e {compiler} ]; do sleep 0.02; done; exec {go} "$@";; esac\n'
+        f"sleep 600 &\necho $! > {compiler}.new\n/bin/mv {compiler}.new {compiler}\nwait",
+    )
+    broken = tmp_path / "broken"
+    shutil.copytree(hello, broken)
+    (broken / "main.go").write_text("package main\n\nfunc main() { missing() }\n")
+    tools = [hello_tool(hello), Tool("broken", "1.0.0", broken, ".")]
+    with pytest.raises(SetupFailed, match=r"(?s)undefined: missing.*broken 1\.0\.0 is not built"):
+        build_tools(tools, provide)
+    wait_until(lambda: not is_alive(int(compiler.read_text())))
+    assert [path for path in (cache / "tools").iterdir() if path.is_dir()] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -3,16 +3,15 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from embedded.toolchain import probe
 from embedded.toolchain import resolver as toolchain
+from embedded.toolchain.build import Build
 from embedded.toolchain.release import Releases
 from embedded.toolchain.resolver import cached_path, ensure_tools, path_with, present, present_tools
 from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool
@@ -145,13 +144,13 @@ def test_release_comes_before_a_build_and_neither_is_repeated(monkeypatch: pytes
             put(tool, folder)
         return tool == ETCD
 
-    @contextmanager
-    def building(tools: Sequence[Tool]) -> Iterator[SimpleNamespace]:
+    def build_tools(tools: Sequence[Tool], provide: Callable[[Tool, Build], object]) -> None:
         made.append(f"build {', '.join(tool.name for tool in tools)}")
-        yield SimpleNamespace(build=put)
+        for tool in tools:
+            provide(tool, put)
 
     monkeypatch.setattr(Releases, "fetch", fetch)
-    monkeypatch.setattr(toolchain, "building", building)
+    monkeypatch.setattr(toolchain, "build_tools", build_tools)
     names = [HOST.name, ETCD.name, PROVIDER.name]
     assert present_tools(names) == {}
     assert ensure_tools(names) == {name: cached_path(TOOLS[name]) for name in names}
