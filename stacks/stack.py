@@ -22,9 +22,11 @@ from stacks.history import Update, updates_in
 from stacks.lock import is_abandoned
 from stacks.project import empty_run_folder, quiet_home, salt_in, take_run_folder, work_folder
 from stacks.result import EventLog, StackResult
+from stacks.state import objects_in
 from tenancy.changes import UpdateRecord
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState
+from tenancy.manifest import Manifest
 from tenancy.names import stack_name
 
 log = structlog.get_logger(__name__)
@@ -160,6 +162,14 @@ class Stacks:
             arguments = ["stack", "history", "--json", "--full-dates", "--stack", name]
             told = self._command.run(arguments, str(folder), self._environment)
         return updates_in(told.stdout)
+
+    def objects(self, tenant: str) -> list[Manifest]:
+        """The objects in the stack's state. Needs no `prepare`, takes no lock, writes nothing."""
+        name = stack_name(tenant)
+        with _told_errors(EventLog()), self._work_folder(name) as folder:
+            arguments = ["stack", "export", "--stack", name]
+            exported = self._command.run(arguments, str(folder), self._environment)
+        return objects_in(exported.stdout)
 
     def forget(self, tenant: str) -> None:
         """Drops the stack and its history, and leaves what it made alone. No stack is fine."""

@@ -67,7 +67,10 @@ def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
         if key not in ending and ObjectKey(NAMESPACE.kind, "", key.namespace) not in ending
     }
     changes = [
-        change for key, wanted in desired.by_key.items() if (change := _change(key, wanted, there.get(key)))
+        change
+        for key, wanted in desired.by_key.items()
+        if (change := object_change(key, wanted, there.get(key))).operation is not Operation.UPDATE
+        or change.fields
     ]
     for key in unwanted(desired, there):
         is_kept = desired.retains and key.kind == NAMESPACE.kind
@@ -75,14 +78,15 @@ def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
     return tuple(changes)
 
 
-def _change(key: ObjectKey, wanted: Manifest, found: Manifest | None) -> ObjectChange | None:
+def object_change(key: ObjectKey, wanted: Manifest, found: Manifest | None) -> ObjectChange:
+    """What makes one live object the desired one: an update without fields if it is that already."""
     if found is None:
         return _of(Operation.CREATE, key)
     fields = tuple(
         FieldChange(path=path, before=before, after=after)
         for path, before, after in field_differences(wanted, found)
     )
-    return _of(Operation.UPDATE, key, fields) if fields else None
+    return _of(Operation.UPDATE, key, fields)
 
 
 def _of(operation: Operation, key: ObjectKey, fields: tuple[FieldChange, ...] = ()) -> ObjectChange:

@@ -46,18 +46,18 @@ class TenantResources(pulumi.ComponentResource):
         super().__init__("tenancy:index:Tenant", name, None, opts)
         self._homes: dict[str, pulumi.Resource] = {}
         made: defaultdict[str, list[tuple[int, pulumi.Resource]]] = defaultdict(list)
-        for key, manifest in sorted(desired.by_key.items(), key=lambda item: _stage(item[0])):
+        for key, manifest in sorted(desired.by_key.items(), key=lambda item: apply_stage(item[0])):
             options = pulumi.ResourceOptions(parent=self)
             if key.kind == "Namespace":
                 options.retain_on_delete = desired.retains
                 self._homes[key.name] = kubernetes_object(key, manifest, options)
                 continue
             if key.namespace:
-                before = [resource for stage, resource in made[key.namespace] if stage < _stage(key)]
+                before = [resource for stage, resource in made[key.namespace] if stage < apply_stage(key)]
                 options.depends_on = [self._homes[key.namespace], *before]
                 # A namespace takes its content with it, one delete instead of twenty; unless it stays.
                 options.deleted_with = None if desired.retains else self._homes[key.namespace]
-            made[key.namespace].append((_stage(key), kubernetes_object(key, manifest, options)))
+            made[key.namespace].append((apply_stage(key), kubernetes_object(key, manifest, options)))
         self.register_outputs({"namespaces": list(desired.namespaces)})
 
 
@@ -99,7 +99,8 @@ class Tenant(TenantResources):
         return self._homes[namespace].urn.apply(lambda _: namespace)
 
 
-def _stage(key: ObjectKey) -> int:
+def apply_stage(key: ObjectKey) -> int:
+    """In which order the objects of a namespace are created: lower stages first."""
     return _STAGES.get(key.kind, 0)
 
 

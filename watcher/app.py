@@ -15,6 +15,7 @@ from tenancy.desired import DesiredState
 from tenancy.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
+from watcher.applied import LastApplied
 from watcher.cluster import Cluster, ClusterError
 from watcher.dns import DnsConfig
 from watcher.informer import Informer
@@ -25,6 +26,7 @@ from watcher.periods import DEFAULT_PERIODS, Periods
 from watcher.plans import LivePlans
 from watcher.queue import TenantQueue
 from watcher.reconcile import Reconciler
+from watcher.repairs import Repairs
 from watcher.retry import TryAgain
 from watcher.sessions.controller import SessionController
 from watcher.sessions.figures import SessionFigures
@@ -79,6 +81,8 @@ class Watcher:
             self._recorder.is_recording,
             self._pod_metrics.now,
         )
+        applied = LastApplied(stacks, lambda: plans.current, lambda: self._integrations.served)
+        self._repairs = Repairs(cluster, applied, self.managed, self._queue.add)
         self._reconciler = Reconciler(
             cluster,
             stacks,
@@ -86,6 +90,8 @@ class Watcher:
             self.managed,
             plans,
             lambda: self._integrations.served,
+            applied,
+            self._repairs,
             self.metrics,
             self._pod_metrics.steady,
         )
@@ -117,6 +123,7 @@ class Watcher:
         """Takes no more work, lets what is under way end, and asks what takes too long to wind down."""
         log.info("stopping")
         self._queue.close()
+        self._repairs.stop()
         self._sessions.stop(_SESSIONS_S)
         for informer in self._all_informers():
             informer.stop()
@@ -142,7 +149,7 @@ class Watcher:
     def not_healthy(self) -> list[str]:
         usage = [self._pod_metrics.thread, self._recorder.thread]
         others = [self._plans.thread, self._dns.thread, self._dns.informer, *usage]
-        threads = [*self._all_informers(), *self._workers, *others]
+        threads = [*self._all_informers(), *self._workers, *self._repairs.threads, *others]
         return [
             f"thread died: {thread.name}"
             for thread in (*threads, *self._sessions.threads)
@@ -161,6 +168,7 @@ class Watcher:
             log.warning("waiting for plans", problem=problem)
         self._plans.is_known.wait()
         log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
+        self._repairs.start()
         for worker in self._workers:
             worker.start()
 
@@ -207,6 +215,7 @@ class Watcher:
             self._on_news(tenant)
         if (after or before or {}).get("kind") == NAMESPACE.kind:
             self._dns.wake()
+        self._repairs.notice(before, after)
         for tenant in self._reconciler.concerns(before, after):
             self._queue.add(tenant)
         if before and after and quota_use(before) != quota_use(after):

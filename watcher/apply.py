@@ -1,6 +1,7 @@
 """Bringing a tenant's stack up: once, or in steps where its quotas share a budget, or namespaces leave it
 that are to stay."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from stacks.result import StackResult
@@ -12,6 +13,7 @@ from tenancy.kinds import RESOURCE_QUOTA
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.names import tenant_selector
 from tenancy.namespace import as_it_stands
+from watcher.applied import LastApplied
 from watcher.cluster import Cluster
 from watcher.managed import is_ending
 from watcher.tenants import live_namespaces
@@ -24,14 +26,27 @@ class QuotaInUse(TenancyError):
     reason = "QuotaInUse"
 
 
+# Runs `up` with these objects and this message.
+Up = Callable[[DesiredState, str], StackResult]
+
+
 def apply(
-    cluster: Cluster, stacks: Stacks, tenant: Manifest, desired: DesiredState, work: Work
+    cluster: Cluster,
+    stacks: Stacks,
+    applied: LastApplied,
+    tenant: Manifest,
+    desired: DesiredState,
+    work: Work,
 ) -> StackResult:
+    def up(step: DesiredState, message: str) -> StackResult:
+        with applied.updating(step):
+            return stacks.up(step, message, work.record, refresh=work.needs_refresh)
+
     if desired.retains:
-        _mark_what_stays(cluster, stacks, tenant, desired, work)
+        _mark_what_stays(cluster, up, tenant, desired, work)
     if desired.has_budget:
-        _make_room(cluster, stacks, tenant, desired, work)
-    return stacks.up(desired, work.cause, work.record, refresh=work.needs_refresh)
+        _make_room(cluster, up, tenant, desired, work)
+    return up(desired, work.cause)
 
 
 def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState) -> list[Manifest]:
@@ -43,9 +58,7 @@ def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState
     ]
 
 
-def _mark_what_stays(
-    cluster: Cluster, stacks: Stacks, tenant: Manifest, desired: DesiredState, work: Work
-) -> None:
+def _mark_what_stays(cluster: Cluster, up: Up, tenant: Manifest, desired: DesiredState, work: Work) -> None:
     """Pulumi goes by its state for what a program no longer has: a namespace that leaves in the same change
     that says `Retain` would be deleted. So it is recorded as one that stays before it leaves."""
     leaving = leaving_namespaces(cluster, tenant, desired)
@@ -53,17 +66,16 @@ def _mark_what_stays(
         return
     step = _next_step(cluster, desired)
     marked = replace(step, manifests=(*step.manifests, *map(as_it_stands, leaving)))
-    message = f"{work.cause}: marks namespaces that stay"
-    stacks.up(marked, message, work.record, refresh=work.needs_refresh)
+    up(marked, f"{work.cause}: marks namespaces that stay")
 
 
-def _make_room(cluster: Cluster, stacks: Stacks, tenant: Manifest, desired: DesiredState, work: Work) -> None:
+def _make_room(cluster: Cluster, up: Up, tenant: Manifest, desired: DesiredState, work: Work) -> None:
     """Quotas are lowered before any is raised, so that their sum never passes the budget."""
     step = _next_step(cluster, desired)
     if step is desired:
         return
     if (tenant.get("status") or {}).get("appliedDigest") != step.digest:
-        stacks.up(step, f"{work.cause}: lowers quotas first", work.record, refresh=work.needs_refresh)
+        up(step, f"{work.cause}: lowers quotas first")
     if budget_step(desired, live_quotas(cluster, desired.tenant)) is not desired:
         raise NamespaceEnding("waiting until quota that is handed on is free: namespaces are ending", step)
 

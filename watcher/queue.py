@@ -14,7 +14,9 @@ _LAST_RETRY_S: Final = 300.0
 
 
 class TenantQueue:
-    def __init__(self) -> None:
+    def __init__(self, first_retry_s: float = _FIRST_RETRY_S, last_retry_s: float = _LAST_RETRY_S) -> None:
+        self._first_retry_s = first_retry_s
+        self._last_retry_s = last_retry_s
         self._changed = threading.Condition()
         self._due: list[tuple[float, str]] = []
         self._waiting: dict[str, float] = {}
@@ -54,10 +56,12 @@ class TenantQueue:
                 self._changed.wait(self._due[0][0] - now if self._due else None)
             return None
 
-    def done(self, tenant: str) -> None:
-        """The work went well."""
+    def done(self, tenant: str, pause_s: float = 0.0) -> None:
+        """The work went well. The tenant is not worked on again before the pause is over."""
         with self._changed:
             self._forgive(tenant)
+            if pause_s:
+                self._not_before[tenant] = time.monotonic() + pause_s
             self._release(tenant)
 
     def failed(self, tenant: str) -> float:
@@ -65,7 +69,7 @@ class TenantQueue:
         with self._changed:
             failures = self._failures.get(tenant, 0)
             # A spec that came while the old one failed is not to wait for it.
-            wait_s = 0.0 if tenant in self._renewed else min(_FIRST_RETRY_S * 2**failures, _LAST_RETRY_S)
+            wait_s = 0.0 if tenant in self._renewed else self._wait_s(failures)
             if wait_s:
                 self._failures[tenant] = failures + 1
                 self._not_before[tenant] = time.monotonic() + wait_s
@@ -86,12 +90,15 @@ class TenantQueue:
         self._failures.pop(tenant, None)
         self._not_before.pop(tenant, None)
 
+    def _wait_s(self, failures: int) -> float:
+        return float(min(self._first_retry_s * 2**failures, self._last_retry_s))
+
     def _release(self, tenant: str) -> None:
         self._working.discard(tenant)
         self._renewed.discard(tenant)
         due = self._again.pop(tenant, None)
         if due is not None:
-            self._schedule(tenant, due)
+            self._schedule(tenant, max(due, self._not_before.get(tenant, 0.0)))
 
     def _schedule(self, tenant: str, due: float) -> None:
         if tenant in self._working:

@@ -4,7 +4,7 @@ Workers call `reconcile`. It reads from the live copies, acts through the tenant
 writes status whatever happened. Deletion is told in `terminate`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -12,23 +12,24 @@ import structlog
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
 from stacks.stack import Stacks
-from tenancy.budget import budget_step
 from tenancy.changes import object_changes
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift
 from tenancy.errors import InvalidSpec, TenancyError
-from tenancy.kinds import RESOURCE_QUOTA, Kind
+from tenancy.kinds import Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.tenant import tenant_from_manifest
 from tenancy.usage import Measured
+from watcher.applied import LastApplied
 from watcher.apply import apply
 from watcher.claims import Claims, check_names_are_free
 from watcher.cluster import Cluster, ClusterError
+from watcher.contested import ContestedObjects, DriftContested
 from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
 from watcher.metrics import Metrics
 from watcher.plans import LivePlans
-from watcher.repairs import DriftContested, Repairs
+from watcher.repairs import Repairs
 from watcher.retry import TryAgain
 from watcher.status import (
     active_status,
@@ -54,6 +55,8 @@ log = structlog.get_logger(__name__)
 
 # How long after an `up` the watch has surely caught up with it.
 _LOOK_AGAIN_S: Final = 2.0
+# How soon to try again to read what was last applied.
+_READ_AGAIN_S: Final = 2.0
 # How long a fight over an object must be over before the tenant counts as well again.
 _REST_S: Final = 10.0
 
@@ -71,6 +74,8 @@ class Reconciler:
         managed: ManagedObjects,
         plans: LivePlans,
         served: Callable[[], frozenset[Kind]],
+        applied: LastApplied,
+        repairs: Repairs,
         metrics: Metrics,
         measured: Callable[[str], Measured | None],
     ) -> None:
@@ -83,10 +88,11 @@ class Reconciler:
         self._served = served
         self._metrics = metrics
         self._claims = Claims(cluster)
-        self._terminator = Terminator(cluster, stacks, tenants, self._claims, served)
-        self._repairs = Repairs(cluster)
+        self._applied = applied
+        self._repairs = repairs
+        self._contested = ContestedObjects()
+        self._terminator = Terminator(cluster, stacks, tenants, self._claims, served, applied, repairs)
         self._desired: dict[str, DesiredState] = {}
-        self._applied: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
         """One turn. Returns after how many seconds to look again though nothing has changed; None: never."""
@@ -99,7 +105,6 @@ class Reconciler:
             self._turn_away(namesake, tenant)
         if is_deleting(tenant):
             self._desired.pop(name, None)
-            self._applied.pop(name, None)
             return self._terminator.terminate(tenant)
         work = None
         try:
@@ -108,27 +113,28 @@ class Reconciler:
             self._claims.take(given, desired.hostnames, known_namespaces(tenant))
             self._desired[name] = desired
             if given.spec.paused:
+                self._applied.forget(name)
                 found_drift = drift_text(drift(desired, self._managed.of(name)))
                 self._write_status(tenant, paused_status(tenant, desired, found_drift))
                 return None
             tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
-                self._applied[name] = desired
+                self._keep(desired)
                 sweep(self._cluster, self._claims, tenant, desired, self._managed.of(name))
                 status = active_status(tenant, desired)
             else:
                 check_names_are_free(self._cluster, desired, self._managed.of(name))
                 try:
-                    result = apply(self._cluster, self._stacks, tenant, desired, work)
+                    result = apply(self._cluster, self._stacks, self._applied, tenant, desired, work)
                 finally:
-                    self._repairs.ended(work.drift)
+                    self._contested.ended(work.repairs)
                 self._tell(tenant, work, result)
-                self._applied[name] = desired
+                self._repairs.recorded(name, work.repairs)
+                self._repairs.check(name)
                 status = active_status(tenant, desired, result, work.cause, drift_text(work.drift))
         except NamespaceEnding as ending:
-            if ending.applied:
-                self._applied[name] = ending.applied
+            self._ensure_applied(tenant)
             status = pending_status(
                 tenant,
                 "NamespaceTerminating",
@@ -136,14 +142,15 @@ class Reconciler:
                 **({"applied_digest": ending.applied.digest} if ending.applied else {}),
             )
         except DriftContested as error:
-            self._fail(tenant, error, str(error))
+            self._fail(tenant, error)
             self._metrics.failed()
             return _REST_S
         except (TenancyError, StackError, ClusterError) as error:
-            self._fail(tenant, error, drift_text(work.drift) if work else "", work)
+            problem = self._ensure_applied(tenant)
+            self._fail(tenant, error, work, problem)
             if isinstance(error, InvalidSpec):
                 self._metrics.failed()
-                return None
+                return _READ_AGAIN_S if problem else None
             raise TryAgain from None
         self._write_status(tenant, status)
         if work is None:
@@ -192,33 +199,31 @@ class Reconciler:
                 has_new_kinds = integrations_told(tenant) != desired.missing_text
                 cause = "integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed"
                 return Work(cause, record)
-            self._keep_walls(desired, live, status)
             return Work(f"{BY_SPEC} {generation}", record, is_retry="lastUpdate" in status)
-        # Where quotas share a budget, an edited one is put back no higher than there is room for.
-        allowed = budget_step(desired, live)
-        found = self._repairs.confirmed(allowed, drift(allowed, live))
-        contested = self._repairs.contested(found)
-        if found and contested >= found.keys():
+        repairs = self._repairs.unrecorded(desired.tenant)
+        contested = self._contested.begun(repairs)
+        if repairs and contested >= repairs.keys():
+            self._repairs.recorded(desired.tenant, repairs)
             raise DriftContested(min(contested))
-        if not found:
+        if not repairs:
             return None
-        record = update_record(tenant, object_changes(allowed, live))
-        return Work(f"drift: {drift_text(found)}", record, found)
+        record = update_record(tenant, tuple(repair.change for repair in repairs.values()))
+        cause = f"drift: {drift_text({key: repair.drift for key, repair in repairs.items()})}"
+        return Work(cause, record, repairs)
 
-    def _keep_walls(
-        self, desired: DesiredState, live: Mapping[ObjectKey, Manifest], status: Manifest
-    ) -> None:
-        """Puts edits back while a tenant can't be applied. What is refused changes nothing, so all is kept as
-        it was; only where an `up` has begun, and failed, is the way back closed."""
-        is_half_done = (status.get("lastUpdate") or {}).get("result") == "failed"
-        basis = desired if is_half_done else self._applied.get(desired.tenant)
-        if basis is None:
-            return
-        found = drift(basis, live)
-        if basis.has_budget:
-            # Shares are for `apply` to hand out: it looks first at what is in use.
-            found = {key: fault for key, fault in found.items() if key.kind != RESOURCE_QUOTA.kind}
-        self._repairs.confirmed(basis, found)
+    def _keep(self, desired: DesiredState) -> None:
+        """Have the objects kept as they are applied; a restarted watcher finds out so here."""
+        if self._applied.get(desired.tenant) is None:
+            self._applied.put(desired)
+            self._repairs.check(desired.tenant)
+
+    def _ensure_applied(self, tenant: Manifest) -> str:
+        """Have the last applied objects kept while the tenant cannot be updated. Returns why it is not so."""
+        name = tenant["metadata"]["name"]
+        if self._applied.get(name) is None and (problem := self._applied.ensure(tenant)):
+            return problem
+        self._repairs.check(name)
+        return ""
 
     def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""
@@ -245,18 +250,32 @@ class Reconciler:
         record_event(self._cluster, tenant, NORMAL, reason, f"{work.cause}: {told} in {result.duration_s} s")
 
     def _fail(
-        self, tenant: Manifest, error: Failure, found_drift: str = "", work: Work | None = None
+        self,
+        tenant: Manifest,
+        error: Failure,
+        work: Work | None = None,
+        unknown: str = "",
     ) -> None:
-        """Status, event and log. What would only say the same again is not written again."""
+        """Status, event and log. What would only say the same again is not written again.
+
+        `unknown` is why the last applied objects cannot be read.
+        """
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error  # A conflict, or no answer: nothing a person could mend in the tenant.
         # Half done, what is applied is unknown until an `up` succeeds again.
         half_done = (
             work.cause if work and isinstance(error, StackError) and not isinstance(error, StackBusy) else ""
         )
-        if half_done:
-            self._applied.pop(tenant["metadata"]["name"], None)
-        status = failed_status(tenant, error.reason, str(error), found_drift, half_done)
+        message = f"{error}{f'; drift is not repaired: {unknown}' if unknown else ''}"
+        repairs = self._repairs.unrecorded(tenant["metadata"]["name"])
+        status = failed_status(
+            tenant,
+            error.reason,
+            message,
+            contested=str(error) if isinstance(error, DriftContested) else "",
+            repaired=drift_text({key: repair.drift for key, repair in repairs.items()}),
+            half_done=half_done,
+        )
         log.warning(
             "tenant failed", tenant=tenant["metadata"]["name"], reason=error.reason, problem=str(error)
         )
@@ -284,5 +303,5 @@ class Reconciler:
 
     def _forget(self, name: str) -> None:
         self._desired.pop(name, None)
-        self._applied.pop(name, None)
+        self._applied.forget(name)
         self._claims.release(name)

@@ -1,104 +1,188 @@
-"""Putting back what was changed behind our back, and telling a slip of the hand from a fight.
+"""Reverts edits and deletions of applied objects within a second or two, in threads of its own.
 
-Called by `reconcile`. Somebody who changes an object again and again, such as another controller, would
-keep Pulumi running for ever. After a few rounds the object is still put back, but Pulumi rests.
+It does not depend on whether `up` can run: a rejected spec, a lock, a failing backend or backoff do not delay
+it. The `up` that follows records the repairs.
 """
 
 import threading
-import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tenancy.desired import DesiredState
+import structlog
+
+from tenancy.changes import ObjectChange, object_change
+from tenancy.component import apply_stage, resource_inputs
 from tenancy.drift import object_drift, repair_patch
-from tenancy.errors import TenancyError
-from tenancy.kinds import KIND_BY_KEY
-from tenancy.manifest import Manifest, ObjectKey
+from tenancy.kinds import KIND_BY_KEY, NAMESPACE
+from tenancy.manifest import Manifest, ObjectKey, object_key
+from tenancy.names import FIELD_MANAGER
+from watcher.applied import LastApplied
 from watcher.cluster import Cluster, ClusterError
+from watcher.managed import ManagedObjects, is_ending, tenant_of
+from watcher.queue import TenantQueue
 
-_ROUNDS: Final = 4
-# Counted from the end of the repair: on a slow cluster a repair itself may take longer.
-_REST_S: Final = 15.0
-# Longer than any repair takes.
-_FORGET_S: Final = 3600.0
+log = structlog.get_logger(__name__)
 
-
-class DriftContested(TenancyError):
-    """An object is changed again as often as it is put back."""
-
-    reason = "DriftContested"
-
-    def __init__(self, key: ObjectKey) -> None:
-        super().__init__(
-            f"{key} was put back {_ROUNDS} times in a row and is changed again within {_REST_S:g} s "
-            "each time; find who writes it: kubectl get --show-managed-fields"
-        )
+_THREADS: Final = 4
+_FIRST_RETRY_S: Final = 0.25
+_LAST_RETRY_S: Final = 5.0
+# An object that is changed all the time must not keep a thread busy.
+_PAUSE_S: Final = 0.2
 
 
-@dataclass
-class _Fight:
-    """How often an object was put back without a rest, and when that last began or ended."""
+@dataclass(frozen=True)
+class Repair:
+    """An object that was repaired: the drift as a short phrase, and what was in the cluster before."""
 
-    rounds: int
-    last_s: float
+    drift: str
+    change: ObjectChange
 
 
 class Repairs:
-    """Puts objects back, and notes how often. Shared by all workers."""
+    """Repairs the objects of all tenants. `on_repaired` is called with the tenant's name, in any thread."""
 
-    def __init__(self, cluster: Cluster, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        applied: LastApplied,
+        managed: ManagedObjects,
+        on_repaired: Callable[[str], None],
+    ) -> None:
         self._cluster = cluster
-        self._now_s = now_s
-        self._fights: dict[ObjectKey, _Fight] = {}
+        self._applied = applied
+        self._managed = managed
+        self._on_repaired = on_repaired
+        self._queue = TenantQueue(_FIRST_RETRY_S, _LAST_RETRY_S)
         self._guard = threading.Lock()
+        self._suspects: defaultdict[str, set[ObjectKey]] = defaultdict(set)
+        self._unrecorded: defaultdict[str, dict[ObjectKey, Repair]] = defaultdict(dict)
+        self.threads = [
+            threading.Thread(target=self._run, name=f"repairs {number}", daemon=True)
+            for number in range(_THREADS)
+        ]
 
-    def confirmed(self, desired: DesiredState, suspected: Mapping[ObjectKey, str]) -> dict[ObjectKey, str]:
-        """Drift that the cluster itself confirms: our copy may lag behind our own changes.
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
 
-        An edited object is put back here and now: a wall must not stand open while Pulumi starts. The
-        `up` that follows makes again what was deleted, and puts all of it on record.
-        """
-        found = {}
-        for key in suspected:
-            live = self._cluster.get(KIND_BY_KEY[key.kind], key.name, key.namespace)
-            if fault := object_drift(desired.by_key[key], live):
-                found[key] = fault
-            if fault and live is not None:
-                self._put_back(key, desired.by_key[key], live)
-        return found
+    def stop(self) -> None:
+        self._queue.close()
 
-    def contested(self, found: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Notes that these repairs begin; returns the objects that needed too many of them in a row."""
-        now_s = self._now_s()
-        contested = set()
+    def notice(self, before: Manifest | None, after: Manifest | None) -> None:
+        """Look at a change of a managed object, on an informer's thread."""
+        for manifest in (before, after):
+            if manifest is None:
+                continue
+            tenant, key = tenant_of(manifest), object_key(manifest)
+            applied = self._applied.get(tenant)
+            # An object that carries another tenant's label by now is gone for this one.
+            live = after if after and tenant_of(after) == tenant else None
+            if applied and applied.to_restore(key, live):
+                self._suspect(tenant, {key})
+
+    def check(self, tenant: str) -> None:
+        """Compare all objects of a tenant with the last applied ones, and repair those that differ."""
+        if applied := self._applied.get(tenant):
+            live = self._managed.of(tenant)
+            self._suspect(tenant, {key for key in applied.keys if applied.to_restore(key, live.get(key))})
+
+    def unrecorded(self, tenant: str) -> dict[ObjectKey, Repair]:
+        """What was repaired since the last update that recorded repairs."""
         with self._guard:
-            self._fights = {
-                key: fight for key, fight in self._fights.items() if now_s - fight.last_s < _FORGET_S
+            return dict(self._unrecorded.get(tenant, {}))
+
+    def recorded(self, tenant: str, repairs: Mapping[ObjectKey, Repair]) -> None:
+        """An update has recorded these repairs."""
+        with self._guard:
+            left = {
+                key: repair
+                for key, repair in self._unrecorded.pop(tenant, {}).items()
+                if repairs.get(key) is not repair
             }
-            for key in found:
-                fight = self._fights.get(key)
-                rounds = fight.rounds if fight and now_s - fight.last_s < _REST_S else 0
-                if rounds >= _ROUNDS:
-                    contested.add(key)
-                self._fights[key] = _Fight(rounds + 1, now_s)
-        return contested
+            if left:
+                self._unrecorded[tenant] = left
 
-    def ended(self, repaired: Iterable[ObjectKey]) -> None:
-        """Notes that these repairs have ended, well or not."""
-        now_s = self._now_s()
+    def _suspect(self, tenant: str, keys: Iterable[ObjectKey], after_s: float = 0.0) -> None:
         with self._guard:
-            for key in repaired:
-                if fight := self._fights.get(key):
-                    fight.last_s = now_s
+            self._suspects[tenant].update(keys)
+            if not self._suspects[tenant]:
+                return
+        self._queue.add(tenant, after_s)
 
-    def _put_back(self, key: ObjectKey, desired: Manifest, live: Manifest) -> None:
-        kind, patch = KIND_BY_KEY[key.kind], repair_patch(desired, live)
+    def _run(self) -> None:
+        while (tenant := self._queue.take()) is not None:
+            with self._guard:
+                suspects = self._suspects.pop(tenant, set())
+            try:
+                self._repair_all(tenant, suspects)
+            except ClusterError as error:
+                log.warning("repair failed", tenant=tenant, problem=str(error))
+                self._suspect(tenant, suspects)
+                self._queue.failed(tenant)
+            except Exception:
+                log.exception("repair broke", tenant=tenant)
+                self._suspect(tenant, suspects)
+                self._queue.failed(tenant)
+            else:
+                self._queue.done(tenant, _PAUSE_S)
+
+    def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> None:
+        """Repair the objects that the cluster itself confirms: the informers' copies may lag behind."""
+        repairs: dict[ObjectKey, Repair] = {}
+        failures: list[ClusterError] = []
+        waiting = sorted(suspects, key=_order)
+        with self._applied.held(tenant) as applied:
+            while applied and waiting:
+                key = waiting.pop(0)
+                live = self._cluster.get(KIND_BY_KEY[key.kind], key.name, key.namespace)
+                desired = applied.to_restore(key, live)
+                if desired is None or not self._can_be_written(key, live):
+                    continue
+                try:
+                    self._restore(key, desired, live)
+                except ClusterError as error:
+                    failures.append(error)  # The others must not wait for it.
+                    continue
+                drift = object_drift(desired, live)
+                assert drift is not None
+                repairs[key] = Repair(drift, object_change(key, desired, live))
+                log.info("object repaired", tenant=tenant, object=str(key), drift=drift)
+                if key.kind == NAMESPACE.kind and live is None:
+                    waiting = sorted({*waiting, *applied.keys_in(key.name)}, key=_order)
+        if repairs:
+            with self._guard:
+                self._unrecorded[tenant].update(repairs)
+            self._on_repaired(tenant)
+        if failures:
+            raise failures[0]
+
+    def _can_be_written(self, key: ObjectKey, live: Manifest | None) -> bool:
+        """In a namespace that is being deleted nothing can be created; its end brings it back here."""
+        if key.kind == NAMESPACE.kind:
+            return True
+        if live is not None:
+            return not is_ending(live)
+        namespace = self._cluster.get(NAMESPACE, key.namespace) if key.namespace else None
+        return not key.namespace or (namespace is not None and not is_ending(namespace))
+
+    def _restore(self, key: ObjectKey, desired: Manifest, live: Manifest | None) -> None:
+        """Apply the whole object under Pulumi's field manager: no other manager keeps a field of ours."""
+        kind, inputs = KIND_BY_KEY[key.kind], resource_inputs(desired)
         try:
-            if patch:
-                self._cluster.patch(kind, key.name, patch, namespace=key.namespace)
+            restored = self._cluster.apply(inputs, field_manager=FIELD_MANAGER)
         except ClusterError as error:
-            # What can't be changed back is made anew; never a namespace, which holds what is not ours.
-            if error.status != 422 or key.kind == "Namespace":
+            # Recreate objects with immutable fields. Never recreate a namespace: it holds others' objects.
+            if error.status != 422 or live is None or key.kind == NAMESPACE.kind:
                 raise
             self._cluster.delete(kind, key.name, key.namespace, live["metadata"]["uid"])
+            restored = self._cluster.apply(inputs, field_manager=FIELD_MANAGER)
+        # Server-side apply leaves fields that only others set, such as one more key in a quota.
+        if foreign := repair_patch(desired, restored):
+            self._cluster.patch(kind, key.name, foreign, namespace=key.namespace, field_manager=FIELD_MANAGER)
+
+
+def _order(key: ObjectKey) -> tuple[bool, int, ObjectKey]:
+    """Namespaces before their content, bindings last: nobody gets in before the namespace is isolated."""
+    return key.kind != NAMESPACE.kind, apply_stage(key), key

@@ -93,7 +93,13 @@ def paused_status(tenant: Manifest, desired: DesiredState, found_drift: str) -> 
 
 
 def failed_status(
-    tenant: Manifest, reason: str, message: str, found_drift: str = "", half_done: str = ""
+    tenant: Manifest,
+    reason: str,
+    message: str,
+    *,
+    contested: str = "",
+    repaired: str = "",
+    half_done: str = "",
 ) -> Manifest:
     """After an error. An update that was left half done is told by its cause, and what is applied is
     forgotten: the next turn must apply it again."""
@@ -104,8 +110,10 @@ def failed_status(
     }
     if reason == "NamespaceTaken":
         conditions[ConditionType.NAMESPACE_READY] = verdict
-    if found_drift:
-        conditions[ConditionType.DRIFTED] = (True, "DriftFound", found_drift)
+    if contested:
+        conditions[ConditionType.DRIFTED] = (True, "DriftFound", contested)
+    elif repaired:
+        conditions[ConditionType.DRIFTED] = (False, "Repaired", f"{repaired}; repaired")
     changes: dict[str, Any] = {}
     if half_done:
         failed = LastUpdate(result="failed", message=half_done)

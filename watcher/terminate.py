@@ -12,11 +12,13 @@ from tenancy.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.manifest import Manifest, object_key
 from tenancy.names import crd_name
 from tenancy.tenant import DeletionPolicy
+from watcher.applied import LastApplied
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import WARNING, record_event
 from watcher.managed import is_ending
 from watcher.release import release_namespace, remove_objects
+from watcher.repairs import Repairs
 from watcher.retry import TryAgain
 from watcher.sessions.ending import end_sessions
 from watcher.status import terminating_status
@@ -30,6 +32,7 @@ _LOOK_AGAIN_S: Final = 15.0
 # every namespace.
 _SESSIONS_S: Final = 0.5
 _SESSIONS_SHARE: Final = 0.1
+_PAUSED: Final = "Paused"
 # How many of what is waited for a status names.
 _NAMED: Final = 5
 
@@ -42,12 +45,16 @@ class Terminator:
         tenants: Tenants,
         claims: Claims,
         served: Callable[[], frozenset[Kind]],
+        applied: LastApplied,
+        repairs: Repairs,
     ) -> None:
         self._cluster = cluster
         self._served = served
         self._stacks = stacks
         self._tenants = tenants
         self._claims = claims
+        self._applied = applied
+        self._repairs = repairs
         self._destroyed: set[str] = set()
         # Since when the ends of their sessions are waited for, by the tenants' uids.
         self._waiting_since_s: dict[str, float] = {}
@@ -63,8 +70,8 @@ class Terminator:
                 self._tenants.remove_finalizer(tenant)
                 return None
             if held := _held(tenant):
-                self._tenants.write_status(tenant, terminating_status(tenant, *held))
-                return None
+                return self._hold(tenant, *held)
+            self._applied.forget(name)
             if uid not in self._destroyed:
                 if running := self._end_sessions(tenant):
                     waiting = f"waiting for the end of {_few(running)}"
@@ -87,6 +94,18 @@ class Terminator:
         self._destroyed.discard(uid)
         log.info("tenant gone", tenant=name)
         return None
+
+    def _hold(self, tenant: Manifest, reason: str, message: str) -> float | None:
+        """Keep the tenant, and its objects as they were applied, unless it is paused."""
+        name, problem = tenant["metadata"]["name"], ""
+        if reason == _PAUSED:
+            self._applied.forget(name)
+        elif self._applied.get(name) is None:
+            problem = self._applied.ensure(tenant)
+            self._repairs.check(name)
+        unknown = f"; drift is not repaired: {problem}" if problem else ""
+        self._tenants.write_status(tenant, terminating_status(tenant, reason, message + unknown))
+        return _LOOK_AGAIN_S if problem else None
 
     def _end_sessions(self, tenant: Manifest) -> list[str]:
         """What of them is still there."""
@@ -169,7 +188,7 @@ def _held(tenant: Manifest) -> tuple[str, str] | None:
     if spec.get("protected", status.get("protected", False)) is True:
         return "Protected", "the tenant is protected; set spec.protected to false to let it go"
     if spec.get("paused") is True:
-        return "Paused", "the tenant is paused; set spec.paused to false to let it go"
+        return _PAUSED, "the tenant is paused; set spec.paused to false to let it go"
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from tenancy.changes import UpdateRecord
 from tenancy.desired import DesiredState
 from tenancy.manifest import ObjectKey
+from watcher.repairs import Repair
 
 # How the cause begins of an update that a new spec brought about.
 BY_SPEC: Final = "spec generation"
@@ -18,13 +19,18 @@ class Work:
 
     cause: str
     record: UpdateRecord
-    drift: Mapping[ObjectKey, str] = field(default_factory=dict)
+    repairs: Mapping[ObjectKey, Repair] = field(default_factory=dict)
     is_retry: bool = False
+
+    @property
+    def drift(self) -> dict[ObjectKey, str]:
+        """What was wrong with each object that was repaired."""
+        return {key: repair.drift for key, repair in self.repairs.items()}
 
     @property
     def needs_refresh(self) -> bool:
         """Whether the cluster may be other than the stack's state says."""
-        return bool(self.drift) or self.is_retry
+        return bool(self.repairs) or self.is_retry
 
 
 class NamespaceEnding(Exception):

@@ -1,29 +1,26 @@
 """A slip of the hand is told from a fight, however long a repair takes."""
 
-from typing import cast
-
 import pytest
 
 from tenancy.manifest import ObjectKey
-from watcher.cluster import Cluster
-from watcher.repairs import Repairs
+from watcher.contested import ContestedObjects
 
 QUOTA = ObjectKey("ResourceQuota", "tenant-a", "tenant-quota")
 ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
 
 
 class Rounds:
-    """Repairs on a clock of their own. No cluster: what is put back is not their part."""
+    """Rounds of repair on a clock of their own."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
-        self.repairs = Repairs(cast(Cluster, None), lambda: self.now_s)
+        self.contested = ContestedObjects(lambda: self.now_s)
 
     def repair(self, *keys: ObjectKey, takes_s: float = 1.0) -> set[ObjectKey]:
         """What counts as fought over when these are found changed."""
-        contested = self.repairs.contested(keys)
+        contested = self.contested.begun(keys)
         self.now_s += takes_s
-        self.repairs.ended(keys)
+        self.contested.ended(keys)
         return contested
 
 
@@ -57,8 +54,8 @@ def test_other_repairs_meanwhile_do_not_end_a_fight() -> None:
     rounds = Rounds()
     for _ in range(4):
         rounds.repair(QUOTA)
-    rounds.repairs.contested([QUOTA])
+    rounds.contested.begun([QUOTA])
     rounds.now_s += 120
     rounds.repair(ROLE)
-    rounds.repairs.ended([QUOTA])
+    rounds.contested.ended([QUOTA])
     assert rounds.repair(QUOTA) == {QUOTA}

@@ -1,0 +1,289 @@
+"""Edits and deletions of applied objects are reverted in every state but `paused`, also after a restart."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tenancy.manifest import Manifest
+from tests.platform import NewTenant, Platform, condition, tenant_manifest
+from tests.waiting import eventually
+
+POLICY = ("NetworkPolicy", "default-deny-all")
+BINDING = ("RoleBinding", "tenant-admin")
+EVE = {"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}
+ALICE = ["alice"]
+UNREADABLE = "unreadable"
+
+
+def stack_folder(platform: Platform, kind: str) -> Path:
+    return platform.folder / "state" / ".pulumi" / kind
+
+
+def namespace_of(manifest: Manifest, name: str) -> str:
+    return f"tenant-{manifest['metadata']['name']}-{name}"
+
+
+@contextmanager
+def rejected(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "no-such-plan"}})
+    yield "UnknownPlan"
+
+
+@contextmanager
+def locked(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    folder = stack_folder(platform, "locks") / "organization" / "tenancy" / "tenant-kept-locked"
+    folder.mkdir(parents=True, exist_ok=True)
+    holder = {"pid": 1, "username": "jane", "hostname": "far-away", "timestamp": "2030-01-02T03:04:05Z"}
+    (folder / "another.json").write_text(json.dumps(holder))
+    platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro"}})
+    yield "UpdateConflict"
+    (folder / "another.json").unlink()
+
+
+@contextmanager
+def contested(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    """Somebody edits the quota again and again."""
+    is_over = threading.Event()
+
+    def fight() -> None:
+        while not is_over.wait(0.3):
+            change = {"spec": {"hard": {"cpu": "64"}}}
+            platform.patch("ResourceQuota", namespace_of(manifest, "a"), "tenant-quota", change)
+
+    fighter = threading.Thread(target=fight)
+    fighter.start()
+    try:
+        yield "DriftContested"
+    finally:
+        is_over.set()
+        fighter.join()
+
+
+@contextmanager
+def terminating_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    """One of two namespaces is being deleted, and something in it holds it."""
+    metadata = {"name": "holds", "namespace": namespace_of(manifest, "b")}
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    platform.apply({**config_map, "metadata": {**metadata, "finalizers": ["example.test/holds"]}})
+    platform.remove("Namespace", "", metadata["namespace"])
+    yield "NamespaceTerminating"
+    platform.patch("ConfigMap", metadata["namespace"], metadata["name"], {"metadata": {"finalizers": None}})
+
+
+@contextmanager
+def protected_deletion(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    """Protected after its deletion began, when no admission rule can refuse that any more."""
+    platform.stop()
+    platform.delete(manifest)
+    platform.apply({**manifest, "spec": {**manifest["spec"], "protected": True}})
+    platform.start()
+    yield "Protected"
+    platform.apply(manifest)
+    platform.await_gone(manifest)
+
+
+@contextmanager
+def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    """An extra object would overwrite one of the tenant's own."""
+    metadata = {"name": "settings", "namespace": "tenant-kept-taken-object-a"}
+    platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"mine": "yes"}})
+    extra = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "settings"},
+        "data": {"mine": "no"},
+    }
+    platform.apply(
+        {**manifest, "spec": {**manifest["spec"], "extraResources": [{**extra, "data": {"mine": "no"}}]}}
+    )
+    yield "ObjectTaken"
+
+
+# Protected first: it needs a watcher that is stopped for a moment.
+STATES = {
+    state.__name__.replace("_", "-"): state
+    for state in (*(protected_deletion, rejected, locked, contested, terminating_namespace, taken_object),)
+}
+
+
+def tenant(state: str) -> Manifest:
+    return tenant_manifest(f"kept-{state}", adminUsers=ALICE, namespaces=[{"name": "a"}, {"name": "b"}])
+
+
+@pytest.fixture(scope="module")
+def in_all_states(running_platform: Platform) -> Iterator[Platform]:
+    """A tenant in each state: applied once, and not updated since."""
+    platform, manifests = running_platform, {state: tenant(state) for state in STATES}
+    platform.ensure_started()
+    for manifest in manifests.values():
+        platform.apply(manifest)
+    for manifest in manifests.values():
+        platform.await_active(manifest)
+    with ExitStack() as stack:
+        reasons = {
+            state: stack.enter_context(enter(platform, manifests[state])) for state, enter in STATES.items()
+        }
+        for state, reason in reasons.items():
+            platform.await_condition(manifests[state], reason)
+        yield platform
+        for state, reason in reasons.items():
+            platform.await_condition(manifests[state], reason)  # Nothing has ended the state.
+    for manifest in manifests.values():
+        platform.delete(manifest)
+
+
+def break_isolation(platform: Platform, state: str) -> None:
+    """Open the namespace to everybody: its default policy is deleted, and a stranger is its admin."""
+    namespace = f"tenant-kept-{state}-a"
+    platform.remove(POLICY[0], namespace, POLICY[1])
+    platform.patch(BINDING[0], namespace, BINDING[1], {"subjects": [EVE]})
+
+
+def await_isolation(platform: Platform, state: str) -> None:
+    namespace = f"tenant-kept-{state}-a"
+    eventually(lambda: platform.get(POLICY[0], namespace, POLICY[1]), f"{state}: the policy is back")
+
+    def admins() -> list[str]:
+        binding = platform.get(BINDING[0], namespace, BINDING[1]) or {}
+        return [subject["name"] for subject in binding.get("subjects") or ()]
+
+    eventually(lambda: admins() == ALICE, f"{state}: the admin is alice again")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_edit_and_deletion_are_reverted(in_all_states: Platform, state: str) -> None:
+    break_isolation(in_all_states, state)
+    await_isolation(in_all_states, state)
+
+
+def test_edits_and_deletions_are_reverted_after_a_restart(in_all_states: Platform) -> None:
+    """Those made while no watcher runs, and those made later."""
+    platform = in_all_states
+    platform.stop()
+    for state in STATES:
+        break_isolation(platform, state)
+    platform.start()
+    for state in STATES:
+        await_isolation(platform, state)
+    for state in STATES:
+        break_isolation(platform, state)
+    for state in STATES:
+        await_isolation(platform, state)
+
+
+def test_edit_and_deletion_are_reverted_while_the_stack_cannot_be_read(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    """Every operation on the stack fails, and the retries back off."""
+    manifest = new_tenant(f"kept-{UNREADABLE}", adminUsers=ALICE, namespaces=[{"name": "a"}])
+    platform.await_active(manifest)
+    checkpoint = stack_folder(platform, "stacks") / "tenancy" / f"tenant-kept-{UNREADABLE}.json"
+    content = checkpoint.read_text()
+    checkpoint.write_text("{")
+    platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro"}})
+    platform.await_condition(manifest, "UpdateFailed")
+    break_isolation(platform, UNREADABLE)
+    await_isolation(platform, UNREADABLE)
+    checkpoint.write_text(content)
+    platform.apply(manifest)
+    platform.await_active(manifest)
+
+
+def test_label_of_a_terminating_namespace_is_restored(in_all_states: Platform) -> None:
+    namespace, label = "tenant-kept-terminating-namespace-b", "pod-security.kubernetes.io/enforce"
+    in_all_states.patch("Namespace", "", namespace, {"metadata": {"labels": {label: "privileged"}}})
+    eventually(
+        lambda: (in_all_states.namespace(namespace) or {})["metadata"]["labels"][label] == "restricted",
+        "the label is back",
+    )
+
+
+def test_no_other_manager_keeps_a_field_of_a_repaired_object(in_all_states: Platform) -> None:
+    quota = ("ResourceQuota", "tenant-kept-rejected-b", "tenant-quota")
+    before = in_all_states.get(*quota) or {}
+    change = {"spec": {"hard": {"cpu": "64", "count/deployments.apps": "7"}}}
+    in_all_states.patch(*quota, change)
+    eventually(
+        lambda: (in_all_states.get(*quota) or {})["spec"] == before["spec"],
+        "the quota is as it was",
+    )
+    after = in_all_states.get(*quota) or {}
+    assert spec_writers(after) == spec_writers(before)
+
+
+def spec_writers(manifest: Manifest) -> set[tuple[str, str]]:
+    """Manager and operation of each entry that has a field of the spec."""
+    return {
+        (entry["manager"], entry["operation"])
+        for entry in manifest["metadata"]["managedFields"]
+        if "f:spec" in entry["fieldsV1"]
+    }
+
+
+def test_repair_of_a_rejected_tenant_is_recorded_by_the_next_update(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    manifest = new_tenant("mended-later", adminUsers=ALICE)
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"plan": "no-such-plan", "adminUsers": ALICE}})
+    platform.await_condition(manifest, "UnknownPlan")
+    platform.remove("NetworkPolicy", "tenant-mended-later", "default-deny-all")
+    told = "NetworkPolicy tenant-mended-later/default-deny-all deleted"
+
+    def drifted() -> Manifest:
+        return condition(platform.tenant(manifest) or {}, "Drifted")
+
+    eventually(lambda: told in drifted()["message"], "the status reports the repair")
+    assert (drifted()["status"], drifted()["reason"]) == ("False", "Repaired")
+    platform.apply(manifest)
+    eventually(
+        lambda: f"drift: {told}" in [update["message"] for update in platform.history("mended-later")],
+        "the history has the repair",
+    )
+
+
+def test_repair_waits_for_a_backend_that_cannot_be_read(platform: Platform, new_tenant: NewTenant) -> None:
+    """A restarted watcher knows what a rejected tenant was applied with from its stack only."""
+    policy = ("NetworkPolicy", "tenant-unread", "default-deny-all")
+    manifest = new_tenant("unread", adminUsers=ALICE)
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"plan": "no-such-plan"}})
+    platform.await_condition(manifest, "UnknownPlan")
+    platform.stop()
+    hidden = [
+        stack_folder(platform, "stacks") / "tenancy" / "tenant-unread.json",
+        stack_folder(platform, "history") / "tenancy" / "tenant-unread",
+    ]
+    for path in hidden:
+        path.rename(path.with_name(f"{path.name}.hidden"))
+    platform.remove(*policy)
+    platform.start()
+    eventually(
+        lambda: "drift is not repaired" in condition(platform.tenant(manifest) or {}, "Ready")["message"],
+        "the status says that nothing is repaired",
+    )
+    assert platform.get(*policy) is None
+    for path in hidden:
+        path.with_name(f"{path.name}.hidden").rename(path)
+    eventually(lambda: platform.get(*policy), "the policy is back")
+
+
+def test_nothing_of_a_paused_tenant_is_repaired(platform: Platform, new_tenant: NewTenant) -> None:
+    manifest = new_tenant("paused-open", paused=False)
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"paused": True}})
+    platform.await_condition(manifest, "Paused")
+    platform.remove("NetworkPolicy", "tenant-paused-open", "default-deny-all")
+    eventually(
+        lambda: condition(platform.tenant(manifest) or {}, "Drifted")["status"] == "True",
+        "the status reports the drift",
+    )
+    assert platform.get("NetworkPolicy", "tenant-paused-open", "default-deny-all") is None
+    platform.apply({**manifest, "spec": {"paused": False}})
+    eventually(
+        lambda: platform.get("NetworkPolicy", "tenant-paused-open", "default-deny-all"), "the policy is back"
+    )
