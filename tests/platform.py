@@ -7,17 +7,21 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
+from pulumi.automation import CommandResult
 
 from embedded.controlplane.loopback import HOST, is_ok
 from embedded.session.install import install_platform, write_watcher_kubeconfig
-from tenancy.desired import desired_state
+from stacks.command import PulumiProcess
+from stacks.stack import Stacks
+from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift
 from tenancy.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, kind_of
 from tenancy.manifest import Manifest, object_key
@@ -45,6 +49,17 @@ def tenant_manifest(name: str, group: str = GROUP, **spec: Any) -> Manifest:
     }
 
 
+class _PulumiWith(PulumiProcess):
+    """The CLI, with another environment than that of this process."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        super().__init__(timeout_s=240)
+        self._environment = environment
+
+    def run(self, args: list[str], cwd: str, additional_env: Mapping[str, str], *rest: Any) -> CommandResult:
+        return super().run(args, cwd, {**self._environment, **additional_env}, *rest)
+
+
 @dataclass
 class Platform:
     """A cluster with the platform installed, the state of its stacks, and a watcher to start and kill."""
@@ -59,7 +74,7 @@ class Platform:
     port: int = 0
     plans: str = ""
     logs: list[Path] = field(default_factory=list)
-    # Test files at whose end a tenant was previewed by `pulumi` itself.
+    # Test files at whose end the engine previewed a tenant.
     previewed: set[str] = field(default_factory=set)
 
     @classmethod
@@ -207,7 +222,7 @@ class Platform:
     def end(self, manifests: Iterable[Manifest]) -> None:
         """Deletes tenants without waiting. One that is well, whatever was done to it, has no change to apply.
 
-        `pulumi` itself says so once per test file: a process takes seconds, the same comparison milliseconds.
+        The engine says so once per test file: a preview takes a second, the same comparison milliseconds.
         """
         for manifest in manifests:
             if self.is_settled(manifest):
@@ -215,7 +230,8 @@ class Platform:
                 file = os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]
                 if file not in self.previewed:
                     self.previewed.add(file)
-                    self.expect_no_changes(manifest["metadata"]["name"])
+                    counts = self._stacks.preview(self._desired(manifest)).counts
+                    assert counts.keys() == {"same"}, counts
             self.delete(manifest)
 
     def expect_applied(self, manifest: Manifest) -> None:
@@ -227,16 +243,11 @@ class Platform:
 
     def differences(self, manifest: Manifest) -> list[str]:
         """What the tenant's stack has to change, computed without `pulumi`."""
-        tenant = self.tenant(manifest)
-        assert tenant is not None
-        name = manifest["metadata"]["name"]
-        plans = read_plans(Path(self.plans)) if self.plans else plans_in_force(self.admin)
-        served = served_kinds(self.admin)
-        desired = desired_state(tenant_from_manifest(tenant), plans, served)
+        tenant, desired = self.tenant(manifest) or {}, self._desired(manifest)
         live = {
             object_key(found): found
-            for kind in (*MANAGED_KINDS, *served)
-            for found in self.admin.list(kind, tenant_selector(name))[0]
+            for kind in (*MANAGED_KINDS, *served_kinds(self.admin))
+            for found in self.admin.list(kind, tenant_selector(desired.tenant))[0]
         }
         applied = tenant["status"].get("appliedDigest")
         return [
@@ -244,6 +255,22 @@ class Platform:
             *(f"{key}: {fault}" for key, fault in drift(desired, live).items()),
             *checkpoint_differences(desired, self.folder / "state"),
         ]
+
+    def _desired(self, manifest: Manifest) -> DesiredState:
+        """What the tenant should be, by its spec and the plans that the watcher has."""
+        tenant = self.tenant(manifest)
+        assert tenant is not None
+        plans = read_plans(Path(self.plans)) if self.plans else plans_in_force(self.admin)
+        return desired_state(tenant_from_manifest(tenant), plans, served_kinds(self.admin))
+
+    @cached_property
+    def _stacks(self) -> Stacks:
+        """The tenants' stacks, seen by an administrator."""
+        environment = {**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)}
+        url = environment["PULUMI_BACKEND_URL"]
+        stacks = Stacks(url, self.folder / "previews", _PulumiWith(environment))
+        stacks.prepare()
+        return stacks
 
     def is_settled(self, manifest: Manifest) -> bool:
         """Whether the watcher is done with the tenant as it is now, and all went well."""
