@@ -12,7 +12,7 @@ from stacks.command import PulumiProcess
 from stacks.errors import StackStopped
 from stacks.stack import Stacks
 from tenancy.desired import DesiredState
-from tenancy.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA
+from tenancy.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, Kind
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
 from watcher.applied import LastApplied
@@ -81,15 +81,19 @@ class Watcher:
             self._recorder.is_recording,
             self._pod_metrics.now,
         )
-        applied = LastApplied(stacks, lambda: plans.current, lambda: self._integrations.served)
-        self._repairs = Repairs(cluster, applied, self.managed, self._queue.add)
+
+        def served() -> frozenset[Kind]:
+            return self._integrations.served
+
+        applied = LastApplied(stacks, lambda: plans.current, served)
+        self._repairs = Repairs(cluster, applied, self.managed, served, self._queue.add)
         self._reconciler = Reconciler(
             cluster,
             stacks,
             self.tenants,
             self.managed,
             plans,
-            lambda: self._integrations.served,
+            served,
             applied,
             self._repairs,
             self.metrics,

@@ -220,10 +220,13 @@ class Reconciler:
     def _ensure_applied(self, tenant: Manifest) -> str:
         """Have the last applied objects kept while the tenant cannot be updated. Returns why it is not so."""
         name = tenant["metadata"]["name"]
-        if self._applied.get(name) is None and (problem := self._applied.ensure(tenant)):
-            return problem
+        # The spec may be invalid: it is read as plain data.
+        if tenant["spec"].get("paused") is True:
+            self._applied.forget(name)
+            return ""
+        problem = self._applied.ensure(tenant)
         self._repairs.check(name)
-        return ""
+        return problem
 
     def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""

@@ -15,7 +15,7 @@ import structlog
 from tenancy.changes import ObjectChange, object_change
 from tenancy.component import apply_stage, resource_inputs
 from tenancy.drift import object_drift, repair_patch
-from tenancy.kinds import KIND_BY_KEY, NAMESPACE
+from tenancy.kinds import KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.names import FIELD_MANAGER
 from watcher.applied import LastApplied
@@ -48,11 +48,13 @@ class Repairs:
         cluster: Cluster,
         applied: LastApplied,
         managed: ManagedObjects,
+        served: Callable[[], frozenset[Kind]],
         on_repaired: Callable[[str], None],
     ) -> None:
         self._cluster = cluster
         self._applied = applied
         self._managed = managed
+        self._served = served
         self._on_repaired = on_repaired
         self._queue = TenantQueue(_FIRST_RETRY_S, _LAST_RETRY_S)
         self._guard = threading.Lock()
@@ -159,7 +161,13 @@ class Repairs:
             raise failures[0]
 
     def _can_be_written(self, key: ObjectKey, live: Manifest | None) -> bool:
-        """In a namespace that is being deleted nothing can be created; its end brings it back here."""
+        """Nothing can be created in a namespace that is being deleted, nor of a kind whose CRD is gone.
+
+        The end of the namespace, or the CRD, brings the object back here.
+        """
+        kind = KIND_BY_KEY[key.kind]
+        if kind not in MANAGED_KINDS and kind not in self._served():
+            return False
         if key.kind == NAMESPACE.kind:
             return True
         if live is not None:

@@ -100,7 +100,7 @@ class Terminator:
         name, problem = tenant["metadata"]["name"], ""
         if reason == _PAUSED:
             self._applied.forget(name)
-        elif self._applied.get(name) is None:
+        else:
             problem = self._applied.ensure(tenant)
             self._repairs.check(name)
         unknown = f"; drift is not repaired: {problem}" if problem else ""
