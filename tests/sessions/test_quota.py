@@ -24,7 +24,8 @@ def tight(running_platform: Platform) -> Iterator[tuple[Sessions, Sessions]]:
 
 @pytest.fixture
 def halves(platform: Platform, tight: tuple[Sessions, Sessions]) -> Iterator[tuple[Sessions, Sessions]]:
-    """Both namespaces of the tenant, empty."""
+    """Both namespaces of the tenant, empty, with the plan that it has at first."""
+    platform.apply(TIGHT)
     platform.await_active(TIGHT)
     yield tight
     for half in tight:
