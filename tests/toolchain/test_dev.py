@@ -3,10 +3,12 @@
 import argparse
 import pkgutil
 import subprocess
+from importlib.metadata import distributions
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from embedded import environment, quality
 from embedded.cli import parsed, parser
@@ -125,3 +127,17 @@ def test_share_comes_with_an_estimate_from_the_speed_so_far(
     done: float, total: float, elapsed_s: float, text: str
 ) -> None:
     assert "".join(share_text(done, total, elapsed_s)) == text
+
+
+def test_lock_has_each_extra_that_a_package_asks_for() -> None:
+    """pip looks for the newest version of a package with an extra, and then has no hash for it."""
+    lock = environment.LOCK_FILE.read_text(encoding="utf-8").lower()
+    asked = [
+        requirement
+        for distribution in distributions()
+        for requirement in map(Requirement, distribution.requires or ())
+        if requirement.extras and (requirement.marker is None or requirement.marker.evaluate({"extra": ""}))
+    ]
+    assert "coverage" in [requirement.name for requirement in asked]
+    for requirement in asked:
+        assert f"{requirement.name.lower()}[{','.join(sorted(requirement.extras))}]==" in lock
