@@ -27,12 +27,12 @@ from tenancy.platform.manifests import optional_kinds, platform_manifests
 from tenancy.platform.settings import PlatformSettings
 from tenancy.system import PLATFORM_STACK
 from tenancy.tenant import tenant_from_manifest
-from watcher.apply import leaving_namespaces, live_quotas
+from watcher.apply import leaving_namespaces
 from watcher.claims import check_against_others
 from watcher.cluster import Cluster, ClusterError
 from watcher.integrations import is_served, served_kinds
 from watcher.plans import plans_in_force
-from watcher.tenants import is_deleting, read_tenant
+from watcher.tenants import is_deleting, live_quotas, read_tenant
 
 
 def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:

@@ -142,8 +142,8 @@ MUTATIONS: Final = (
         "deleted-object-is-not-recreated",
         "a deleted object is not re-created",
         "watcher/repairs.py",
-        "if desired is None or not self._can_be_written(key, live):",
-        "if desired is None or live is None or not self._can_be_written(key, live):",
+        "if desired is None or (live is None and not self._can_be_created(key)):",
+        "if desired is None or live is None:",
         ("tests/watcher/test_drift.py::test_deleted_role_comes_back",),
     ),
     Mutation(

@@ -125,7 +125,10 @@ class Stacks:
             result = self._operate(operation)
         if result.has_pending_operations:
             # The `up` has adopted what they made; the record of them would stay for ever.
-            self.refresh(desired.tenant, "clears operations that a killed process left pending")
+            try:
+                self.refresh(desired.tenant, "clears operations that a killed process left pending")
+            except StackBusy as busy:
+                log.warning("pending operations not cleared", stack=name, problem=str(busy))
         return result
 
     def preview(self, desired: DesiredState, *, refresh: bool = False) -> StackResult:

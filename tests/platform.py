@@ -191,14 +191,15 @@ class Platform:
                 yield json.loads(line)
 
     def runs(self, operation: str = "", tenant: str = "") -> int:
-        """How many operations on stacks the watcher has run since its last start; making its salt is none.
+        """How many operations on stacks the watcher has run since its last start; reading a stack is none.
         Other tests' tenants may still be at work: count those of a tenant."""
         commands = [
             line["command"]
             for line in self.log()
             if line["message"] == "pulumi ran" and (not tenant or line["stack"] == f"tenant-{tenant}")
         ]
-        return sum(1 for command in commands if command != "stack init" and command.startswith(operation))
+        operations = [command for command in commands if not command.startswith("stack ")]
+        return sum(1 for command in operations if command.startswith(operation))
 
     def pulumi(self, stack: str, *args: str) -> "subprocess.CompletedProcess[str]":
         """As an operator would, in the project's folder."""

@@ -16,6 +16,7 @@ from tenancy.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, K
 from tenancy.manifest import Manifest
 from tenancy.names import MANAGED_SELECTOR
 from watcher.applied import LastApplied
+from watcher.appliedloader import AppliedLoader
 from watcher.cluster import Cluster, ClusterError
 from watcher.dns import DnsConfig
 from watcher.informer import Informer
@@ -85,7 +86,10 @@ class Watcher:
         def served() -> frozenset[Kind]:
             return self._integrations.served
 
-        applied = LastApplied(stacks, lambda: plans.current, served)
+        applied = LastApplied()
+        self._loader = AppliedLoader(
+            stacks, self.tenants, applied, lambda: plans.current, served, self._applied_loaded
+        )
         self._repairs = Repairs(cluster, applied, self.managed, served, self._queue.add)
         self._reconciler = Reconciler(
             cluster,
@@ -95,6 +99,7 @@ class Watcher:
             plans,
             served,
             applied,
+            self._loader,
             self._repairs,
             self.metrics,
             self._pod_metrics.steady,
@@ -128,6 +133,7 @@ class Watcher:
         log.info("stopping")
         self._queue.close()
         self._repairs.stop()
+        self._loader.stop()
         self._sessions.stop(_SESSIONS_S)
         for informer in self._all_informers():
             informer.stop()
@@ -152,7 +158,7 @@ class Watcher:
 
     def not_healthy(self) -> list[str]:
         usage = [self._pod_metrics.thread, self._recorder.thread]
-        others = [self._plans.thread, self._dns.thread, self._dns.informer, *usage]
+        others = [self._plans.thread, self._dns.thread, self._dns.informer, self._loader.thread, *usage]
         threads = [*self._all_informers(), *self._workers, *self._repairs.threads, *others]
         return [
             f"thread died: {thread.name}"
@@ -172,7 +178,9 @@ class Watcher:
             log.warning("waiting for plans", problem=problem)
         self._plans.is_known.wait()
         log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
+        self._reconciler.keep_applied()
         self._repairs.start()
+        self._loader.thread.start()
         for worker in self._workers:
             worker.start()
 
@@ -185,9 +193,13 @@ class Watcher:
             self._queue.add_now(name)
             self._sessions.wake(name)
 
+    def _applied_loaded(self, tenant: str) -> None:
+        self._repairs.check(tenant)
+        self._queue.add(tenant)
+
     def _join_workers(self, limit_s: float) -> None:
         deadline = time.monotonic() + limit_s
-        for worker in self._workers:
+        for worker in (*self._workers, *self._repairs.threads):
             if worker.ident is not None:
                 worker.join(max(0.0, deadline - time.monotonic()))
 

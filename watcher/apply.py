@@ -9,14 +9,12 @@ from stacks.stack import Stacks
 from tenancy.budget import budget_problem, budget_step
 from tenancy.desired import DesiredState
 from tenancy.errors import TenancyError
-from tenancy.kinds import RESOURCE_QUOTA
-from tenancy.manifest import Manifest, ObjectKey, object_key
-from tenancy.names import tenant_selector
+from tenancy.manifest import Manifest
 from tenancy.namespace import as_it_stands
 from watcher.applied import LastApplied
 from watcher.cluster import Cluster
 from watcher.managed import is_ending
-from watcher.tenants import live_namespaces
+from watcher.tenants import live_namespaces, live_quotas
 from watcher.work import NamespaceEnding, Work
 
 
@@ -85,9 +83,3 @@ def _next_step(cluster: Cluster, desired: DesiredState) -> DesiredState:
     if problem := budget_problem(desired, quotas):
         raise QuotaInUse(problem)
     return budget_step(desired, quotas)
-
-
-def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
-    """As they are at this moment: the watcher's own copy may lag behind."""
-    found, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
-    return {object_key(quota): quota for quota in found}

@@ -6,7 +6,7 @@ Pulumi does not run until it is left alone.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,10 +34,11 @@ class DriftContested(TenancyError):
 
 @dataclass
 class _Fight:
-    """How often an object was put back without a rest, and when that last began or ended."""
+    """How often an object was repaired without a rest, when that last began or ended, and the last repair."""
 
     rounds: int
     last_s: float
+    repair: object
 
 
 class ContestedObjects:
@@ -48,21 +49,32 @@ class ContestedObjects:
         self._fights: dict[ObjectKey, _Fight] = {}
         self._guard = threading.Lock()
 
-    def begun(self, repaired: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Count a round for each of these; return those that had too many of them in a row."""
+    def begun(self, repairs: Mapping[ObjectKey, object]) -> set[ObjectKey]:
+        """Count a round for each object; return those that had too many of them in a row.
+
+        A repair that was counted before, because its update is tried again, is not counted again.
+        """
         now_s = self._now_s()
-        contested = set()
         with self._guard:
             self._fights = {
                 key: fight for key, fight in self._fights.items() if now_s - fight.last_s < _FORGET_S
             }
-            for key in repaired:
+            for key, repair in repairs.items():
                 fight = self._fights.get(key)
+                if fight and fight.repair is repair:
+                    continue
                 rounds = fight.rounds if fight and now_s - fight.last_s < _REST_S else 0
-                if rounds >= _ROUNDS:
-                    contested.add(key)
-                self._fights[key] = _Fight(rounds + 1, now_s)
-        return contested
+                self._fights[key] = _Fight(rounds + 1, now_s, repair)
+            return {key for key in repairs if self._fights[key].rounds > _ROUNDS}
+
+    def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
+        """Those of the objects that had too many rounds in a row, and were not left alone since."""
+        now_s = self._now_s()
+        with self._guard:
+            fights = {key: fight for key in keys if (fight := self._fights.get(key))}
+        return {
+            key for key, fight in fights.items() if fight.rounds > _ROUNDS and now_s - fight.last_s < _REST_S
+        }
 
     def ended(self, repaired: Iterable[ObjectKey]) -> None:
         """Record that the round of these objects has ended, with success or not."""

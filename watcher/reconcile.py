@@ -21,6 +21,7 @@ from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.tenant import tenant_from_manifest
 from tenancy.usage import Measured
 from watcher.applied import LastApplied
+from watcher.appliedloader import AppliedLoader, is_paused
 from watcher.apply import apply
 from watcher.claims import Claims, check_names_are_free
 from watcher.cluster import Cluster, ClusterError
@@ -29,7 +30,7 @@ from watcher.events import NORMAL, WARNING, record_event
 from watcher.managed import ManagedObjects, is_ending, tenant_of
 from watcher.metrics import Metrics
 from watcher.plans import LivePlans
-from watcher.repairs import Repairs
+from watcher.repairs import RepairFailed, Repairs
 from watcher.retry import TryAgain
 from watcher.status import (
     active_status,
@@ -37,6 +38,7 @@ from watcher.status import (
     integrations_told,
     paused_status,
     pending_status,
+    ready_verdict,
     with_usage,
 )
 from watcher.sweep import sweep
@@ -55,8 +57,6 @@ log = structlog.get_logger(__name__)
 
 # How long after an `up` the watch has surely caught up with it.
 _LOOK_AGAIN_S: Final = 2.0
-# How soon to try again to read what was last applied.
-_READ_AGAIN_S: Final = 2.0
 # How long a fight over an object must be over before the tenant counts as well again.
 _REST_S: Final = 10.0
 
@@ -75,6 +75,7 @@ class Reconciler:
         plans: LivePlans,
         served: Callable[[], frozenset[Kind]],
         applied: LastApplied,
+        loader: AppliedLoader,
         repairs: Repairs,
         metrics: Metrics,
         measured: Callable[[str], Measured | None],
@@ -89,9 +90,10 @@ class Reconciler:
         self._metrics = metrics
         self._claims = Claims(cluster)
         self._applied = applied
+        self._loader = loader
         self._repairs = repairs
         self._contested = ContestedObjects()
-        self._terminator = Terminator(cluster, stacks, tenants, self._claims, served, applied, repairs)
+        self._terminator = Terminator(cluster, stacks, tenants, self._claims, served, loader, repairs)
         self._desired: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
@@ -113,14 +115,17 @@ class Reconciler:
             self._claims.take(given, desired.hostnames, known_namespaces(tenant))
             self._desired[name] = desired
             if given.spec.paused:
-                self._applied.forget(name)
+                self._loader.forget(name)
                 found_drift = drift_text(drift(desired, self._managed.of(name)))
                 self._write_status(tenant, paused_status(tenant, desired, found_drift))
                 return None
             tenant = self._hold(tenant)
             work = self._work(tenant, desired)
             if work is None:
-                self._keep(desired)
+                self._applied.put(desired)
+                self._repairs.check(name)
+                if failure := self._repairs.failure(name):
+                    raise failure
                 sweep(self._cluster, self._claims, tenant, desired, self._managed.of(name))
                 status = active_status(tenant, desired)
             else:
@@ -134,23 +139,24 @@ class Reconciler:
                 self._repairs.check(name)
                 status = active_status(tenant, desired, result, work.cause, drift_text(work.drift))
         except NamespaceEnding as ending:
-            self._ensure_applied(tenant)
+            self._keep_applied(tenant)
             status = pending_status(
                 tenant,
                 "NamespaceTerminating",
-                str(ending),
+                f"{ending}{self._not_kept(name)}",
+                self._repaired(name),
                 **({"applied_digest": ending.applied.digest} if ending.applied else {}),
             )
-        except DriftContested as error:
+        except (DriftContested, RepairFailed) as error:
             self._fail(tenant, error)
             self._metrics.failed()
             return _REST_S
         except (TenancyError, StackError, ClusterError) as error:
-            problem = self._ensure_applied(tenant)
-            self._fail(tenant, error, work, problem)
+            self._keep_applied(tenant)
+            self._fail(tenant, error, work)
             if isinstance(error, InvalidSpec):
                 self._metrics.failed()
-                return _READ_AGAIN_S if problem else None
+                return None
             raise TryAgain from None
         self._write_status(tenant, status)
         if work is None:
@@ -161,6 +167,13 @@ class Reconciler:
     def desired(self, name: str) -> DesiredState | None:
         """What the tenant should be; None before its first turn, and while it is deleted."""
         return self._desired.get(name)
+
+    def keep_applied(self) -> None:
+        """Have the applied objects of all tenants kept from the start, before each has its first turn."""
+        for name in self._tenants.names():
+            for tenant in self._tenants.named(name)[:1]:
+                if not is_deleting(tenant) and self._loader.load_from_spec(tenant):
+                    self._repairs.check(name)
 
     def restore(self, tenant: Manifest) -> None:
         """Takes up what an earlier run has written: called for every tenant before the first turn."""
@@ -206,27 +219,31 @@ class Reconciler:
             self._repairs.recorded(desired.tenant, repairs)
             raise DriftContested(min(contested))
         if not repairs:
+            if contested := self._contested.ongoing(desired.by_key):
+                raise DriftContested(min(contested))
             return None
         record = update_record(tenant, tuple(repair.change for repair in repairs.values()))
         cause = f"drift: {drift_text({key: repair.drift for key, repair in repairs.items()})}"
         return Work(cause, record, repairs)
 
-    def _keep(self, desired: DesiredState) -> None:
-        """Have the objects kept as they are applied; a restarted watcher finds out so here."""
-        if self._applied.get(desired.tenant) is None:
-            self._applied.put(desired)
-            self._repairs.check(desired.tenant)
-
-    def _ensure_applied(self, tenant: Manifest) -> str:
-        """Have the last applied objects kept while the tenant cannot be updated. Returns why it is not so."""
+    def _keep_applied(self, tenant: Manifest) -> None:
+        """Have the last applied objects kept while the tenant cannot be updated."""
         name = tenant["metadata"]["name"]
-        # The spec may be invalid: it is read as plain data.
-        if tenant["spec"].get("paused") is True:
-            self._applied.forget(name)
-            return ""
-        problem = self._applied.ensure(tenant)
+        if is_paused(tenant):
+            self._loader.forget(name)
+            return
+        self._loader.want(tenant)
         self._repairs.check(name)
-        return problem
+
+    def _not_kept(self, name: str) -> str:
+        """Why drift is not repaired, to append to a message; empty if it is."""
+        problem = self._loader.problem(name)
+        return (
+            f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
+        )
+
+    def _repaired(self, name: str) -> str:
+        return drift_text({key: repair.drift for key, repair in self._repairs.unrecorded(name).items()})
 
     def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""
@@ -252,38 +269,25 @@ class Reconciler:
         reason = "DriftRepaired" if work.drift else "Applied"
         record_event(self._cluster, tenant, NORMAL, reason, f"{work.cause}: {told} in {result.duration_s} s")
 
-    def _fail(
-        self,
-        tenant: Manifest,
-        error: Failure,
-        work: Work | None = None,
-        unknown: str = "",
-    ) -> None:
-        """Status, event and log. What would only say the same again is not written again.
-
-        `unknown` is why the last applied objects cannot be read.
-        """
+    def _fail(self, tenant: Manifest, error: Failure, work: Work | None = None) -> None:
+        """Status, event and log. An event that would only say the same again is not written again."""
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error  # A conflict, or no answer: nothing a person could mend in the tenant.
-        # Half done, what is applied is unknown until an `up` succeeds again.
-        half_done = (
-            work.cause if work and isinstance(error, StackError) and not isinstance(error, StackBusy) else ""
-        )
-        message = f"{error}{f'; drift is not repaired: {unknown}' if unknown else ''}"
-        repairs = self._repairs.unrecorded(tenant["metadata"]["name"])
+        name = tenant["metadata"]["name"]
+        # After a failed `up` it is unknown what is applied, unless it only had to record repairs.
+        is_half_done = work and not work.repairs and isinstance(error, StackError)
+        message = f"{error}{self._not_kept(name)}"
         status = failed_status(
             tenant,
             error.reason,
             message,
-            contested=str(error) if isinstance(error, DriftContested) else "",
-            repaired=drift_text({key: repair.drift for key, repair in repairs.items()}),
-            half_done=half_done,
+            unrepaired=message if isinstance(error, DriftContested | RepairFailed) else "",
+            repaired=self._repaired(name),
+            half_done=work.cause if work and is_half_done and not isinstance(error, StackBusy) else "",
         )
-        log.warning(
-            "tenant failed", tenant=tenant["metadata"]["name"], reason=error.reason, problem=str(error)
-        )
-        if tenant.get("status") != status:
-            record_event(self._cluster, tenant, WARNING, error.reason, str(error))
+        log.warning("tenant failed", tenant=name, reason=error.reason, problem=str(error))
+        if ready_verdict(tenant) != (error.reason, message):
+            record_event(self._cluster, tenant, WARNING, error.reason, message)
         self._write_status(tenant, status)
 
     def _write_status(self, tenant: Manifest, status: Manifest) -> None:
@@ -306,5 +310,6 @@ class Reconciler:
 
     def _forget(self, name: str) -> None:
         self._desired.pop(name, None)
-        self._applied.forget(name)
+        self._loader.forget(name)
+        self._repairs.forget(name)
         self._claims.release(name)

@@ -12,24 +12,39 @@ from typing import Final
 
 import structlog
 
-from tenancy.changes import ObjectChange, object_change
+from tenancy.budget import budget_step
+from tenancy.changes import ObjectChange, Operation, object_change
 from tenancy.component import apply_stage, resource_inputs
+from tenancy.desired import DesiredState
 from tenancy.drift import object_drift, repair_patch
-from tenancy.kinds import KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, Kind
+from tenancy.errors import TenancyError
+from tenancy.kinds import (
+    CONFIG_MAP,
+    KIND_BY_KEY,
+    MANAGED_KINDS,
+    NAMESPACE,
+    RESOURCE_QUOTA,
+    ROLE_BINDING,
+    SERVICE,
+    Kind,
+)
 from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.names import FIELD_MANAGER
-from watcher.applied import LastApplied
+from watcher.applied import Applied, LastApplied
 from watcher.cluster import Cluster, ClusterError
 from watcher.managed import ManagedObjects, is_ending, tenant_of
 from watcher.queue import TenantQueue
+from watcher.tenants import live_quotas
 
 log = structlog.get_logger(__name__)
 
 _THREADS: Final = 4
 _FIRST_RETRY_S: Final = 0.25
-_LAST_RETRY_S: Final = 5.0
+_LAST_RETRY_S: Final = 1.0
 # An object that is changed all the time must not keep a thread busy.
 _PAUSE_S: Final = 0.2
+# Kinds that are recreated if a field is immutable. Never namespaces: they hold objects of others.
+_WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,12 @@ class Repair:
 
     drift: str
     change: ObjectChange
+
+
+class RepairFailed(TenancyError):
+    """An object differs from the applied one, and the API server refuses to change that."""
+
+    reason = "RepairFailed"
 
 
 class Repairs:
@@ -60,6 +81,7 @@ class Repairs:
         self._guard = threading.Lock()
         self._suspects: defaultdict[str, set[ObjectKey]] = defaultdict(set)
         self._unrecorded: defaultdict[str, dict[ObjectKey, Repair]] = defaultdict(dict)
+        self._failures: dict[str, dict[ObjectKey, str]] = {}
         self.threads = [
             threading.Thread(target=self._run, name=f"repairs {number}", daemon=True)
             for number in range(_THREADS)
@@ -83,15 +105,17 @@ class Repairs:
             live = after if after and tenant_of(after) == tenant else None
             if applied and applied.to_restore(key, live):
                 self._suspect(tenant, {key})
+            elif key.kind == NAMESPACE.kind and before is None:
+                self.check(tenant)  # Created, maybe by somebody else: its content may be missing.
 
     def check(self, tenant: str) -> None:
         """Compare all objects of a tenant with the last applied ones, and repair those that differ."""
         if applied := self._applied.get(tenant):
             live = self._managed.of(tenant)
-            self._suspect(tenant, {key for key in applied.keys if applied.to_restore(key, live.get(key))})
+            self._suspect(tenant, {key for key in applied.all_keys if applied.to_restore(key, live.get(key))})
 
     def unrecorded(self, tenant: str) -> dict[ObjectKey, Repair]:
-        """What was repaired since the last update that recorded repairs."""
+        """The repairs since the last update that recorded repairs."""
         with self._guard:
             return dict(self._unrecorded.get(tenant, {}))
 
@@ -106,86 +130,131 @@ class Repairs:
             if left:
                 self._unrecorded[tenant] = left
 
-    def _suspect(self, tenant: str, keys: Iterable[ObjectKey], after_s: float = 0.0) -> None:
+    def failure(self, tenant: str) -> RepairFailed | None:
+        """The first object that cannot be repaired, if any."""
         with self._guard:
-            self._suspects[tenant].update(keys)
-            if not self._suspects[tenant]:
+            failures = self._failures.get(tenant, {})
+            return RepairFailed(f"{min(failures)}: {failures[min(failures)]}") if failures else None
+
+    def forget(self, tenant: str) -> None:
+        """Forget a tenant that is gone."""
+        with self._guard:
+            for by_tenant in (self._suspects, self._unrecorded, self._failures):
+                by_tenant.pop(tenant, None)
+
+    def _suspect(self, tenant: str, keys: Iterable[ObjectKey]) -> None:
+        with self._guard:
+            if not (suspects := set(keys)):
                 return
-        self._queue.add(tenant, after_s)
+            self._suspects[tenant] |= suspects
+        self._queue.add(tenant)
 
     def _run(self) -> None:
         while (tenant := self._queue.take()) is not None:
             with self._guard:
                 suspects = self._suspects.pop(tenant, set())
             try:
-                self._repair_all(tenant, suspects)
-            except ClusterError as error:
-                log.warning("repair failed", tenant=tenant, problem=str(error))
-                self._suspect(tenant, suspects)
-                self._queue.failed(tenant)
+                left = self._repair_all(tenant, suspects)
             except Exception:
                 log.exception("repair broke", tenant=tenant)
-                self._suspect(tenant, suspects)
+                left = suspects
+            self._suspect(tenant, left)
+            if left:
                 self._queue.failed(tenant)
             else:
                 self._queue.done(tenant, _PAUSE_S)
 
-    def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> None:
-        """Repair the objects that the cluster itself confirms: the informers' copies may lag behind."""
+    def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
+        """Repair the objects that the cluster itself confirms: the informers' copies may lag behind.
+
+        Returns those that have to be looked at again.
+        """
         repairs: dict[ObjectKey, Repair] = {}
-        failures: list[ClusterError] = []
+        failures: dict[ObjectKey, str] = {}
+        again: set[ObjectKey] = set()
         waiting = sorted(suspects, key=_order)
         with self._applied.held(tenant) as applied:
             while applied and waiting:
                 key = waiting.pop(0)
-                live = self._cluster.get(KIND_BY_KEY[key.kind], key.name, key.namespace)
-                desired = applied.to_restore(key, live)
-                if desired is None or not self._can_be_written(key, live):
-                    continue
                 try:
-                    self._restore(key, desired, live)
+                    repair, is_done = self._repair(tenant, applied, key)
                 except ClusterError as error:
-                    failures.append(error)  # The others must not wait for it.
+                    failures[key] = str(error)  # The others must not wait for it.
                     continue
-                drift = object_drift(desired, live)
-                assert drift is not None
-                repairs[key] = Repair(drift, object_change(key, desired, live))
-                log.info("object repaired", tenant=tenant, object=str(key), drift=drift)
-                if key.kind == NAMESPACE.kind and live is None:
+                if not is_done:
+                    again.add(key)
+                if repair is None:
+                    continue
+                repairs[key] = repair
+                log.info("object repaired", tenant=tenant, object=str(key), drift=repair.drift)
+                if key.kind == NAMESPACE.kind and repair.change.operation is Operation.CREATE:
                     waiting = sorted({*waiting, *applied.keys_in(key.name)}, key=_order)
-        if repairs:
-            with self._guard:
-                self._unrecorded[tenant].update(repairs)
+        self._record(tenant, repairs, failures)
+        return again | failures.keys()
+
+    def _record(
+        self, tenant: str, repairs: Mapping[ObjectKey, Repair], failures: dict[ObjectKey, str]
+    ) -> None:
+        with self._guard:
+            self._unrecorded[tenant].update(repairs)
+            before = self._failures.pop(tenant, {})
+            if failures:
+                self._failures[tenant] = failures
+        if failures != before:
+            for key, problem in failures.items():
+                log.warning("repair failed", tenant=tenant, object=str(key), problem=problem)
+        if repairs or failures != before:
             self._on_repaired(tenant)
-        if failures:
-            raise failures[0]
 
-    def _can_be_written(self, key: ObjectKey, live: Manifest | None) -> bool:
-        """Nothing can be created in a namespace that is being deleted, nor of a kind whose CRD is gone.
-
-        The end of the namespace, or the CRD, brings the object back here.
-        """
+    def _repair(self, tenant: str, applied: Applied, key: ObjectKey) -> tuple[Repair | None, bool]:
+        """Repair one object. Returns what was repaired, if anything, and whether nothing is left to do."""
         kind = KIND_BY_KEY[key.kind]
         if kind not in MANAGED_KINDS and kind not in self._served():
-            return False
-        if key.kind == NAMESPACE.kind:
-            return True
-        if live is not None:
-            return not is_ending(live)
-        namespace = self._cluster.get(NAMESPACE, key.namespace) if key.namespace else None
-        return not key.namespace or (namespace is not None and not is_ending(namespace))
+            return None, True  # Its CRD is gone; when it is back, all tenants are checked.
+        live = self._cluster.get(kind, key.name, key.namespace)
+        desired = applied.to_restore(key, live)
+        if desired is None or (live is None and not self._can_be_created(key)):
+            return None, True
+        target = desired
+        if kind == RESOURCE_QUOTA and applied.has_budget:
+            target = self._within_budget(tenant, applied, key, desired)
+        is_done = target == desired
+        if live is not None and object_drift(target, live) is None:
+            return None, is_done
+        self._restore(kind, key, target, live)
+        drift = object_drift(desired, live)
+        assert drift is not None
+        return Repair(drift, object_change(key, desired, live)), is_done
 
-    def _restore(self, key: ObjectKey, desired: Manifest, live: Manifest | None) -> None:
+    def _can_be_created(self, key: ObjectKey) -> bool:
+        """Nothing can be created in a namespace that is gone or being deleted. Its own creation follows."""
+        if not key.namespace:
+            return True
+        namespace = self._cluster.get(NAMESPACE, key.namespace)
+        return namespace is not None and not is_ending(namespace)
+
+    def _within_budget(self, tenant: str, applied: Applied, key: ObjectKey, quota: Manifest) -> Manifest:
+        """The quota, raised no higher than the budget has room for while others are above their share."""
+        others = {**(applied.objects or {}), key: quota}
+        quotas = tuple(manifest for found, manifest in others.items() if found.kind == key.kind)
+        step = budget_step(DesiredState(tenant, quotas, has_budget=True), live_quotas(self._cluster, tenant))
+        return step.by_key[key]
+
+    def _restore(self, kind: Kind, key: ObjectKey, desired: Manifest, live: Manifest | None) -> None:
         """Apply the whole object under Pulumi's field manager: no other manager keeps a field of ours."""
-        kind, inputs = KIND_BY_KEY[key.kind], resource_inputs(desired)
+        inputs = resource_inputs(desired)
+        if live is not None:
+            # By its uid the API server refuses to create it again, should it be deleted meanwhile.
+            uid = live["metadata"]["uid"]
+            inputs = {**inputs, "metadata": {**inputs["metadata"], "uid": uid}}
         try:
             restored = self._cluster.apply(inputs, field_manager=FIELD_MANAGER)
         except ClusterError as error:
-            # Recreate objects with immutable fields. Never recreate a namespace: it holds others' objects.
-            if error.status != 422 or live is None or key.kind == NAMESPACE.kind:
+            is_immutable = error.status == 422 and kind in _WITH_IMMUTABLE_FIELDS
+            if not is_immutable or live is None or is_ending(live):
                 raise
-            self._cluster.delete(kind, key.name, key.namespace, live["metadata"]["uid"])
-            restored = self._cluster.apply(inputs, field_manager=FIELD_MANAGER)
+            self._cluster.delete(kind, key.name, key.namespace, uid)
+            restored = self._cluster.apply(resource_inputs(desired), field_manager=FIELD_MANAGER)
         # Server-side apply leaves fields that only others set, such as one more key in a quota.
         if foreign := repair_patch(desired, restored):
             self._cluster.patch(kind, key.name, foreign, namespace=key.namespace, field_manager=FIELD_MANAGER)

@@ -34,9 +34,11 @@ _MISSING: Final = "the cluster has no "
 Verdict = tuple[bool, str, str]
 
 
-def pending_status(tenant: Manifest, reason: str, message: str, **changes: Any) -> Manifest:
-    verdict = (False, reason, message)
-    return _status(tenant, Phase.PENDING, dict.fromkeys(_READINESS, verdict), **changes)
+def pending_status(
+    tenant: Manifest, reason: str, message: str, repaired: str = "", **changes: Any
+) -> Manifest:
+    verdicts = {**dict.fromkeys(_READINESS, (False, reason, message)), **_drifted(repaired)}
+    return _status(tenant, Phase.PENDING, verdicts, **changes)
 
 
 def active_status(
@@ -97,7 +99,7 @@ def failed_status(
     reason: str,
     message: str,
     *,
-    contested: str = "",
+    unrepaired: str = "",
     repaired: str = "",
     half_done: str = "",
 ) -> Manifest:
@@ -110,10 +112,7 @@ def failed_status(
     }
     if reason == "NamespaceTaken":
         conditions[ConditionType.NAMESPACE_READY] = verdict
-    if contested:
-        conditions[ConditionType.DRIFTED] = (True, "DriftFound", contested)
-    elif repaired:
-        conditions[ConditionType.DRIFTED] = (False, "Repaired", f"{repaired}; repaired")
+    conditions |= _drifted(repaired, unrepaired)
     changes: dict[str, Any] = {}
     if half_done:
         failed = LastUpdate(result="failed", message=half_done)
@@ -133,9 +132,22 @@ def integrations_told(tenant: Manifest) -> str:
     return message.removeprefix(_MISSING)
 
 
-def terminating_status(tenant: Manifest, reason: str, message: str) -> Manifest:
-    verdict = (False, reason, message)
-    return _status(tenant, Phase.TERMINATING, dict.fromkeys(_READINESS, verdict))
+def terminating_status(tenant: Manifest, reason: str, message: str, repaired: str = "") -> Manifest:
+    verdicts = {**dict.fromkeys(_READINESS, (False, reason, message)), **_drifted(repaired)}
+    return _status(tenant, Phase.TERMINATING, verdicts)
+
+
+def _drifted(repaired: str, unrepaired: str = "") -> dict[ConditionType, Verdict]:
+    """What is known of drift while no update records it; nothing if there is none."""
+    if unrepaired:
+        return {ConditionType.DRIFTED: (True, "DriftFound", unrepaired)}
+    return {ConditionType.DRIFTED: (False, "Repaired", f"{repaired}; repaired")} if repaired else {}
+
+
+def ready_verdict(tenant: Manifest) -> tuple[str, str]:
+    """Reason and message of the condition Ready."""
+    ready = _condition(tenant, ConditionType.READY)
+    return ready.get("reason", ""), ready.get("message", "")
 
 
 def _status(

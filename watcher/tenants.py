@@ -5,8 +5,8 @@ the younger one is told so and otherwise left alone.
 """
 
 from tenancy.changes import ObjectChange, UpdateRecord
-from tenancy.kinds import NAMESPACE, TENANTS, kind_of
-from tenancy.manifest import Manifest, ObjectKey
+from tenancy.kinds import NAMESPACE, RESOURCE_QUOTA, TENANTS, kind_of
+from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.names import FINALIZER, tenant_selector
 from watcher.cluster import Cluster
 from watcher.informer import Informer, OnChange
@@ -73,6 +73,12 @@ def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
         if known not in found and (namespace := cluster.get(NAMESPACE, known)):
             found[known] = namespace
     return {known: namespace for known, namespace in found.items() if tenant_of(namespace) in ("", name)}
+
+
+def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
+    """As they are at this moment: the watcher's own copy may lag behind."""
+    found, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
+    return {object_key(quota): quota for quota in found}
 
 
 def read_tenants(cluster: Cluster) -> list[Manifest]:

@@ -6,13 +6,14 @@ from typing import Final
 
 import structlog
 
-from stacks.errors import StackError
+from stacks.errors import StackBusy, StackError
 from stacks.stack import Stacks
+from tenancy.drift import drift_text
 from tenancy.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.manifest import Manifest, object_key
 from tenancy.names import crd_name
 from tenancy.tenant import DeletionPolicy
-from watcher.applied import LastApplied
+from watcher.appliedloader import AppliedLoader, is_paused
 from watcher.claims import Claims
 from watcher.cluster import Cluster, ClusterError
 from watcher.events import WARNING, record_event
@@ -21,7 +22,7 @@ from watcher.release import release_namespace, remove_objects
 from watcher.repairs import Repairs
 from watcher.retry import TryAgain
 from watcher.sessions.ending import end_sessions
-from watcher.status import terminating_status
+from watcher.status import ready_verdict, terminating_status
 from watcher.tenants import Tenants, has_finalizer, live_namespaces
 
 log = structlog.get_logger(__name__)
@@ -32,7 +33,6 @@ _LOOK_AGAIN_S: Final = 15.0
 # every namespace.
 _SESSIONS_S: Final = 0.5
 _SESSIONS_SHARE: Final = 0.1
-_PAUSED: Final = "Paused"
 # How many of what is waited for a status names.
 _NAMED: Final = 5
 
@@ -45,7 +45,7 @@ class Terminator:
         tenants: Tenants,
         claims: Claims,
         served: Callable[[], frozenset[Kind]],
-        applied: LastApplied,
+        loader: AppliedLoader,
         repairs: Repairs,
     ) -> None:
         self._cluster = cluster
@@ -53,7 +53,7 @@ class Terminator:
         self._stacks = stacks
         self._tenants = tenants
         self._claims = claims
-        self._applied = applied
+        self._loader = loader
         self._repairs = repairs
         self._destroyed: set[str] = set()
         # Since when the ends of their sessions are waited for, by the tenants' uids.
@@ -69,15 +69,17 @@ class Terminator:
                 log.warning("released without destroying: the CRD is being deleted", tenant=name)
                 self._tenants.remove_finalizer(tenant)
                 return None
-            if held := _held(tenant):
-                return self._hold(tenant, *held)
-            self._applied.forget(name)
             if uid not in self._destroyed:
+                self._keep_applied(tenant)
+                if held := _held(tenant):
+                    self._tenants.write_status(tenant, self._status(tenant, *held))
+                    return None
                 if running := self._end_sessions(tenant):
                     waiting = f"waiting for the end of {_few(running)}"
                     self._tenants.write_status(tenant, terminating_status(tenant, "Deleting", waiting))
                     return self._patience_s(uid)
                 self._waiting_since_s.pop(uid, None)
+                self._loader.forget(name)
                 destroying = terminating_status(tenant, "Deleting", "destroying the stack")
                 tenant = self._tenants.write_status(tenant, destroying)
                 self._end(tenant)
@@ -95,17 +97,27 @@ class Terminator:
         log.info("tenant gone", tenant=name)
         return None
 
-    def _hold(self, tenant: Manifest, reason: str, message: str) -> float | None:
-        """Keep the tenant, and its objects as they were applied, unless it is paused."""
-        name, problem = tenant["metadata"]["name"], ""
-        if reason == _PAUSED:
-            self._applied.forget(name)
-        else:
-            problem = self._applied.ensure(tenant)
+    def _keep_applied(self, tenant: Manifest) -> None:
+        """Have the objects kept until the destroy begins, unless the tenant is paused.
+
+        A status that says so is of an earlier turn: either they are kept already, or it has begun.
+        """
+        name = tenant["metadata"]["name"]
+        if is_paused(tenant):
+            self._loader.forget(name)
+        elif ready_verdict(tenant)[0] not in ("Deleting", "DestroyFailed"):
+            self._loader.want(tenant)
             self._repairs.check(name)
-        unknown = f"; drift is not repaired: {problem}" if problem else ""
-        self._tenants.write_status(tenant, terminating_status(tenant, reason, message + unknown))
-        return _LOOK_AGAIN_S if problem else None
+
+    def _status(self, tenant: Manifest, reason: str, message: str) -> Manifest:
+        name = tenant["metadata"]["name"]
+        problem = self._loader.problem(name)
+        unknown = (
+            f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
+        )
+        repairs = self._repairs.unrecorded(name)
+        repaired = drift_text({key: repair.drift for key, repair in repairs.items()})
+        return terminating_status(tenant, reason, message + unknown, repaired)
 
     def _end_sessions(self, tenant: Manifest) -> list[str]:
         """What of them is still there."""
@@ -141,6 +153,9 @@ class Terminator:
         if tenant.get("status") != status:
             record_event(self._cluster, tenant, WARNING, "DestroyFailed", message)
         self._tenants.write_status(tenant, status)
+        if isinstance(error, StackBusy):
+            self._loader.want(tenant)  # The destroy has not begun.
+            self._repairs.check(tenant["metadata"]["name"])
 
     def _crd_is_ending(self, tenant: Manifest) -> bool:
         """Whether all Tenants go because their kind goes: an accident or a reinstallation, nobody's wish to
@@ -187,8 +202,8 @@ def _held(tenant: Manifest) -> tuple[str, str] | None:
     spec, status = tenant.get("spec") or {}, tenant.get("status") or {}
     if spec.get("protected", status.get("protected", False)) is True:
         return "Protected", "the tenant is protected; set spec.protected to false to let it go"
-    if spec.get("paused") is True:
-        return _PAUSED, "the tenant is paused; set spec.paused to false to let it go"
+    if is_paused(tenant):
+        return "Paused", "the tenant is paused; set spec.paused to false to let it go"
     return None
 
 

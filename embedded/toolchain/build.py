@@ -30,8 +30,8 @@ _COMPILER_FLAGS = "all=-dwarf=false"
 # files and bytes vary more. Linking costs as much as this many packages: kube-scheduler, the last of its
 # module with only 6 left to compile, took 4 s.
 _LINK_UNITS = 36
-# A single `go build` leaves a core idle while it links and while many packages wait for one.
-_MODULES_AT_ONCE: Final = 2
+# A single `go build` leaves a core idle while it links, and while all of pulumi waits for one package.
+_MODULES_AT_ONCE: Final = 3
 _PACKAGE = re.compile(r"[\w.~/-]+")
 
 

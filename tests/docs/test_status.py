@@ -12,11 +12,11 @@ from tenancy.errors import TenancyError
 from tenancy.platform.monitoring import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 from tenancy.status import ConditionType
-from watcher import apply, claims, cluster, contested
+from watcher import apply, claims, cluster, contested, repairs
 
 PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
 # Loaded so that their errors are known.
-_WITH_ERRORS = (apply, claims, cluster, contested)
+_WITH_ERRORS = (apply, claims, cluster, contested, repairs)
 # What else is written there with a capital letter: kinds, phases, the values of a condition.
 _NO_REASONS = {"Namespace", "ResourceQuota", "Active", "True", "False", "Unknown"}
 

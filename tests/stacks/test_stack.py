@@ -17,7 +17,9 @@ from stacks.command import MARK, end_leftovers
 from stacks.errors import ClusterUnreachable, StackError, StackStopped, StackTimeout, StorageFailed
 from stacks.project import empty_run_folder, take_run_folder
 from tenancy.desired import DesiredState, desired_state
+from tenancy.drift import object_drift
 from tenancy.kinds import NAMESPACE, ROLE_BINDING
+from tenancy.manifest import object_key
 from tenancy.plans import read_plans
 from tenancy.tenant import tenant_from_manifest
 from tests.stacks.conftest import OpenStacks
@@ -51,11 +53,14 @@ def test_each_operation_is_one_process(open_stacks: OpenStacks) -> None:
     )
 
     assert not stacks.up(basic, "again").has_changes
+    recorded = {object_key(manifest): manifest for manifest in stacks.objects("ops")}
+    assert recorded.keys() == basic.by_key.keys()
+    assert all(object_drift(manifest, recorded[key]) is None for key, manifest in basic.by_key.items())
     assert not stacks.refresh("ops", "look").has_changes
     gone = stacks.destroy("ops", "bye")
     assert gone is not None
     assert gone.counts["delete"] == len(basic.manifests) + 2
-    assert command.commands == ["up", "preview", "up", "refresh", "destroy"]
+    assert command.commands == ["up", "preview", "up", "stack", "refresh", "destroy"]
     stacks.destroy("first", "bye")
 
 

@@ -146,6 +146,33 @@ def test_share_below_what_is_used_is_refused_until_some_is_freed(
     assert quota["spec"]["hard"]["configmaps"] == "4"
 
 
+def test_edited_shares_are_lowered_before_others_are_raised(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    shares = spec({"a": 3, "b": 1})
+    manifest = new_tenant("thrifty-edited", **shares)
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {**shares, "paused": True}})
+    platform.await_condition(manifest, "Paused")
+    for namespace, cpu in (("a", "1"), ("b", "3")):
+        change = {"spec": {"hard": {"cpu": cpu}}}
+        platform.patch("ResourceQuota", f"tenant-thrifty-edited-{namespace}", "tenant-quota", change)
+    record = QuotaRecord(platform)
+    record.start()
+    platform.apply({**manifest, "spec": {**shares, "paused": False}})
+
+    def moments() -> list[Quotas] | None:
+        found = record.moments("thrifty-edited")
+        quota = found[-1]["tenant-thrifty-edited-a", "tenant-quota"]
+        is_in_force = quota["spec"]["hard"]["cpu"] == quota["status"]["hard"]["cpu"] == "3"
+        return found if is_in_force else None
+
+    for quotas in eventually(moments, "the share is restored"):
+        for field in ("spec", "status"):
+            assert sums(quotas)[field, "tenant-quota", "cpu"] <= 4
+    platform.await_active(manifest)
+
+
 def used(platform: Platform) -> str:
     quota = live_quotas(platform, "crowded")[HOME, "tenant-quota-objects"]
     return str(quota.get("status", {}).get("used", {}).get("configmaps"))

@@ -18,7 +18,7 @@ class Rounds:
 
     def repair(self, *keys: ObjectKey, takes_s: float = 1.0) -> set[ObjectKey]:
         """What counts as fought over when these are found changed."""
-        contested = self.contested.begun(keys)
+        contested = self.contested.begun({key: object() for key in keys})
         self.now_s += takes_s
         self.contested.ended(keys)
         return contested
@@ -54,8 +54,25 @@ def test_other_repairs_meanwhile_do_not_end_a_fight() -> None:
     rounds = Rounds()
     for _ in range(4):
         rounds.repair(QUOTA)
-    rounds.contested.begun([QUOTA])
+    rounds.contested.begun({QUOTA: object()})
     rounds.now_s += 120
     rounds.repair(ROLE)
     rounds.contested.ended([QUOTA])
     assert rounds.repair(QUOTA) == {QUOTA}
+
+
+def test_retried_update_of_one_repair_is_no_further_round() -> None:
+    rounds, repair = Rounds(), object()
+    for _ in range(9):
+        assert rounds.contested.begun({QUOTA: repair}) == set()
+        rounds.now_s += 1
+        rounds.contested.ended([QUOTA])
+
+
+def test_object_stays_contested_until_it_is_left_alone() -> None:
+    rounds = Rounds()
+    for _ in range(5):
+        rounds.repair(QUOTA)
+    assert rounds.contested.ongoing([QUOTA, ROLE]) == {QUOTA}
+    rounds.now_s += 15
+    assert rounds.contested.ongoing([QUOTA]) == set()

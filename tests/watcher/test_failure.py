@@ -3,6 +3,8 @@
 import copy
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tenancy.kinds import Kind, kind_of
 from tenancy.manifest import Manifest
@@ -22,7 +24,9 @@ def may_create_policies(platform: Platform) -> bool:
     return bool(platform.admin.create(REVIEW, review)["status"]["allowed"])
 
 
-def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_tenant: NewTenant) -> None:
+@contextmanager
+def denied_policies(platform: Platform) -> Iterator[None]:
+    """While in it, the watcher may only read NetworkPolicies."""
     role = platform.admin.get(CLUSTER_ROLE, WATCHER)
     assert role is not None
     rules = role["rules"]
@@ -33,6 +37,13 @@ def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_te
     platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": less})
     try:
         eventually(lambda: not may_create_policies(platform), "the API server goes by the new rules")
+        yield
+    finally:
+        platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": rules})
+
+
+def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_tenant: NewTenant) -> None:
+    with denied_policies(platform):
         manifest = new_tenant("denied", plan="basic")
         told = platform.await_condition(manifest, "AccessDenied")
         assert "networkpolicies" in told["message"]
@@ -40,10 +51,23 @@ def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_te
         assert tenant is not None
         assert tenant["status"]["phase"] == "Failed"
         assert "AccessDenied" in [reason for reason, _ in platform.events("denied")]
-    finally:
-        platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": rules})
     platform.await_active(manifest)
     assert len(platform.objects("denied")) == 18
+
+
+def test_refused_repair_is_reported_and_succeeds_when_it_is_allowed(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    policy = ("NetworkPolicy", "tenant-refused", "default-deny-all")
+    manifest = new_tenant("refused", plan="basic")
+    platform.await_active(manifest)
+    with denied_policies(platform):
+        platform.remove(*policy)
+        message = platform.await_condition(manifest, "RepairFailed")["message"]
+        assert message.startswith("NetworkPolicy tenant-refused/default-deny-all: ")
+        assert condition(platform.tenant(manifest) or {}, "Drifted")["status"] == "True"
+    eventually(lambda: platform.get(*policy), "the policy is back")
+    platform.await_active(manifest)
 
 
 def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_tenant: NewTenant) -> None:

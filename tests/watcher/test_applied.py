@@ -1,0 +1,99 @@
+"""What a differing object is restored to, before, during and after an update."""
+
+import pytest
+
+from stacks.errors import StackBusy, StackError
+from tenancy.desired import DesiredState
+from tenancy.manifest import Manifest, ObjectKey
+from watcher.applied import Applied, LastApplied
+
+ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
+QUOTA = ObjectKey("ResourceQuota", "tenant-a", "tenant-quota")
+
+
+def role(verb: str) -> Manifest:
+    metadata = {"name": ROLE.name, "namespace": ROLE.namespace}
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": [verb]}]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": metadata,
+        "rules": rules,
+    }
+
+
+def quota(**hard: str) -> Manifest:
+    metadata = {"name": QUOTA.name, "namespace": QUOTA.namespace}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}}
+
+
+def state(*manifests: Manifest) -> DesiredState:
+    return DesiredState("a", manifests)
+
+
+def test_edited_and_deleted_object_is_restored() -> None:
+    applied = Applied({ROLE: role("get")})
+    assert applied.to_restore(ROLE, role("get")) is None
+    assert applied.to_restore(ROLE, role("delete")) == role("get")
+    assert applied.to_restore(ROLE, None) == role("get")
+    assert applied.to_restore(QUOTA, quota(cpu="1")) is None
+
+
+def test_nothing_is_restored_while_the_applied_objects_are_unknown() -> None:
+    unknown = Applied(None, {ROLE: role("get")})
+    assert unknown.to_restore(ROLE, role("delete")) is None
+    assert unknown.to_restore(ROLE, None) is None
+
+
+def test_object_may_be_as_before_or_as_after_a_running_update() -> None:
+    applied = Applied({ROLE: role("get")}, {ROLE: role("list")})
+    assert applied.to_restore(ROLE, role("get")) is None
+    assert applied.to_restore(ROLE, role("list")) is None
+    assert applied.to_restore(ROLE, role("delete")) == role("get")
+    assert applied.to_restore(ROLE, None) == role("get")
+
+
+def test_object_that_an_update_adds_or_removes_may_be_absent() -> None:
+    assert Applied({ROLE: role("get")}, {}).to_restore(ROLE, None) is None
+    assert Applied({}, {ROLE: role("get")}).to_restore(ROLE, None) is None
+    assert Applied({}, {ROLE: role("get")}).to_restore(ROLE, role("delete")) == role("get")
+
+
+def test_quota_is_restored_with_the_lower_limits_during_an_update() -> None:
+    applied = Applied({QUOTA: quota(cpu="8", memory="1Gi")}, {QUOTA: quota(cpu="2", memory="4Gi")})
+    lowest = quota(cpu="2", memory="1Gi")
+    assert applied.to_restore(QUOTA, quota(cpu="64", memory="4Gi")) == lowest
+    assert applied.to_restore(QUOTA, lowest) is None
+
+
+def test_successful_update_is_what_is_applied() -> None:
+    applied = LastApplied()
+    applied.put(state(role("get")))
+    with applied.updating(state(role("list"))):
+        assert (known := applied.get("a")) is not None
+        assert (known.objects, known.next_objects) == ({ROLE: role("get")}, {ROLE: role("list")})
+    assert applied.get("a") == Applied({ROLE: role("list")}, has_budget=False)
+
+
+@pytest.mark.parametrize(("error", "is_half_done"), [(StackError, True), (StackBusy, False)])
+def test_failed_update_leaves_both_versions(error: type[StackError], is_half_done: bool) -> None:
+    applied = LastApplied()
+    applied.put(state(role("get")))
+
+    def update() -> None:
+        with applied.updating(state(role("list"))):
+            raise error("failed")
+
+    with pytest.raises(error):
+        update()
+    assert (known := applied.get("a")) is not None
+    assert (known.is_half_done, known.is_known) == (is_half_done, not is_half_done)
+    assert known.to_restore(ROLE, role("list")) is None
+
+
+def test_nothing_that_was_read_before_a_tenant_was_forgotten_is_taken_over() -> None:
+    applied = LastApplied()
+    before = applied.get("a")
+    applied.forget("a")
+    assert not applied.exchange("a", before, Applied({ROLE: role("get")}))
+    assert applied.exchange("a", applied.get("a"), Applied({ROLE: role("get")}))
