@@ -15,24 +15,24 @@ import pulumi
 import yaml
 from pydantic import ValidationError
 
-from tenancy.budget import budget_problem, budget_step
+from cluster.client import Cluster, ClusterError
+from cluster.plans_in_force import plans_in_force
+from cluster.served_kinds import is_served, served_kinds
+from cluster.tenants import is_deleting, live_quotas, read_tenant
+from tenancy.base.errors import TenancyError, validation_message
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import tenant_of_stack
+from tenancy.base.platform_names import PLATFORM_STACK
 from tenancy.component import TenantResources
 from tenancy.desired import desired_state
-from tenancy.errors import TenancyError, validation_message
-from tenancy.manifest import Manifest
-from tenancy.names import tenant_of_stack
 from tenancy.plans import SHIPPED_PLANS, read_plans
 from tenancy.platform.component import PlatformResources
 from tenancy.platform.manifests import optional_kinds, platform_manifests
 from tenancy.platform.settings import PlatformSettings
-from tenancy.system import PLATFORM_STACK
-from tenancy.tenant import tenant_from_manifest
-from watcher.apply import leaving_namespaces
-from watcher.claims import check_against_others
-from watcher.cluster import Cluster, ClusterError
-from watcher.integrations import is_served, served_kinds
-from watcher.plans import plans_in_force
-from watcher.tenants import is_deleting, live_quotas, read_tenant
+from tenancy.quota_transition import budget_problem, budget_step
+from tenancy.spec.tenant import tenant_from_manifest
+from watcher.reconciler.apply import leaving_namespaces
+from watcher.reconciler.claims import check_against_others
 
 
 def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from cli.session import Session
-from watcher.tenants import read_tenants
+from cli.connection import Session
+from cluster.tenants import read_tenants
 
 
 def tenant_names(context: typer.Context, incomplete: str) -> list[str]:

@@ -10,15 +10,27 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import adopt, apply, crd, drift, history, pause, plans, rollback, show, tenants, usage
-from cli.doctor.command import doctor
+from cli.commands import (
+    apply,
+    crd,
+    diff,
+    history,
+    import_namespaces,
+    list_tenants,
+    pause_resume,
+    plans,
+    rollback,
+    show,
+    usage,
+)
+from cli.commands.doctor import doctor
+from cli.commands.preview import preview
+from cli.connection import Session
 from cli.output import complain, console
-from cli.preview.command import preview
-from cli.session import Session
 from cli.version import VERSION
+from cluster.client import ClusterError
 from stacks.errors import StackError
-from tenancy.errors import TenancyError
-from watcher.cluster import ClusterError
+from tenancy.base.errors import TenancyError
 from watcher.log import configure_log
 from watcher.usage.database import UsageUnavailable
 
@@ -31,18 +43,18 @@ app = typer.Typer(
     "2 changes found (preview, diff, plans impact, rollback --dry-run).",
 )
 # In the order in which they are needed; `--help` shows them so.
-app.command("list")(tenants.list_tenants)
+app.command("list")(list_tenants.list_tenants)
 app.command("show")(show.show)
 app.command("usage")(usage.usage)
 app.command("preview")(preview)
 app.command("apply")(apply.apply_tenants)
-app.command("diff")(drift.diff)
+app.command("diff")(diff.diff)
 app.command("history")(history.history)
 app.command("rollback")(rollback.rollback)
-app.command("pause")(pause.pause)
-app.command("resume")(pause.resume)
+app.command("pause")(pause_resume.pause)
+app.command("resume")(pause_resume.resume)
 app.add_typer(plans.app, name="plans")
-app.command("import")(adopt.import_namespaces)
+app.command("import")(import_namespaces.import_namespaces)
 app.command("doctor")(doctor)
 app.command("crd")(crd.print_crds)
 

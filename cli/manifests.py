@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import yaml
 
-from cli.lines import found_at, line_of_node
-from tenancy.errors import TenancyError
-from tenancy.kinds import TENANTS, api_group
-from tenancy.manifest import Manifest
-from tenancy.names import DNS_LABEL_PATTERN, GROUPS, NAMESPACE_MAX_LENGTH
+from cli.yaml_lines import found_at, line_of_node
+from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import TENANTS, api_group
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import DNS_LABEL_PATTERN, GROUPS, NAMESPACE_MAX_LENGTH
 
 STDIN: Final = "-"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")

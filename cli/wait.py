@@ -15,13 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.output import PHASE_STYLES, errors
+from cluster.client import Cluster
+from cluster.informer import Informer
 from stacks.errors import BackendUnreachable, ClusterUnreachable, StackBusy
-from tenancy.errors import TenancyError
-from tenancy.kinds import Kind, kind_of
-from tenancy.manifest import Manifest, object_key
-from tenancy.status import ConditionType, Phase
-from watcher.cluster import Cluster
-from watcher.informer import Informer
+from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import Kind, kind_of
+from tenancy.base.manifest import Manifest, object_key
+from tenancy.spec.tenant_status import ConditionType, Phase
 
 # The phase of a tenant that was deleted while it was waited for.
 GONE: Final = "Gone"

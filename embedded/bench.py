@@ -19,18 +19,18 @@ from pulumi import automation
 from rich.console import Console
 from rich.table import Table
 
+from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain import resolver as toolchain
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, STACK_TOOLS
 from stacks.command import PulumiProcess
 from stacks.stack import Stacks
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.names import stack_name
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState, desired_state
-from tenancy.kinds import NAMESPACE
-from tenancy.names import stack_name
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
-from watcher.cluster import Cluster
+from tenancy.spec.tenant import tenant_from_manifest
 from watcher.log import configure_log
 
 _ROUNDS: Final = 5

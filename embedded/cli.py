@@ -52,7 +52,7 @@ def unwind_on_signals() -> None:
 def clean(args: argparse.Namespace) -> int:
     state = environment.state_folder()
     if state.exists():
-        from embedded.session.commands import stop
+        from embedded.run.commands import stop
 
         stop(args)
         shutil.rmtree(state, ignore_errors=True)
@@ -89,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(command=command, needs_packages=lambda: True)
         return added
 
-    session = "embedded.session.commands"
+    session = "embedded.run.commands"
     run = add("run", f"{session}:run", "start a control plane and the watcher; Ctrl-C ends both")
     how = run.add_mutually_exclusive_group()
     how.add_argument("--once", action="store_true", help="apply the examples, show the outcome, end")

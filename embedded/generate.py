@@ -2,10 +2,10 @@
 
 import argparse
 
-from embedded.commands import COMMANDS_PAGE, commands_page
+from embedded.commands_page import COMMANDS_PAGE, commands_page
 from embedded.environment import ROOT
-from embedded.reference import FIELDS_PAGE, fields_page
-from tenancy.crd import CRD_FILE, crds_text
+from embedded.fields_page import FIELDS_PAGE, fields_page
+from tenancy.spec.crd import CRD_FILE, crds_text
 
 
 def generate(_: argparse.Namespace) -> int:

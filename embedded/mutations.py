@@ -24,7 +24,7 @@ MUTATIONS: Final = (
     Mutation(
         "default-deny-allows-ingress",
         "default-deny allows ingress",
-        "tenancy/network.py",
+        "tenancy/objects/network_policies.py",
         '"default-deny-all": ([], []),',
         '"default-deny-all": ([{}], []),',
         ("tests/tenancy/test_network.py::test_no_other_tenant_gets_in_or_is_reached",),
@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     Mutation(
         "intra-tenant-selects-all",
         "intra-tenant policy selects all namespaces",
-        "tenancy/network.py",
+        "tenancy/objects/network_policies.py",
         '"allow-intra-tenant": ([{"from": [own]}], [{"to": [own]}]),',
         '"allow-intra-tenant": ([{"from": [_namespaces_with({})]}], [{"to": [_namespaces_with({})]}]),',
         ("tests/tenancy/test_network.py::test_no_other_tenant_gets_in_or_is_reached",),
@@ -40,7 +40,7 @@ MUTATIONS: Final = (
     Mutation(
         "viewers-read-secrets",
         "viewers read Secrets",
-        "tenancy/rbac.py",
+        "tenancy/objects/roles.py",
         "_VIEWER_CORE: Final = [\n",
         '_VIEWER_CORE: Final = [\n    "secrets",\n',
         ("tests/tenancy/test_desired.py::test_viewer_reads_no_secrets",),
@@ -56,7 +56,7 @@ MUTATIONS: Final = (
     Mutation(
         "quota-is-doubled",
         "a quota is twice the plan's",
-        "tenancy/quota.py",
+        "tenancy/objects/quotas.py",
         "figures.get(key, amount)",
         'figures.get(key, canonical_quantity(f"{quantity_value(amount) * 2:f}"))',
         ("tests/tenancy/test_quota.py::test_namespace_scope_gives_each_namespace_the_whole_figure",),
@@ -64,7 +64,7 @@ MUTATIONS: Final = (
     Mutation(
         "budget-raises-first",
         "the budget raises before it lowers",
-        "tenancy/budget.py",
+        "tenancy/quota_transition.py",
         "must_wait = figure in waiting and now.written < quantity_value(share)",
         "must_wait = figure in waiting and now.written > quantity_value(share)",
         ("tests/tenancy/test_budget.py::test_no_order_of_single_updates_passes_the_budget",),
@@ -72,7 +72,7 @@ MUTATIONS: Final = (
     Mutation(
         "limit-range-has-no-defaults",
         "LimitRange defaults are missing",
-        "tenancy/quota.py",
+        "tenancy/objects/quotas.py",
         '            ("default", limits.default),\n            ("defaultRequest", limits.default_request),\n',
         "",
         ("tests/tenancy/test_quota.py::test_limit_range_has_the_plans_defaults_and_maxima",),
@@ -80,7 +80,7 @@ MUTATIONS: Final = (
     Mutation(
         "pod-security-label-is-dropped",
         "a Pod Security label is dropped",
-        "tenancy/namespace.py",
+        "tenancy/objects/namespace.py",
         'for mode in ("enforce", "audit", "warn"):',
         'for mode in ("audit", "warn"):',
         ("tests/tenancy/test_desired.py::test_namespace_has_all_pod_security_labels",),
@@ -88,7 +88,7 @@ MUTATIONS: Final = (
     Mutation(
         "managed-objects-are-not-guarded",
         "the managed-objects policy always allows",
-        "tenancy/admission/guards.py",
+        "tenancy/admission/write_protection.py",
         'conditions={"others": f"!{platform}", "not-a-namespace"',
         'conditions={"others": "false", "not-a-namespace"',
         ("tests/admission/test_managed.py::test_tenants_admin_changes_nothing_managed",),
@@ -109,7 +109,7 @@ MUTATIONS: Final = (
     Mutation(
         "finalizer-goes-first",
         "the finalizer goes before the namespaces",
-        "watcher/terminate.py",
+        "watcher/reconciler/terminate.py",
         "if left := self._leftovers(tenant):",
         "if (left := self._leftovers(tenant)) is None:",
         ("tests/watcher/test_delete.py::test_deleted_tenant_takes_namespaces_and_stack_with_it",),
@@ -141,7 +141,7 @@ MUTATIONS: Final = (
     Mutation(
         "deleted-object-is-not-recreated",
         "a deleted object is not re-created",
-        "watcher/repairs.py",
+        "watcher/reconciler/repairs.py",
         "if desired is None or (live is None and not self._can_be_created(key)):",
         "if desired is None or live is None:",
         ("tests/watcher/test_drift.py::test_deleted_role_comes_back",),
@@ -165,7 +165,7 @@ MUTATIONS: Final = (
     Mutation(
         "active-after-a-failed-up",
         "status says Active after a failed `up`",
-        "watcher/status.py",
+        "watcher/reconciler/status.py",
         "return _status(tenant, Phase.FAILED, conditions, **changes)",
         "return _status(tenant, Phase.ACTIVE if half_done else Phase.FAILED, conditions, **changes)",
         ("tests/watcher/test_failure.py::test_denied_access_is_told_and_recovers_by_itself",),
@@ -173,7 +173,7 @@ MUTATIONS: Final = (
     Mutation(
         "namespace-is-shared",
         "two tenants get the same namespace",
-        "watcher/claims.py",
+        "watcher/reconciler/claims.py",
         "holder = self._holders.get(name, tenant.name)",
         "holder = tenant.name",
         ("tests/watcher/test_claims.py::test_namespace_belongs_to_the_first_tenant_that_claims_it",),
@@ -181,7 +181,7 @@ MUTATIONS: Final = (
     Mutation(
         "host-is-shared",
         "two tenants get the same host",
-        "watcher/claims.py",
+        "watcher/reconciler/claims.py",
         "if other != tenant and any(",
         "if not other and any(",
         ("tests/watcher/test_claims.py::test_host_belongs_to_the_first_tenant_that_claims_it",),
@@ -201,7 +201,7 @@ MUTATIONS: Final = (
     Mutation(
         "rollback-restores-another-spec",
         "a rollback restores the wrong spec",
-        "cli/rollback.py",
+        "cli/commands/rollback.py",
         '"value": target.spec}',
         '"value": {**tenant["spec"], **target.spec}}',
         ("tests/cli/test_rollback.py::test_rollback_that_only_removes_is_by_the_rollback_too",),
@@ -217,7 +217,7 @@ MUTATIONS: Final = (
     Mutation(
         "foreign-session-runs",
         "an AISession with another tenant's `tenantRef` runs",
-        "watcher/sessions/live.py",
+        "watcher/sessions/live_sessions.py",
         'name: str = session["spec"]["tenantRef"]["name"]',
         'name: str = session["metadata"]["namespace"].removeprefix("tenant-")',
         ("tests/sessions/test_admission.py::test_session_that_slipped_in_fails",),

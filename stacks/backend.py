@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from pulumi.automation import CommandError, Stack
 
-from tenancy.names import PROJECT
+from tenancy.base.names import PROJECT
 
 # The CLI shows ten updates unless told otherwise.
 _ALL: Final = 1_000_000

@@ -16,8 +16,8 @@ from typing import IO, Any, Final
 import yaml
 
 from stacks.errors import StorageFailed
+from tenancy.base.names import PROJECT
 from tenancy.changes import UpdateRecord
-from tenancy.names import PROJECT
 
 RECORD_KEY: Final = f"{PROJECT}:update"
 

@@ -23,11 +23,11 @@ from stacks.lock import is_abandoned
 from stacks.project import empty_run_folder, quiet_home, salt_in, take_run_folder, work_folder
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_in
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import stack_name
 from tenancy.changes import UpdateRecord
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState
-from tenancy.manifest import Manifest
-from tenancy.names import stack_name
 
 log = structlog.get_logger(__name__)
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 
 # The key and value by which Pulumi marks an encrypted value.
 _SIGNATURE: Final = "4dabf18193072939515e22adb298388d"

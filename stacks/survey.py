@@ -16,7 +16,7 @@ from stacks.backend import backend_url
 from stacks.command import PulumiProcess
 from stacks.errors import Lock, stack_error
 from stacks.project import work_folder
-from tenancy.names import PROJECT
+from tenancy.base.names import PROJECT
 
 _TIMEOUT_S: Final = 60.0
 

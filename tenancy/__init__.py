@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from tenancy.base.errors import InvalidSpec, PlansError, TenancyError, UnknownPlan
     from tenancy.component import Tenant, TenantResources
     from tenancy.desired import DesiredState, desired_state
-    from tenancy.errors import InvalidSpec, PlansError, TenancyError, UnknownPlan
     from tenancy.plans import Plan, Plans, plans_from_text, read_plans
-    from tenancy.rules import PolicyRule, RoleRules
-    from tenancy.settings import (
+    from tenancy.spec.role_rules import PolicyRule, RoleRules
+    from tenancy.spec.settings import (
         Addresses,
         ContainerLimits,
         Gatekeeper,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         QuotaSpec,
         ServiceType,
     )
-    from tenancy.tenant import (
+    from tenancy.spec.tenant import (
         Access,
         AccessRole,
         DeletionPolicy,
@@ -78,8 +78,8 @@ __all__ = [
     "read_plans",
 ]
 
-_MODULES: Final = ("errors", "rules", "settings", "tenant", "plans", "desired")
-# `tenancy.tenant` has a Tenant too: the model behind this one.
+_MODULES: Final = ("base.errors", "spec.role_rules", "spec.settings", "spec.tenant", "plans", "desired")
+# `tenancy.spec.tenant` has a Tenant too: the model behind this one.
 _COMPONENTS: Final = ("Tenant", "TenantResources")
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import Field
 
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.model import Model
 from tenancy.desired import DesiredState
 from tenancy.drift import field_differences, unwanted
-from tenancy.kinds import NAMESPACE
-from tenancy.manifest import Manifest, ObjectKey
-from tenancy.model import Model
 
 
 class Operation(StrEnum):

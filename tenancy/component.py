@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import pulumi
 
+from tenancy.base.errors import InvalidSpec
+from tenancy.base.kinds import RESOURCE_QUOTA, ROLE_BINDING
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.names import DNS_LABEL_PATTERN, FIELD_MANAGER
 from tenancy.desired import DesiredState, desired_state
-from tenancy.errors import InvalidSpec
-from tenancy.kinds import RESOURCE_QUOTA, ROLE_BINDING
-from tenancy.manifest import Manifest, ObjectKey
-from tenancy.names import DNS_LABEL_PATTERN, FIELD_MANAGER
 from tenancy.plans import Plans, read_plans
-from tenancy.tenant import TenantSpec, tenant_from_manifest
+from tenancy.spec.tenant import TenantSpec, tenant_from_manifest
 
 # What waits until the rest of its namespace is there. A quota refuses what it counts until its own count
 # is known; people get in when the walls stand.

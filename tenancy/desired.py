@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tenancy.ceiling import above_admin
-from tenancy.errors import InvalidSpec
-from tenancy.extra import extra_resources
-from tenancy.hnc import staying
-from tenancy.integrations import EVERYTHING, Served, integration_objects
-from tenancy.kinds import ROLE, ROLE_BINDING, kind_of
-from tenancy.manifest import Manifest, ObjectKey, object_key
-from tenancy.namespace import namespace
-from tenancy.network import network_policies
+from tenancy.base.errors import InvalidSpec
+from tenancy.base.kinds import ROLE, ROLE_BINDING, kind_of
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.objects.extra_objects import extra_resources
+from tenancy.objects.hnc import staying
+from tenancy.objects.integrations import EVERYTHING, Served, integration_objects
+from tenancy.objects.namespace import namespace
+from tenancy.objects.network_policies import network_policies
+from tenancy.objects.policy_annotations import hostnames
+from tenancy.objects.quotas import limit_range, resource_quotas
+from tenancy.objects.role_ceiling import above_admin
+from tenancy.objects.roles import role_bindings, roles
 from tenancy.plans import Plans
-from tenancy.policy import hostnames
-from tenancy.quota import limit_range, resource_quotas
-from tenancy.rbac import role_bindings, roles
-from tenancy.settings import QuotaScope, settings_of
-from tenancy.tenant import DeletionPolicy, Tenant
+from tenancy.spec.settings import QuotaScope, settings_of
+from tenancy.spec.tenant import DeletionPolicy, Tenant
 
 
 @dataclass(frozen=True)

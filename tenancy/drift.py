@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
-from tenancy.manifest import Manifest, ObjectKey
 
 # Where all that stands is ours.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")

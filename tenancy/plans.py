@@ -10,14 +10,14 @@ from typing import Annotated
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from tenancy.ceiling import above_admin
-from tenancy.errors import PlansError, UnknownPlan, validation_message
-from tenancy.fields import DnsLabel, HostPatterns, unique
-from tenancy.model import Model
-from tenancy.quantity import quantity_value
-from tenancy.rules import RoleRules
-from tenancy.session_config import SessionsConfig
-from tenancy.settings import ContainerLimits, QuotaSpec, Settings
+from tenancy.base.errors import PlansError, UnknownPlan, validation_message
+from tenancy.base.fields import DnsLabel, HostPatterns, unique
+from tenancy.base.model import Model
+from tenancy.base.quantity import quantity_value
+from tenancy.objects.role_ceiling import above_admin
+from tenancy.spec.role_rules import RoleRules
+from tenancy.spec.session_config import SessionsConfig
+from tenancy.spec.settings import ContainerLimits, QuotaSpec, Settings
 
 SHIPPED_PLANS = Path(__file__).with_name("plans.yaml")
 _TENANT_IN_HOST = "${tenant.name}"

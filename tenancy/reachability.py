@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 
 Labels = Mapping[str, str]
 Net = IPv4Network | IPv6Network

@@ -9,9 +9,9 @@ from contextlib import suppress
 from decimal import ROUND_UP, Decimal
 from typing import Final, NamedTuple
 
-from tenancy.kinds import RESOURCE_QUOTA
-from tenancy.manifest import Manifest, ObjectKey
-from tenancy.quantity import QUANTITY_MAX, canonical_quantity, quantity_value
+from tenancy.base.kinds import RESOURCE_QUOTA
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.quantity import QUANTITY_MAX, canonical_quantity, quantity_value
 
 # What is told of a namespace's quotas, and the keys that stand for it there, the first one found.
 FIGURES: Final = {

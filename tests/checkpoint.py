@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import stack_name
 from tenancy.component import resource_inputs, resource_name, resource_type
 from tenancy.desired import DesiredState
-from tenancy.manifest import Manifest
-from tenancy.names import stack_name
 
 # By this key Pulumi marks a value that is no plain one.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"

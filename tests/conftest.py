@@ -17,7 +17,7 @@ from xdist.scheduler import LoadScopeScheduling
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.crds import crd_manifests
 from embedded.toolchain.resolver import ensure_tools, path_with
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests import preparation
 from tests.platform import NewTenant, Platform, tenant_manifest
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tenancy.kinds import RBAC_GROUP, Kind
-from tenancy.manifest import Manifest
-from tenancy.system import SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.kinds import RBAC_GROUP, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tests.platform import Platform, condition
 from tests.waiting import eventually
 

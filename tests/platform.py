@@ -17,22 +17,22 @@ import psutil
 from prometheus_client.parser import text_string_to_metric_families
 from pulumi.automation import CommandResult
 
+from cluster.client import Cluster
+from cluster.plans_in_force import plans_in_force
+from cluster.served_kinds import served_kinds
 from embedded.controlplane.loopback import HOST, is_ok
-from embedded.session.install import install_platform, write_watcher_kubeconfig
+from embedded.run.install_platform import install_platform, write_watcher_kubeconfig
 from stacks.command import PulumiProcess
 from stacks.stack import Stacks
+from tenancy.base.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, kind_of
+from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.names import GROUP, TENANT_LABEL, VERSION, tenant_selector
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift
-from tenancy.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, kind_of
-from tenancy.manifest import Manifest, object_key
-from tenancy.names import GROUP, TENANT_LABEL, VERSION, tenant_selector
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 from tests.checkpoint import checkpoint_differences
 from tests.waiting import eventually
-from watcher.cluster import Cluster
-from watcher.integrations import served_kinds
-from watcher.plans import plans_in_force
 
 ROOT = Path(__file__).parent.parent
 

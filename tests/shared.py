@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cli.wait import is_settled
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.platform import Platform
 from tests.waiting import eventually
 

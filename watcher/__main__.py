@@ -14,23 +14,23 @@ import structlog
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.routing import BaseRoute
 
+from cluster.client import Cluster, ClusterError
+from cluster.plans_in_force import ConfigMapPlans, FilePlans, LivePlans
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, without_secrets
 from stacks.stack import Stacks
-from tenancy.errors import PlansError
+from tenancy.base.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS
 from watcher.app import Watcher
-from watcher.cluster import Cluster, ClusterError
 from watcher.http import Check, Page, serve_http
 from watcher.log import configure_log
 from watcher.page.auth import Reviews
-from watcher.page.board import Board
-from watcher.page.feed import Feed
-from watcher.page.guard import is_loopback
+from watcher.page.live_feed import Feed
 from watcher.page.login import Login
+from watcher.page.page_data import Board
+from watcher.page.request_checks import is_loopback
 from watcher.page.routes import PageRoutes
 from watcher.periods import DEFAULT_PERIODS, Periods
-from watcher.plans import ConfigMapPlans, FilePlans, LivePlans
 from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)

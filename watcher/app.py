@@ -8,31 +8,31 @@ from typing import Final
 
 import structlog
 
+from cluster.client import Cluster, ClusterError
+from cluster.informer import Informer
+from cluster.live_objects import ManagedObjects, quota_use, tenant_of
+from cluster.plans_in_force import LivePlans
+from cluster.served_kinds import Integrations
+from cluster.tenants import Tenants, has_lost_finalizer, known_namespaces, needs_work
 from stacks.command import PulumiProcess
 from stacks.errors import StackStopped
 from stacks.stack import Stacks
+from tenancy.base.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import MANAGED_SELECTOR
 from tenancy.desired import DesiredState
-from tenancy.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, Kind
-from tenancy.manifest import Manifest
-from tenancy.names import MANAGED_SELECTOR
-from watcher.applied import LastApplied
-from watcher.appliedloader import AppliedLoader
-from watcher.cluster import Cluster, ClusterError
 from watcher.dns import DnsConfig
-from watcher.informer import Informer
-from watcher.integrations import Integrations
-from watcher.managed import ManagedObjects, quota_use, tenant_of
 from watcher.metrics import Metrics
 from watcher.periods import DEFAULT_PERIODS, Periods
-from watcher.plans import LivePlans
 from watcher.queue import TenantQueue
-from watcher.reconcile import Reconciler
-from watcher.repairs import Repairs
-from watcher.retry import TryAgain
+from watcher.reconciler.applied_loader import AppliedLoader
+from watcher.reconciler.last_applied import LastApplied
+from watcher.reconciler.reconcile import Reconciler
+from watcher.reconciler.repairs import Repairs
+from watcher.reconciler.retry import TryAgain
 from watcher.sessions.controller import SessionController
-from watcher.sessions.figures import SessionFigures
-from watcher.tenants import Tenants, has_lost_finalizer, known_namespaces, needs_work
-from watcher.usage.podmetrics import PodMetrics
+from watcher.sessions.metrics import SessionFigures
+from watcher.usage.pod_metrics import PodMetrics
 from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
 

@@ -11,12 +11,12 @@ from typing import Final
 
 import structlog
 
-from tenancy.kinds import CONFIG_MAP
-from tenancy.manifest import Manifest, object_key
+from cluster.client import Cluster, ClusterError
+from cluster.informer import Informer
+from cluster.live_objects import is_ending, tenant_of
+from tenancy.base.kinds import CONFIG_MAP
+from tenancy.base.manifest import Manifest, object_key
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY, coredns_config_map
-from watcher.cluster import Cluster, ClusterError
-from watcher.informer import Informer
-from watcher.managed import is_ending, tenant_of
 
 log = structlog.get_logger(__name__)
 

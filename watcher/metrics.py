@@ -11,12 +11,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from tenancy.kinds import RESOURCE_QUOTA
-from tenancy.quantity import quantity_value
-from tenancy.status import Phase
+from cluster.live_objects import ManagedObjects
+from cluster.tenants import Tenants
+from tenancy.base.kinds import RESOURCE_QUOTA
+from tenancy.base.quantity import quantity_value
+from tenancy.spec.tenant_status import Phase
 from tenancy.usage import Measured, namespace_amounts
-from watcher.managed import ManagedObjects
-from watcher.tenants import Tenants
 
 # From a warm update of one tenant to the longest an operation may take.
 _BUCKETS_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)

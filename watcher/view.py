@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from stacks.history import Update
+from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.model import Model
+from tenancy.base.names import PURPOSE_LABEL
 from tenancy.changes import ObjectChange
-from tenancy.kinds import NAMESPACE, ROLE_BINDING
-from tenancy.manifest import Manifest, ObjectKey
-from tenancy.model import Model
-from tenancy.names import PURPOSE_LABEL
-from tenancy.rbac import role_name
-from tenancy.status import ConditionType, Phase
-from tenancy.tenant import AccessRole
+from tenancy.objects.roles import role_name
+from tenancy.spec.tenant import AccessRole
+from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
-from watcher.work import BY_SPEC
+from watcher.reconciler.work import BY_SPEC
 
 Live = Mapping[ObjectKey, Manifest]
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from tenancy.model import Model
+from tenancy.base.model import Model
 
 
 class Level(StrEnum):

@@ -7,18 +7,18 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cli.connection import Session
 from cli.doctor.finding import Finding, failed, ok
-from cli.session import Session
+from cluster.client import Cluster
+from cluster.served_kinds import is_established
 from tenancy.admission.manifests import admission_manifests
-from tenancy.crd import crds
+from tenancy.base.kinds import CRD, kind_of
+from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.drift import field_differences
-from tenancy.kinds import CRD, kind_of
-from tenancy.manifest import Manifest, object_key
 from tenancy.platform.crd_guard import crd_guard
-from tenancy.platform.rbac import watcher_rbac
-from tenancy.system import SYSTEM_NAMESPACE, WATCHER
-from watcher.cluster import Cluster
-from watcher.integrations import is_established
+from tenancy.platform.watcher_rights import watcher_rbac
+from tenancy.spec.crd import crds
 
 # The first Kubernetes with ValidatingAdmissionPolicy in its stable API.
 _OLDEST: Final = (1, 30)

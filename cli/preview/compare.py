@@ -8,27 +8,27 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from cli.connection import Objects
 from cli.manifests import GivenManifests, GivenTenant
-from cli.preview.base import Base
-from cli.preview.ending import ended
-from cli.preview.places import error_finding, placed
+from cli.preview.comparison_base import Base
+from cli.preview.deleted_tenant import ended
+from cli.preview.findings.finding import Finding, Rule
+from cli.preview.findings.locations import error_finding, placed
+from cli.preview.findings.warnings import change_warnings
 from cli.preview.result import Outcome, Preview, TenantPreview
-from cli.preview.switches import switch_changes
-from cli.session import Objects
-from tenancy.budget import budget_problem
+from cli.preview.tenant_fields import switch_changes
+from cluster.client import Cluster
+from cluster.tenants import is_deleting, known_hosts, known_namespaces
+from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import ObjectChange, Operation, object_changes
 from tenancy.desired import DesiredState, desired_state
-from tenancy.errors import TenancyError
-from tenancy.findings import Finding, Rule
-from tenancy.kinds import NAMESPACE
-from tenancy.manifest import Manifest, ObjectKey
 from tenancy.plans import Plans
-from tenancy.tenant import Tenant, tenant_from_manifest
-from tenancy.warnings import change_warnings
-from watcher.apply import QuotaInUse
-from watcher.claims import Claims, check_names_are_free
-from watcher.cluster import Cluster
-from watcher.tenants import is_deleting, known_hosts, known_namespaces
+from tenancy.quota_transition import budget_problem
+from tenancy.spec.tenant import Tenant, tenant_from_manifest
+from watcher.reconciler.apply import QuotaInUse
+from watcher.reconciler.claims import Claims, check_names_are_free
 
 
 class NameTaken(TenancyError):

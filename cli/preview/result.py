@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from cli.preview.findings.finding import Finding, Severity
+from tenancy.base.model import Model
 from tenancy.changes import ObjectChange, Operation
-from tenancy.findings import Finding, Severity
-from tenancy.model import Model
 
 _FORMAT_VERSION: Final = 1
 # The counts of `summary`, and its words for one and for several.

@@ -1,6 +1,6 @@
 """Gets tools: `python -m embedded.toolchain NAME…`, with its progress on stderr.
 
-A session runs it for tools that it can start without (`embedded/session/latertools.py`).
+A session runs it for tools that it can start without (`embedded/run/later_tools.py`).
 """
 
 import os

@@ -10,7 +10,7 @@ import yaml
 
 from embedded.toolchain.modules import module_files
 from embedded.toolchain.tools import MODULES, ModuleFile
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 
 _CRDS = MODULES / "crds"
 

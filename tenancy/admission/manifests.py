@@ -1,17 +1,17 @@
 """The admission policies that the API server itself enforces: no webhook that could be down.
 
-`platform` installs them. Four modules say what they check: who may write (`guards`), whose AISessions are
-where (`sessions`), the ways in and out (`network`), pods and claims (`workloads`).
+`platform` installs them. Four modules say what they check: who may write (`write_protection`), whose
+AISessions are where (`sessions`), the ways in and out (`network`), pods and claims (`workloads`).
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from tenancy.admission.guards import guards
 from tenancy.admission.network import network_policies
 from tenancy.admission.sessions import session_policies
 from tenancy.admission.workloads import workload_policies
-from tenancy.manifest import Manifest
+from tenancy.admission.write_protection import guards
+from tenancy.base.manifest import Manifest
 
 # People who run `pulumi up` by hand.
 OPERATOR_GROUPS: Final = ("system:masters", "tenancy:operators")

@@ -6,7 +6,7 @@ opening them or leading around them.
 
 from typing import Final
 
-from tenancy.admission.policy import (
+from tenancy.admission.policy_builder import (
     ANNOTATIONS,
     KUBERNETES,
     SPEC_IS_NEW,
@@ -21,9 +21,15 @@ from tenancy.admission.policy import (
     text,
     told_list,
 )
-from tenancy.manifest import Manifest
-from tenancy.names import MANAGED_LABEL, TENANT_LABEL
-from tenancy.policy import EGRESS_NETWORKS, GATEWAY_CLASSES, HOSTNAMES, INGRESS_CLASSES, SERVICE_TYPES
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import MANAGED_LABEL, TENANT_LABEL
+from tenancy.objects.policy_annotations import (
+    EGRESS_NETWORKS,
+    GATEWAY_CLASSES,
+    HOSTNAMES,
+    INGRESS_CLASSES,
+    SERVICE_TYPES,
+)
 
 _GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
 _OLD_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"

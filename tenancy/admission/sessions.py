@@ -5,9 +5,9 @@ Part of `admission`. That its spec stays as it began is checked by the CRD itsel
 
 from typing import Final
 
-from tenancy.admission.policy import SPEC_IS_NEW, TENANT_NAME, check, policy, rule
-from tenancy.kinds import AISESSION
-from tenancy.manifest import Manifest
+from tenancy.admission.policy_builder import SPEC_IS_NEW, TENANT_NAME, check, policy, rule
+from tenancy.base.kinds import AISESSION
+from tenancy.base.manifest import Manifest
 
 _NAMED: Final = "object.spec.tenantRef.name"
 

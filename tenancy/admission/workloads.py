@@ -5,7 +5,7 @@ Part of `admission`. Templates in Deployments and Jobs are not read: their pods 
 
 from typing import Final
 
-from tenancy.admission.policy import (
+from tenancy.admission.policy_builder import (
     ANNOTATIONS,
     KUBERNETES,
     SPEC_IS_NEW,
@@ -19,8 +19,8 @@ from tenancy.admission.policy import (
     text,
     told_list,
 )
-from tenancy.manifest import Manifest
-from tenancy.policy import (
+from tenancy.base.manifest import Manifest
+from tenancy.objects.policy_annotations import (
     NODE_SELECTOR,
     PRIORITY_CLASSES,
     PULL_POLICIES,

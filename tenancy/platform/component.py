@@ -9,9 +9,9 @@ from typing import Final
 
 import pulumi
 
+from tenancy.base.kinds import CRD, NAMESPACE, TENANTS
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.component import NO_AWAIT, kubernetes_object
-from tenancy.kinds import CRD, NAMESPACE, TENANTS
-from tenancy.manifest import Manifest, ObjectKey, object_key
 
 _TENANT_CRDS: Final = tuple(kind.crd for kind in TENANTS)
 

@@ -8,10 +8,10 @@ there before its constraint can still be labelled, and still end.
 from pathlib import Path
 from typing import Any, Final
 
-from tenancy.gatekeeper import POD_SECURITY_KIND, REGISTRIES_KIND
-from tenancy.hnc import API_VERSION as HNC_VERSION
-from tenancy.manifest import Manifest
-from tenancy.settings import PodSecurity
+from tenancy.base.manifest import Manifest
+from tenancy.objects.gatekeeper import POD_SECURITY_KIND, REGISTRIES_KIND
+from tenancy.objects.hnc import API_VERSION as HNC_VERSION
+from tenancy.spec.settings import PodSecurity
 
 _RULES: Final = Path(__file__).parent
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tenancy.manifest import Manifest
-from tenancy.names import namespace_name
-from tenancy.system import SHARED_NAMESPACE
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import namespace_name
+from tenancy.base.platform_names import SHARED_NAMESPACE
 
 # A pod mounts nothing from other namespaces than its own, so it has to be where CoreDNS runs.
 COREDNS_NAMESPACE: Final = "kube-system"

@@ -6,8 +6,8 @@ to half a minute to know a new kind: until then a CRD is refused to go, tenants 
 
 from typing import Final
 
-from tenancy.kinds import CRD, TENANTS, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import CRD, TENANTS, Kind
+from tenancy.base.manifest import Manifest
 
 ALLOW_DELETE_ANNOTATION: Final = "platform.ai/allow-delete"
 

@@ -8,19 +8,19 @@ from collections.abc import Collection
 from typing import Final
 
 from tenancy.admission.manifests import admission_manifests
-from tenancy.crd import crds
-from tenancy.kinds import Kind, kind_of
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import Kind, kind_of
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.platform.crd_guard import crd_guard
-from tenancy.platform.dashboard import dashboard_config_map
-from tenancy.platform.monitoring import prometheus_rule, service_monitor
+from tenancy.platform.grafana_dashboard import dashboard_config_map
+from tenancy.platform.namespaces import platform_namespaces, shared_policies
 from tenancy.platform.preview_rights import preview_rights
-from tenancy.platform.rbac import watcher_rbac
+from tenancy.platform.prometheus import prometheus_rule, service_monitor
 from tenancy.platform.settings import PlatformSettings
-from tenancy.platform.shared import platform_namespaces, shared_policies
-from tenancy.platform.workload import plans_config_map, watcher_workload
-from tenancy.system import SYSTEM_NAMESPACE, WATCHER
+from tenancy.platform.watcher_rights import watcher_rbac
+from tenancy.platform.watcher_workload import plans_config_map, watcher_workload
+from tenancy.spec.crd import crds
 
 _DEFAULTS: Final = PlatformSettings()
 

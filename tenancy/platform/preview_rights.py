@@ -6,12 +6,12 @@ rules follow the tables of kinds, so a new kind is readable by its row.
 
 from typing import Final
 
-from tenancy.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, OPTIONAL_KINDS
-from tenancy.manifest import Manifest
-from tenancy.names import GROUPS
-from tenancy.platform.rbac import Rules
-from tenancy.rbac import API_VERSION
-from tenancy.system import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
+from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, OPTIONAL_KINDS
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUPS
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
+from tenancy.objects.roles import API_VERSION
+from tenancy.platform.watcher_rights import Rules
 
 PREVIEW_ROLE: Final = "tenancy-preview"
 _READ: Final = ["get", "list"]

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, field_validator
 
-from tenancy.fields import DnsName, LabelValue
-from tenancy.model import Model
+from tenancy.base.fields import DnsName, LabelValue
+from tenancy.base.model import Model
+from tenancy.base.quantity import Quantity
 from tenancy.plans import plans_from_text
-from tenancy.quantity import Quantity
 
 STATE_FOLDER: Final = "/var/lib/tenancy"
 

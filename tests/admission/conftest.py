@@ -5,7 +5,8 @@ from functools import partial
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, CRD, RBAC_GROUP, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Kind
+from cluster.client import ClusterError
+from tenancy.base.kinds import CONFIG_MAP, CRD, RBAC_GROUP, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Kind
 from tests.admission.people import (
     CLAIM,
     GATEWAY,
@@ -19,7 +20,6 @@ from tests.admission.people import (
 )
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 People = Callable[..., Person]
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tenancy.kinds import Kind
-from tenancy.manifest import Manifest
-from watcher.cluster import Cluster, ClusterError
+from cluster.client import Cluster, ClusterError
+from tenancy.base.kinds import Kind
+from tenancy.base.manifest import Manifest
 
 NAMESPACE = "tenant-acme"
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, SERVICE_ACCOUNT
+from tenancy.base.kinds import CONFIG_MAP, SERVICE_ACCOUNT
 from tests.admission.conftest import People
 from tests.admission.people import (
     NAMESPACE,

@@ -1,6 +1,6 @@
 """With all policies in force, the watcher and Kubernetes bring tenants from their start to their end."""
 
-from tenancy.kinds import ROLE, SERVICE
+from tenancy.base.kinds import ROLE, SERVICE
 from tests.admission.conftest import People
 from tests.admission.people import DEPLOYMENT, create, pod_spec
 from tests.platform import NewTenant, Platform

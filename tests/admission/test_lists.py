@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenancy.kinds import SERVICE
+from tenancy.base.kinds import SERVICE
 from tests.admission.people import (
     CLAIM,
     ENDPOINTS,

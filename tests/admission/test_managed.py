@@ -4,8 +4,16 @@ from typing import Any
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, LIMIT_RANGE, NETWORK_POLICY, RESOURCE_QUOTA, ROLE, ROLE_BINDING, SERVICE
-from tenancy.kinds import NAMESPACE as NAMESPACES
+from tenancy.base.kinds import (
+    CONFIG_MAP,
+    LIMIT_RANGE,
+    NETWORK_POLICY,
+    RESOURCE_QUOTA,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+)
+from tenancy.base.kinds import NAMESPACE as NAMESPACES
 from tests.admission.conftest import People
 from tests.admission.people import (
     ENDPOINT_SLICE,

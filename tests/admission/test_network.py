@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tenancy.kinds import NETWORK_POLICY, SERVICE
+from tenancy.base.kinds import NETWORK_POLICY, SERVICE
 from tests.admission.people import (
     ENDPOINT_SLICE,
     ENDPOINTS,

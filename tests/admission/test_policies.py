@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from tenancy.kinds import kind_of
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import kind_of
+from tenancy.base.manifest import Manifest
 from tenancy.platform.manifests import platform_manifests
 from tests.platform import Platform
 from tests.waiting import eventually

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenancy.kinds import kind_of
-from tenancy.manifest import Manifest
-from tenancy.names import GROUPS
+from tenancy.base.kinds import kind_of
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUPS
 from tests.admission.people import Attempt, Person, denied_by
 from tests.platform import Platform, tenant_manifest
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, DISRUPTION_BUDGET, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
-from tenancy.kinds import NAMESPACE as NAMESPACES
+from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from tenancy.base.kinds import NAMESPACE as NAMESPACES
 from tests.admission.conftest import People
 from tests.admission.people import (
     DEPLOYMENT,

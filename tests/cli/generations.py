@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled, shared_tenants
 

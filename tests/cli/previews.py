@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 import yaml
 
+from cluster.client import Cluster, ClusterError
 from embedded.controlplane.kubeconfig import write_kubeconfig
-from tenancy.kinds import CONFIG_MAP, TENANTS, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import CONFIG_MAP, TENANTS, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
+from tenancy.objects.roles import API_GROUP, API_VERSION
 from tenancy.platform.preview_rights import PREVIEW_ROLE
-from tenancy.rbac import API_GROUP, API_VERSION
-from tenancy.system import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from tests.commandline import run_tenancy
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError
 
 GOLDEN = Path(__file__).parent / "golden"
 _ACCOUNT = "previewer"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from cli.doctor.installation import version_finding
-from cli.doctor.work import late_tenants, tenant_findings
+from cli.doctor.watcher_and_tenants import late_tenants, tenant_findings
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.crd import crds
-from tenancy.kinds import CONFIG_MAP, CRD, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import CONFIG_MAP, CRD, Kind
+from tenancy.base.manifest import Manifest
 from tenancy.platform.settings import PlatformSettings
-from tenancy.platform.workload import watcher_workload
+from tenancy.platform.watcher_workload import watcher_workload
+from tenancy.spec.crd import crds
 from tests.cli.conftest import Told
 from tests.commandline import run_tenancy
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest

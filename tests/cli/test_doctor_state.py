@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
 from tests.shared import shared_tenants

@@ -4,8 +4,8 @@ import copy
 import json
 from datetime import datetime
 
-from tenancy.kinds import Kind
-from tenancy.system import WATCHER
+from tenancy.base.kinds import Kind
+from tenancy.base.platform_names import WATCHER
 from tests.cli.conftest import Run
 from tests.platform import NewTenant, Platform
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
+from cluster.served_kinds import served_kinds
+from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, ROLE_BINDING, Kind
+from tenancy.base.manifest import Manifest
 from tenancy.changes import object_changes
 from tenancy.desired import desired_state
-from tenancy.kinds import KIND_BY_KEY, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, ROLE_BINDING, Kind
-from tenancy.manifest import Manifest
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 from tests.cli.conftest import Run
 from tests.platform import NewTenant, Platform
-from watcher.integrations import served_kinds
 
 POD = Kind("v1", "Pod", "pods")
 DEPLOYMENT = Kind("apps/v1", "Deployment", "deployments")

@@ -15,7 +15,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from cli.version import VERSION
-from tenancy.crd import crds
+from tenancy.spec.crd import crds
 from tests.cli.conftest import Run
 from tests.platform import ROOT
 
@@ -40,7 +40,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> InFresh:
     source = folder / "source"
     source.mkdir()
     shutil.copy(ROOT / "pyproject.toml", source)
-    for package in ("tenancy", "stacks", "watcher", "cli"):
+    for package in ("tenancy", "stacks", "cluster", "watcher", "cli"):
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"

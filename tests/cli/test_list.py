@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from tenancy.crd import crds
+from tenancy.spec.crd import crds
 from tests.cli.conftest import Run
 from tests.integrations.pods import POD, allow_pods, pod
 from tests.platform import Platform, tenant_manifest

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from stacks.project import RECORD_KEY
+from tenancy.base.manifest import Manifest
 from tenancy.changes import UpdateRecord
-from tenancy.manifest import Manifest
 from tests.cli.previews import Previews, only_tenant, previews_fixture  # noqa: F401 - fixtures
 from tests.platform import NewTenant, Platform
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.preview.markdown import MARKER
+from cli.preview.formats.markdown import MARKER
 from tests.cli.previews import Previews, offline_fixture, previews_fixture  # noqa: F401 - fixtures
 from tests.platform import ROOT
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenancy.names import KLEFF_GROUP
+from tenancy.base.names import KLEFF_GROUP
 from tests.cli.previews import Previews, offline_fixture, previews_fixture, rules  # noqa: F401 - fixtures
 from tests.platform import NewTenant, Platform
 

@@ -2,8 +2,8 @@
 
 import json
 
-from cli.preview.markdown import LIMIT, MARKER
-from tenancy.findings import Rule
+from cli.preview.findings.finding import Rule
+from cli.preview.formats.markdown import LIMIT, MARKER
 from tests.cli.previews import Previews, offline_fixture  # noqa: F401 - fixtures
 from tests.platform import tenant_manifest
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cli.preview.escape import fence, plain, visible
-from cli.preview.markdown import LIMIT, markdown
+from cli.preview.findings.finding import Finding, Rule
+from cli.preview.formats.escape import fence, plain, visible
+from cli.preview.formats.markdown import LIMIT, markdown
 from cli.preview.result import Outcome, Preview, TenantPreview
-from tenancy.findings import Finding, Rule
 
 
 def tenant(name: str, *findings: Finding, display_name: str = "") -> TenantPreview:

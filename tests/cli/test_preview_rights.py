@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, MANAGED_KINDS, NAMESPACE, OPTIONAL_KINDS, TENANTS, Kind
+from cluster.client import Cluster, ClusterError
+from tenancy.base.kinds import CONFIG_MAP, MANAGED_KINDS, NAMESPACE, OPTIONAL_KINDS, TENANTS, Kind
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from tenancy.platform.preview_rights import preview_rights
-from tenancy.system import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from tests.cli.previews import Previews, previewer_kubeconfig, previews_fixture  # noqa: F401 - fixtures
 from tests.platform import Platform, tenant_manifest
-from watcher.cluster import Cluster, ClusterError
 
 _NOTE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "note"}, "data": {"a": "b"}}
 _FORBIDDEN = 403

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from tenancy.kinds import kind_of
-from tenancy.manifest import Manifest
+from cluster.client import ClusterError
+from tenancy.base.kinds import kind_of
+from tenancy.base.manifest import Manifest
 from tests.cli.conftest import Run, Told
 from tests.cli.generations import Spec, grown_tenants, live
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 # What each tenant has been through before its test.
 SPECS: dict[str, list[Spec]] = {

@@ -14,7 +14,7 @@ from embedded.controlplane.loopback import HOST
 from tests.cli.conftest import Told
 from tests.commandline import run_tenancy
 from watcher.http import serve_http
-from watcher.page.usage import UsageRoute
+from watcher.page.usage_route import UsageRoute
 from watcher.usage.hours import Series
 from watcher.usage.store import UsageStore
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from cli.wait import GONE, NotSettled, phase_of, ready_condition, wait_until_settled
+from cluster.client import Cluster, WatchExpired
 from embedded.controlplane.plane import ControlPlane
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import Cluster, WatchExpired
 
 
 def live(platform: Platform, manifest: Manifest) -> Manifest:

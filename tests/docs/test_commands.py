@@ -1,6 +1,6 @@
 """The page of the command line is that of the commands."""
 
-from embedded.commands import COMMANDS_PAGE, commands_page
+from embedded.commands_page import COMMANDS_PAGE, commands_page
 
 
 def test_page_of_commands_is_current() -> None:

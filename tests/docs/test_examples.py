@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from embedded.environment import ROOT
-from tenancy.aisession import AISessionSpec
 from tenancy.desired import desired_state
 from tenancy.plans import plans_from_text, read_plans
-from tenancy.session_config import SessionsConfig
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.aisession import AISessionSpec
+from tenancy.spec.session_config import SessionsConfig
+from tenancy.spec.tenant import tenant_from_manifest
 from tests.platform import tenant_manifest
 
 _FENCE = re.compile(r"^ *```yaml\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)

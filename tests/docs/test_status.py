@@ -5,18 +5,19 @@ from collections.abc import Iterator
 
 import pytest
 
+from cluster import client
 from embedded.environment import ROOT
 from stacks.errors import StackError
-from tenancy.aisession import SessionReason
-from tenancy.errors import TenancyError
-from tenancy.platform.monitoring import prometheus_rule
+from tenancy.base.errors import TenancyError
+from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
-from tenancy.status import ConditionType
-from watcher import apply, claims, cluster, contested, repairs
+from tenancy.spec.aisession import SessionReason
+from tenancy.spec.tenant_status import ConditionType
+from watcher.reconciler import apply, claims, contested_objects, repairs
 
 PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
 # Loaded so that their errors are known.
-_WITH_ERRORS = (apply, claims, cluster, contested, repairs)
+_WITH_ERRORS = (apply, claims, client, contested_objects, repairs)
 # What else is written there with a capital letter: kinds, phases, the values of a condition.
 _NO_REASONS = {"Namespace", "ResourceQuota", "Active", "True", "False", "Unknown"}
 
@@ -29,17 +30,29 @@ def below(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 def reasons() -> list[str]:
     """Of every error a tenant can fail with, those that are written as they are, and the sessions' own."""
-    kinds = [kind for root in (TenancyError, StackError, cluster.ClusterError) for kind in below(root)]
+    kinds = [kind for root in (TenancyError, StackError, client.ClusterError) for kind in below(root)]
     # A command's own errors end that command, and reach no status.
-    theirs = [kind for kind in kinds if kind.__module__.partition(".")[0] in ("tenancy", "stacks", "watcher")]
+    theirs = [
+        kind
+        for kind in kinds
+        if kind.__module__.partition(".")[0] in ("tenancy", "stacks", "cluster", "watcher")
+    ]
     named = {str(vars(kind)["reason"]) for kind in theirs if "reason" in vars(kind)}
-    files = [ROOT / "watcher" / f"{name}.py" for name in ("status", "reconcile", "terminate", "plans")]
+    files = [
+        ROOT / name
+        for name in (
+            "watcher/reconciler/status.py",
+            "watcher/reconciler/reconcile.py",
+            "watcher/reconciler/terminate.py",
+            "cluster/plans_in_force.py",
+        )
+    ]
     literals = {word for file in files for word in re.findall(r'"([A-Z]\w+)"', file.read_text("utf-8"))}
     return sorted(named | set(SessionReason) | literals - _NO_REASONS)
 
 
 def metrics() -> list[str]:
-    files = (ROOT / "watcher" / "metrics.py", ROOT / "watcher" / "sessions" / "figures.py")
+    files = (ROOT / "watcher" / "metrics.py", ROOT / "watcher" / "sessions" / "metrics.py")
     return [name for file in files for name in re.findall(r'"(tenancy_\w+)"', file.read_text("utf-8"))]
 
 

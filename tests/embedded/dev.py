@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from embedded.environment import FOLDER_VARIABLE, ROOT
-from embedded.session.record import SessionRecord
-from embedded.session.state import StateFolder
+from embedded.run.record import SessionRecord
+from embedded.run.state_folder import StateFolder
 from embedded.toolchain.release import MIRROR_VARIABLE
 from embedded.toolchain.tools import TOOLS, cache_key
 

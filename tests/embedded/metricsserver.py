@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cluster.client import Cluster
 from embedded.controlplane.components import CERTIFICATE, KEY
 from embedded.controlplane.loopback import HOST, is_ok
 from embedded.controlplane.plane import ControlPlane
-from tenancy.kinds import RBAC_GROUP, SERVICE, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import RBAC_GROUP, SERVICE, Kind
+from tenancy.base.manifest import Manifest
 from tests.serving import serving
 from tests.waiting import eventually
-from watcher.cluster import Cluster
 
 GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 API_SERVICE = Kind("apiregistration.k8s.io/v1", "APIService", "apiservices", is_namespaced=False)

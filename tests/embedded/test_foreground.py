@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
-from embedded.session import foreground
-from embedded.session.state import StateFolder
+from embedded.run import foreground
+from embedded.run.state_folder import StateFolder
 from tests.embedded.dev import Dev
 from tests.waiting import eventually
 

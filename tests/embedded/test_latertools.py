@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from embedded.session.foreground import TenantView
-from embedded.session.latertools import SHELL_TOOLS, first_tools, later_tools, preparing_text
-from embedded.session.supervisor import Supervisor
+from embedded.run.foreground import TenantView
+from embedded.run.later_tools import SHELL_TOOLS, first_tools, later_tools, preparing_text
+from embedded.run.supervisor import Supervisor
 from embedded.toolchain.tools import TOOLS
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
-from tenancy.kinds import Kind
-from tenancy.quantity import quantity_value
+from tenancy.base.kinds import Kind
+from tenancy.base.quantity import quantity_value
 from tests.embedded.metricsserver import GROUP, VERSION, running_metrics_server
 from tests.integrations.pods import POD, pod
 from tests.waiting import eventually
-from watcher.cluster import Cluster
 
 POD_METRICS = Kind(f"{GROUP}/{VERSION}", "PodMetrics", "pods")
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from cluster.client import Cluster, ClusterError
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.tools import NODE_TOOLS
-from tenancy.kinds import NAMESPACE, RESOURCE_QUOTA, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, Kind
+from tenancy.base.manifest import Manifest
 from tests.integrations.pods import IMAGE, POD, SAFE, allow_pods
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError
 
 JOB = Kind("batch/v1", "Job", "jobs")
 NODE = Kind("v1", "Node", "nodes", is_namespaced=False)

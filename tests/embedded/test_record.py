@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from embedded.environment import FOLDER_VARIABLE
-from embedded.session.record import SUPERVISOR, ProcessMark, SessionRecord, live_record
-from embedded.session.state import StateFolder
+from embedded.run.record import SUPERVISOR, ProcessMark, SessionRecord, live_record
+from embedded.run.state_folder import StateFolder
 
 
 def record_of(mark: ProcessMark) -> SessionRecord:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from embedded.session.foreground import outcome_text
-from embedded.session.samples import verdict
-from embedded.session.table import change_lines, rows_of
+from embedded.run.foreground import outcome_text
+from embedded.run.samples import verdict
+from embedded.run.tenant_table import change_lines, rows_of
 
 
 def tenant(phase: str, *, generation: int = 1, observed: int = 1, version: str = "10") -> dict[str, Any]:

@@ -13,9 +13,9 @@ import pytest
 
 from embedded.controlplane.loopback import free_port
 from embedded.errors import SetupFailed
-from embedded.session import watcherprocess
-from embedded.session.state import StateFolder
-from embedded.session.watcherprocess import NAME, WatcherProcess
+from embedded.run import watcher_process
+from embedded.run.state_folder import StateFolder
+from embedded.run.watcher_process import NAME, WatcherProcess
 
 WATCHER = """
 import sys
@@ -48,7 +48,7 @@ def watcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher
     program = tmp_path / "watcher"
     program.write_text(f"#!{sys.executable}\n{WATCHER}")
     program.chmod(0o755)
-    monkeypatch.setattr(watcherprocess, "sys", SimpleNamespace(executable=str(program)))
+    monkeypatch.setattr(watcher_process, "sys", SimpleNamespace(executable=str(program)))
     folder = StateFolder(tmp_path / "state")
     folder.make()
     watcher = WatcherProcess(folder, os.environ)
@@ -61,7 +61,7 @@ def test_port_that_is_taken_in_between_is_replaced(
 ) -> None:
     ports = [taken_port, taken_port, free_port()]
     last = f":{ports[-1]}/"
-    monkeypatch.setattr(watcherprocess, "free_port", lambda: ports.pop(0))
+    monkeypatch.setattr(watcher_process, "free_port", lambda: ports.pop(0))
     watcher.start()
     watcher.await_ready()
     assert watcher.page_url.endswith(last)

@@ -11,7 +11,7 @@ import pytest
 
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.conftest import CrdFiles
 from tests.integrations.gatekeeper import Gatekeeper, running_gatekeeper
 from tests.platform import Platform, tenant_manifest

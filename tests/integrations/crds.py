@@ -4,11 +4,11 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from tenancy.kinds import CRD, OPTIONAL_KINDS
-from tenancy.manifest import Manifest
+from cluster.client import Cluster, ClusterError
+from cluster.served_kinds import is_established
+from tenancy.base.kinds import CRD, OPTIONAL_KINDS
+from tenancy.base.manifest import Manifest
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError
-from watcher.integrations import is_established
 
 
 def needed_crds(crds: Iterable[Manifest]) -> list[Manifest]:

@@ -15,18 +15,18 @@ from pathlib import Path
 
 import yaml
 
+from cluster.client import Cluster, ClusterError
+from cluster.served_kinds import is_established
 from embedded.controlplane.components import CERTIFICATE, KEY
 from embedded.controlplane.loopback import HOST, is_ok
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.modules import module_files
 from embedded.toolchain.tools import MODULES, ModuleFile
-from tenancy.kinds import CRD, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import CRD, Kind
+from tenancy.base.manifest import Manifest
 from tests.integrations.crds import install_crds
 from tests.serving import serving
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError
-from watcher.integrations import is_established
 
 SYSTEM_NAMESPACE = "gatekeeper-system"
 TEMPLATE = Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tenancy.kinds import SERVICE_ACCOUNT, Kind
-from tenancy.manifest import Manifest
-from watcher.cluster import Cluster
+from cluster.client import Cluster
+from tenancy.base.kinds import SERVICE_ACCOUNT, Kind
+from tenancy.base.manifest import Manifest
 
 POD = Kind("v1", "Pod", "pods")
 IMAGE = "registry.example.test/team/app:1.0"

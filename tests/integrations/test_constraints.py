@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from tenancy.gatekeeper import gatekeeper_objects
-from tenancy.kinds import NAMESPACE
-from tenancy.manifest import Manifest
+from cluster.client import Cluster, ClusterError
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.manifest import Manifest
+from tenancy.objects.gatekeeper import gatekeeper_objects
 from tenancy.platform.constraint_templates import constraint_templates
-from tenancy.settings import Gatekeeper as GatekeeperSettings
-from tenancy.settings import PodSecurity, TenantSettings
-from tenancy.tenant import Tenant, TenantSpec
+from tenancy.spec.settings import Gatekeeper as GatekeeperSettings
+from tenancy.spec.settings import PodSecurity, TenantSettings
+from tenancy.spec.tenant import Tenant, TenantSpec
 from tests.integrations.gatekeeper import Gatekeeper
 from tests.integrations.pods import IMAGE, POD, allow_pods, pod
-from watcher.cluster import Cluster, ClusterError
 
 REGISTRIES = (
     "registry.example.test",

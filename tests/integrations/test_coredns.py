@@ -8,12 +8,12 @@ from typing import Any
 import dns.reversename
 import pytest
 
+from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
-from tenancy.kinds import NAMESPACE, SERVICE, Kind
+from tenancy.base.kinds import NAMESPACE, SERVICE, Kind
 from tests.integrations.coredns import OUTSIDE, Answer, Dns, running_coredns
 from tests.integrations.pods import POD, allow_pods, pod
 from tests.waiting import eventually
-from watcher.cluster import Cluster
 
 SLICE = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 # Tenant by tenant. The names of a-b's begin as those of a's do; payments and billing are adopted.

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
-from tenancy.kinds import CRD, INTEGRATION_KINDS, OPTIONAL_KINDS, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import CRD, INTEGRATION_KINDS, OPTIONAL_KINDS, Kind
+from tenancy.base.manifest import Manifest
 from tenancy.platform.constraint_templates import constraint_templates
 from tests.conftest import CrdFiles
 from tests.integrations.conftest import NewTenant

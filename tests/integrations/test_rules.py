@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tenancy.platform.dashboard import dashboard
-from tenancy.platform.monitoring import prometheus_rule
+from tenancy.platform.grafana_dashboard import dashboard
+from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 
 PLACE = 'tenant="acme", namespace="tenant-acme", resource="pods"'

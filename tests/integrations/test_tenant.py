@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from cluster.client import ClusterError
+from tenancy.base.kinds import INTEGRATION_KINDS, KIND_BY_KEY, OPTIONAL_KINDS, Kind
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.names import TENANT_LABEL
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, object_drift
-from tenancy.kinds import INTEGRATION_KINDS, KIND_BY_KEY, OPTIONAL_KINDS, Kind
-from tenancy.manifest import Manifest, ObjectKey, object_key
-from tenancy.names import TENANT_LABEL
 from tenancy.plans import read_plans
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 from tests.conftest import CrdFiles
 from tests.integrations.conftest import NewTenant
 from tests.integrations.crds import install_crds, needed_crds
@@ -19,7 +20,6 @@ from tests.integrations.gatekeeper import Gatekeeper, constraint_kind
 from tests.integrations.pods import IMAGE, POD, allow_pods, pod
 from tests.platform import Platform, condition
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 POLICY_BINDING = Kind(
     "admissionregistration.k8s.io/v1",

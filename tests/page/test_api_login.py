@@ -8,8 +8,8 @@ import pytest
 
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.kinds import SERVICE_ACCOUNT, SUBJECT_ACCESS_REVIEW, Kind
-from tenancy.names import GROUPS
+from tenancy.base.kinds import SERVICE_ACCOUNT, SUBJECT_ACCESS_REVIEW, Kind
+from tenancy.base.names import GROUPS
 from tests.page.client import Answer, PageClient
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cluster.client import Cluster
+from cluster.plans_in_force import FilePlans
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from stacks.command import PulumiProcess
@@ -13,12 +15,10 @@ from tenancy.plans import SHIPPED_PLANS
 from tests.page.client import PageClient
 from tests.platform import Platform
 from watcher.app import Watcher
-from watcher.cluster import Cluster
 from watcher.http import serve_http
-from watcher.page.board import Board
-from watcher.page.feed import Feed
+from watcher.page.live_feed import Feed
+from watcher.page.page_data import Board
 from watcher.page.routes import PageRoutes
-from watcher.plans import FilePlans
 from watcher.usage.store import UsageStore
 
 

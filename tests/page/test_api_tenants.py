@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tenancy.kinds import NETWORK_POLICY
-from tenancy.manifest import Manifest
-from tenancy.quantity import quantity_value
+from tenancy.base.kinds import NETWORK_POLICY
+from tenancy.base.manifest import Manifest
+from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD, allow_pods, pod
 from tests.page.client import PageClient
 from tests.platform import Platform, tenant_manifest

@@ -10,8 +10,8 @@ from starlette.routing import Mount, Router
 
 from tests.page.client import PageClient
 from watcher.http import serve_http
-from watcher.page.guard import Guard, Refused
-from watcher.page.usage import UsageRoute
+from watcher.page.request_checks import Guard, Refused
+from watcher.page.usage_route import UsageRoute
 from watcher.usage.hours import Series
 from watcher.usage.store import UsageStore
 

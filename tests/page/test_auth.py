@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tenancy.kinds import Kind
-from tenancy.manifest import Manifest
-from watcher.cluster import Cluster
+from cluster.client import Cluster
+from tenancy.base.kinds import Kind
+from tenancy.base.manifest import Manifest
 from watcher.page import auth
 from watcher.page.auth import Reviews, User
 

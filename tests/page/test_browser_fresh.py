@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.kinds import RESOURCE_QUOTA
-from tenancy.quantity import quantity_value
+from tenancy.base.kinds import RESOURCE_QUOTA
+from tenancy.base.quantity import quantity_value
 from tests.page.browser import opened
 from tests.platform import ROOT, Platform, tenant_manifest
 from tests.waiting import eventually

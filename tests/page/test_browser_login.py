@@ -8,7 +8,7 @@ import yaml
 from playwright.sync_api import expect
 
 from embedded.controlplane.loopback import HOST
-from tenancy.kinds import Kind
+from tenancy.base.kinds import Kind
 from tests.page.browser import Tab
 from tests.page.looks import LOOKS, Scheme, Width, faults, look
 from tests.platform import NewTenant, Platform

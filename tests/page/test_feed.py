@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from watcher.page.feed import Changes, Feed
+from watcher.page.live_feed import Changes, Feed
 from watcher.view import TenantRow
 
 BURST = 2000

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from tenancy.base.manifest import Manifest
 from tenancy.desired import desired_state
-from tenancy.manifest import Manifest
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
-from watcher.page.reach import Reachability, reachability
+from tenancy.spec.tenant import tenant_from_manifest
+from watcher.page.reachability_graph import Reachability, reachability
 
 DNS = "53/UDP, 53/TCP"
 

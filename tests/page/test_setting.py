@@ -1,9 +1,9 @@
 """The platform's stack serves the page only where it is asked to, with the rights that it needs."""
 
-from tenancy.kinds import SUBJECT_ACCESS_REVIEW, TOKEN_REVIEW
-from tenancy.platform.rbac import watcher_rbac
+from tenancy.base.kinds import SUBJECT_ACCESS_REVIEW, TOKEN_REVIEW
 from tenancy.platform.settings import PlatformSettings
-from tenancy.platform.workload import watcher_workload
+from tenancy.platform.watcher_rights import watcher_rbac
+from tenancy.platform.watcher_workload import watcher_workload
 
 
 def arguments(**settings: object) -> list[str]:

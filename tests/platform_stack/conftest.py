@@ -11,10 +11,10 @@ import pytest
 
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.kinds import kind_of
-from tenancy.manifest import Manifest, object_key
+from tenancy.base.kinds import kind_of
+from tenancy.base.manifest import Manifest, object_key
 from tenancy.platform.settings import PlatformSettings
-from tenancy.platform.workload import watcher_workload
+from tenancy.platform.watcher_workload import watcher_workload
 from tests.platform import Platform
 
 Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -2,16 +2,16 @@
 
 import pytest
 
-from tenancy.crd import tenant_crds
-from tenancy.kinds import CRD
-from tenancy.manifest import Manifest
+from cluster.client import ClusterError
+from tenancy.base.kinds import CRD
+from tenancy.base.manifest import Manifest
 from tenancy.platform.manifests import platform_manifests
 from tenancy.platform.settings import PlatformSettings
+from tenancy.spec.crd import tenant_crds
 from tests.admission.people import Person, delete
 from tests.platform import Platform, tenant_manifest
 from tests.platform_stack.conftest import IMAGE, PLAIN, Kubectl, PlatformStack, start_as_pod, uids
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 MANIFESTS = platform_manifests(PlatformSettings(image=IMAGE))
 TENANT_CRDS = ("tenants.platform.ai", "tenants.kleff.kleff.io")

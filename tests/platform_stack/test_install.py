@@ -1,18 +1,18 @@
 """`pulumi up --stack platform` on an empty cluster installs everything, once, as the settings say."""
 
-from tenancy.crd import crds
-from tenancy.kinds import CONFIG_MAP, CRD, NAMESPACE, kind_of
-from tenancy.manifest import Manifest
+from cluster.served_kinds import is_served
+from tenancy.base.kinds import CONFIG_MAP, CRD, NAMESPACE, kind_of
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SHARED_NAMESPACE, SYSTEM_NAMESPACE, WATCHER
 from tenancy.plans import SHIPPED_PLANS
 from tenancy.platform.manifests import optional_kinds, platform_manifests
 from tenancy.platform.settings import PlatformSettings
-from tenancy.platform.workload import watcher_workload
-from tenancy.system import PLANS_CONFIG_MAP, SHARED_NAMESPACE, SYSTEM_NAMESPACE, WATCHER
+from tenancy.platform.watcher_workload import watcher_workload
+from tenancy.spec.crd import crds
 from tests.conftest import CrdFiles
 from tests.platform import ROOT, Platform, tenant_manifest
 from tests.platform_stack.conftest import IMAGE, PLAIN, Kubectl, PlatformStack, live, uids
 from tests.waiting import eventually
-from watcher.integrations import is_served
 
 SETTINGS = PlatformSettings(image=IMAGE, plans=SHIPPED_PLANS.read_text(encoding="utf-8"))
 WITH_LABELS = PlatformSettings(image=IMAGE, monitoring_labels={"release": "mine"})

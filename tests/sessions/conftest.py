@@ -10,7 +10,7 @@ import yaml
 
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.sessions.sessions import HOME, PLANS, Sessions, sessions_of, set_plans, start_watcher
 

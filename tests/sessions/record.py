@@ -3,11 +3,11 @@
 import threading
 from collections import Counter, defaultdict
 
-from tenancy.kinds import JOB, POD, Kind
-from tenancy.manifest import Manifest
-from tenancy.names import SESSION_LABEL
-from tenancy.session_phase import is_finished, is_pod_done
-from watcher.cluster import Cluster, ClusterError
+from cluster.client import Cluster, ClusterError
+from tenancy.base.kinds import JOB, POD, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import SESSION_LABEL
+from tenancy.sessions.phase import is_finished, is_pod_done
 
 
 class Record(threading.Thread):

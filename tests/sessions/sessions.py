@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import yaml
 
-from tenancy.kinds import AISESSION, JOB, POD, SERVICE_ACCOUNT
-from tenancy.manifest import Manifest
-from tenancy.names import SESSION_LABEL, namespace_name
+from cluster.client import ClusterError
+from tenancy.base.kinds import AISESSION, JOB, POD, SERVICE_ACCOUNT
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import SESSION_LABEL, namespace_name
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 OUTCOME, MESSAGE, AFTER = "kwok.tenancy/outcome", "kwok.tenancy/message", "kwok.tenancy/after"
 RESULT: Final = {"outputData": "a report", "metrics": {"tokensUsed": 1234}}

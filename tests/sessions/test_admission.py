@@ -2,8 +2,8 @@
 
 import pytest
 
-from tenancy.kinds import AISESSION, Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import AISESSION, Kind
+from tenancy.base.manifest import Manifest
 from tests.platform import Platform
 from tests.sessions.sessions import Sessions, refusal
 from tests.waiting import eventually

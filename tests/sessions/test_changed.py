@@ -2,12 +2,12 @@
 
 import pytest
 
-from tenancy.aisession import AISessionStatus, SessionPhase
-from tenancy.kinds import AISESSION, NAMESPACE
+from cluster.client import ClusterError
+from cluster.informer import Informer
+from tenancy.base.kinds import AISESSION, NAMESPACE
+from tenancy.spec.aisession import AISessionStatus, SessionPhase
 from tests.sessions.sessions import Sessions
-from watcher.cluster import ClusterError
-from watcher.informer import Informer
-from watcher.sessions.live import LiveSessions
+from watcher.sessions.live_sessions import LiveSessions
 
 DECIDED = AISessionStatus(phase=SessionPhase.FAILED, reason="Decided")
 

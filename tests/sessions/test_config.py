@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tenancy.kinds import AISESSION
+from tenancy.base.kinds import AISESSION
 from tests.platform import Platform
 from tests.sessions.sessions import PLANS, TYPES, Sessions, set_plans
 

@@ -1,11 +1,11 @@
 """Deleting a session ends its Job; deleting the tenant ends all its sessions before its namespaces go."""
 
-from tenancy.kinds import JOB, POD, Kind
-from tenancy.manifest import Manifest
+from cluster.live_objects import is_ending
+from tenancy.base.kinds import JOB, POD, Kind
+from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform
 from tests.sessions.sessions import Sessions, sessions_of
 from tests.waiting import eventually
-from watcher.managed import is_ending
 
 
 def set_finalizers(sessions: Sessions, kind: Kind, name: str, finalizers: list[str] | None) -> None:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tenancy.kinds import AISESSION
+from tenancy.base.kinds import AISESSION
 from tests.platform import NewTenant, Platform
 from tests.sessions.sessions import PLANS, Sessions, sessions_of, set_plans
 from tests.waiting import eventually

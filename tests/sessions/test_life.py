@@ -2,12 +2,12 @@
 
 import pytest
 
-from tenancy.kinds import AISESSION, JOB, POD
+from cluster.client import ClusterError
+from tenancy.base.kinds import AISESSION, JOB, POD
 from tests.platform import NewTenant, Platform
 from tests.sessions.record import records
 from tests.sessions.sessions import Sessions, sessions_of
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 
 def test_sessions_of_all_types_complete_with_times_and_results(sessions: Sessions) -> None:

@@ -3,12 +3,12 @@ sessions run once there are any."""
 
 from pathlib import Path
 
-from tenancy.crd import aisession_crd
-from tenancy.kinds import AISESSION, CRD
+from cluster.served_kinds import is_served
+from tenancy.base.kinds import AISESSION, CRD
+from tenancy.spec.crd import aisession_crd
 from tests.platform import NewTenant, Platform
 from tests.sessions.sessions import sessions_of, start_watcher
 from tests.waiting import eventually
-from watcher.integrations import is_served
 
 
 def test_tenants_are_looked_after_without_the_crd_of_sessions(

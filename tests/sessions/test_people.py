@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tenancy.kinds import AISESSION, JOB, Kind
-from tenancy.manifest import Manifest
-from tenancy.names import SESSION_LABEL, TENANT_LABEL
+from tenancy.base.kinds import AISESSION, JOB, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import SESSION_LABEL, TENANT_LABEL
 from tests.admission.people import Attempt, Person, change, create, delete
 from tests.platform import Platform
 from tests.sessions.sessions import Sessions

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenancy.kinds import LIMIT_RANGE, RESOURCE_QUOTA
+from tenancy.base.kinds import LIMIT_RANGE, RESOURCE_QUOTA
 from tests.platform import Platform, tenant_manifest
 from tests.sessions.record import records
 from tests.sessions.sessions import Sessions, sessions_of

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from tenancy.aisession import AISessionSpec
-from tenancy.kinds import JOB
-from tenancy.manifest import Manifest
-from tenancy.session_config import SessionsConfig
-from tenancy.session_job import session_job
-from tenancy.settings import TenantSettings
+from tenancy.base.kinds import JOB
+from tenancy.base.manifest import Manifest
+from tenancy.sessions.job import session_job
+from tenancy.spec.aisession import AISessionSpec
+from tenancy.spec.session_config import SessionsConfig
+from tenancy.spec.settings import TenantSettings
 from tests.platform import Platform
 from tests.sessions.sessions import PLANS, Sessions, start_watcher
 from tests.waiting import eventually

@@ -1,9 +1,9 @@
 """A session runs within the walls of its tenant, and in no place that has none; no word of the tenant's own
 people makes room for more than may run."""
 
-from tenancy.kinds import JOB, POD, Kind
-from tenancy.manifest import Manifest
-from tenancy.system import WATCHER
+from tenancy.base.kinds import JOB, POD, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import WATCHER
 from tests.admission.people import Attempt, Person
 from tests.platform import Platform, tenant_manifest
 from tests.sessions.sessions import Sessions, sessions_of

@@ -8,11 +8,11 @@ import pytest
 from stacks.command import PulumiProcess
 from stacks.errors import StackNotFound
 from stacks.stack import Stacks
+from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import UpdateRecord, object_changes
 from tenancy.desired import DesiredState, desired_state
-from tenancy.manifest import Manifest, ObjectKey
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 from tests.stacks.conftest import OpenStacks
 
 

@@ -13,12 +13,12 @@ import pytest
 from pydantic import ValidationError
 
 import tenancy
+from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.kinds import CONFIG_MAP, NAMESPACE, RESOURCE_QUOTA
-from tenancy.names import TENANT_LABEL
+from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, RESOURCE_QUOTA
+from tenancy.base.names import TENANT_LABEL
 from tests.waiting import eventually
-from watcher.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "library"

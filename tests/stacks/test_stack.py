@@ -12,19 +12,19 @@ from typing import Any
 import psutil
 import pytest
 
+from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
 from stacks.command import MARK, end_leftovers
 from stacks.errors import ClusterUnreachable, StackError, StackStopped, StackTimeout, StorageFailed
 from stacks.project import empty_run_folder, take_run_folder
+from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
+from tenancy.base.manifest import object_key
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import object_drift
-from tenancy.kinds import NAMESPACE, ROLE_BINDING
-from tenancy.manifest import object_key
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 from tests.stacks.conftest import OpenStacks
 from tests.waiting import eventually
-from watcher.cluster import Cluster
 
 
 def desired(name: str, **spec: Any) -> DesiredState:

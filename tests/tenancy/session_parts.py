@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tenancy.aisession import AISessionSpec
-from tenancy.manifest import Manifest
-from tenancy.session_job import CONTAINER
+from tenancy.base.manifest import Manifest
+from tenancy.sessions.job import CONTAINER
+from tenancy.spec.aisession import AISessionSpec
 
 STARTED = "2026-01-01T10:00:00Z"
 COMPLETED = "2026-01-01T10:12:03Z"

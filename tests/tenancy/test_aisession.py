@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from cluster.client import Cluster, ClusterError
+from cluster.served_kinds import is_served
 from embedded.controlplane.plane import ControlPlane
-from tenancy.aisession import AISessionSpec, duration_s
-from tenancy.crd import aisession_crd
-from tenancy.kinds import AISESSION
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import AISESSION
+from tenancy.base.manifest import Manifest
+from tenancy.spec.aisession import AISessionSpec, duration_s
+from tenancy.spec.crd import aisession_crd
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError
-from watcher.integrations import is_served
 
 SPEC = {"tenantRef": {"name": "any"}, "sessionType": "analysis"}
 

@@ -7,12 +7,12 @@ from copy import deepcopy
 from decimal import Decimal
 from typing import Any
 
-from tenancy.budget import budget_problem, budget_step
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.quantity import quantity_value
 from tenancy.desired import DesiredState, desired_state
-from tenancy.manifest import Manifest, ObjectKey
 from tenancy.plans import Plans
-from tenancy.quantity import quantity_value
-from tenancy.tenant import tenant_from_manifest
+from tenancy.quota_transition import budget_problem, budget_step
+from tenancy.spec.tenant import tenant_from_manifest
 
 Live = dict[ObjectKey, Manifest]
 Sums = defaultdict[tuple[str, str], Decimal]

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from tenancy.base.errors import InvalidSpec, PlansError
+from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState, desired_state
-from tenancy.errors import InvalidSpec, PlansError
-from tenancy.manifest import Manifest, ObjectKey
 from tenancy.plans import plans_from_text, read_plans
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 
 Rule = dict[str, list[str]]
 KAFKA = "kafka.strimzi.io"

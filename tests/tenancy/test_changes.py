@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import FieldChange, Operation, UpdateRecord, object_changes
 from tenancy.desired import DesiredState, desired_state
-from tenancy.manifest import Manifest, ObjectKey
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 
 
 def desired(**spec: Any) -> DesiredState:

@@ -1,6 +1,6 @@
 """The CRDs that are shipped are those of the models."""
 
-from tenancy.crd import CRD_FILE, crds_text, tenant_crds
+from tenancy.spec.crd import CRD_FILE, crds_text, tenant_crds
 
 
 def test_generated_file_is_current() -> None:

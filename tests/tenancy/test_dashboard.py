@@ -3,8 +3,8 @@
 import json
 import re
 
-from tenancy.platform.dashboard import DASHBOARD_KEY, dashboard_config_map
-from tenancy.platform.monitoring import prometheus_rule
+from tenancy.platform.grafana_dashboard import DASHBOARD_KEY, dashboard_config_map
+from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 
 # The series under /metrics; a histogram's are named after it.

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from tenancy.base.errors import InvalidSpec
+from tenancy.base.manifest import ObjectKey, object_key
 from tenancy.desired import DesiredState, desired_state
-from tenancy.errors import InvalidSpec
-from tenancy.manifest import ObjectKey, object_key
+from tenancy.objects.roles import ROLE_RULES
 from tenancy.plans import read_plans
-from tenancy.rbac import ROLE_RULES
-from tenancy.tenant import AccessRole, tenant_from_manifest
+from tenancy.spec.tenant import AccessRole, tenant_from_manifest
 
 
 def desired(name: str = "acme", **spec: Any) -> DesiredState:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.desired import desired_state
 from tenancy.drift import drift, drift_text, object_drift, repair_patch, unwanted
-from tenancy.manifest import Manifest, ObjectKey, object_key
 from tenancy.plans import read_plans
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 
 DESIRED = desired_state(
     tenant_from_manifest({"metadata": {"name": "acme"}, "spec": {"adminUsers": ["alice"]}}), read_plans()

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
+from tenancy.base.errors import InvalidSpec
+from tenancy.base.kinds import INTEGRATION_KINDS, kind_of
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.names import object_labels
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import object_drift, repair_patch
-from tenancy.errors import InvalidSpec
-from tenancy.hnc import staying
-from tenancy.integrations import EVERYTHING, Served
-from tenancy.kinds import INTEGRATION_KINDS, kind_of
-from tenancy.manifest import Manifest, ObjectKey
-from tenancy.names import object_labels
+from tenancy.objects.hnc import staying
+from tenancy.objects.integrations import EVERYTHING, Served
 from tenancy.plans import read_plans
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 
 TWO = [{"name": "web"}, {"name": "data"}]
 WEB, DATA = "tenant-acme-web", "tenant-acme-data"

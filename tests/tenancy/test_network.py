@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import object_labels
 from tenancy.desired import desired_state
-from tenancy.manifest import Manifest
-from tenancy.names import object_labels
 from tenancy.plans import Plans
 from tenancy.reachability import Endpoint, Network, Port
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 
 WALLS = ("default-deny-all", "allow-intra-tenant", "tenant-isolation", "allow-dns", "allow-platform-shared")
 EVERYTHING: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenancy.errors import PlansError, UnknownPlan
+from tenancy.base.errors import PlansError, UnknownPlan
 from tenancy.plans import plans_from_text, read_plans
 
 GOOD = "plans: {p: {maxNamespaces: 1, quotas: [{name: q, hard: {cpu: 1}}], limits: {}}}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenancy.quantity import canonical_quantity, quantity_value
+from tenancy.base.quantity import canonical_quantity, quantity_value
 
 CANONICAL = {
     "1000m": "1",

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from tenancy.base.errors import InvalidSpec
+from tenancy.base.manifest import ObjectKey
+from tenancy.base.quantity import canonical_quantity, quantity_value
 from tenancy.desired import DesiredState, desired_state
-from tenancy.errors import InvalidSpec
-from tenancy.manifest import ObjectKey
+from tenancy.objects.quotas import shares
 from tenancy.plans import read_plans
-from tenancy.quantity import canonical_quantity, quantity_value
-from tenancy.quota import shares
-from tenancy.tenant import tenant_from_manifest
+from tenancy.spec.tenant import tenant_from_manifest
 
 PLANS = read_plans()
 

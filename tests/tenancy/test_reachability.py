@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tenancy.reachability import Endpoint, Network, Port, selects
 
 UDP = {"protocol": "UDP"}

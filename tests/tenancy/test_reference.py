@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from embedded.reference import FIELDS_PAGE, fields_page
-from tenancy.model import Model
+from embedded.fields_page import FIELDS_PAGE, fields_page
+from tenancy.base.model import Model
 from tenancy.plans import Plan
-from tenancy.status import TenantStatus
-from tenancy.tenant import TenantSpec
+from tenancy.spec.tenant import TenantSpec
+from tenancy.spec.tenant_status import TenantStatus
 
 
 def test_page_of_fields_is_current() -> None:

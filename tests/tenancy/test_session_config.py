@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tenancy.aisession import SessionType
+from tenancy.base.errors import PlansError
 from tenancy.desired import desired_state
-from tenancy.errors import PlansError
 from tenancy.plans import Plan, Plans, plans_from_text, read_plans
-from tenancy.settings import settings_of
-from tenancy.tenant import TenantSpec, tenant_from_manifest
+from tenancy.spec.aisession import SessionType
+from tenancy.spec.settings import settings_of
+from tenancy.spec.tenant import TenantSpec, tenant_from_manifest
 from tests.platform import tenant_manifest
 
 PLAN = {"maxNamespaces": 1, "quotas": [{"name": "q", "hard": {"cpu": 1}}], "limits": {}}

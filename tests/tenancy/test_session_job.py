@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from tenancy.errors import NotOffered, UnknownModel
-from tenancy.manifest import Manifest
-from tenancy.names import session_job_name
-from tenancy.session_config import SessionsConfig
-from tenancy.session_job import is_job_of, session_job
-from tenancy.settings import PullPolicy, TenantSettings
+from tenancy.base.errors import NotOffered, UnknownModel
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import session_job_name
+from tenancy.sessions.job import is_job_of, session_job
+from tenancy.spec.session_config import SessionsConfig
+from tenancy.spec.settings import PullPolicy, TenantSettings
 from tests.tenancy.session_parts import session, spec
 
 CONFIG = SessionsConfig.model_validate(

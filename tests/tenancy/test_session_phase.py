@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tenancy.aisession import AISessionStatus, SessionPhase, duration_s, duration_text
-from tenancy.manifest import Manifest
-from tenancy.session_phase import is_finished, status_from_job
+from tenancy.base.manifest import Manifest
+from tenancy.sessions.phase import is_finished, status_from_job
+from tenancy.spec.aisession import AISessionStatus, SessionPhase, duration_s, duration_text
 from tests.tenancy.session_parts import COMPLETED, STARTED, condition, job, pod, spec
 
 RUNNING = {"running": {"startedAt": STARTED}}

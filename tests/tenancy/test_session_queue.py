@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from tenancy.aisession import SessionReason
-from tenancy.manifest import Manifest, ObjectKey
-from tenancy.session_queue import Candidate, Decision, decision
-from tenancy.session_room import Ask, session_ask
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.sessions.capacity import Ask, session_ask
+from tenancy.sessions.waiting_line import Candidate, Decision, decision
+from tenancy.spec.aisession import SessionReason
 from tests.tenancy.session_parts import quota, spec
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tenancy.session_results import OUTPUT_MAX_BYTES, results_from_message
+from tenancy.sessions.results import OUTPUT_MAX_BYTES, results_from_message
 
 
 @pytest.mark.parametrize("message", ["", " \n"])

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tenancy.manifest import Manifest
-from tenancy.session_room import Shortage, session_ask, shortage, sum_of
+from tenancy.base.manifest import Manifest
+from tenancy.sessions.capacity import Shortage, session_ask, shortage, sum_of
 from tests.tenancy.session_parts import quota, spec
 
 ASK = session_ask(spec(resources={"cpu": "500m", "memory": "1Gi"}))

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tenancy.plans import Plan
-from tenancy.settings import PodSecurity, QuotaScope, TenantSettings, settings_of
-from tenancy.tenant import TenantSpec
+from tenancy.spec.settings import PodSecurity, QuotaScope, TenantSettings, settings_of
+from tenancy.spec.tenant import TenantSpec
 
 QUOTA = {"name": "q", "hard": {"cpu": "1"}}
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tenancy.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.usage import (
     Amount,
     Measured,

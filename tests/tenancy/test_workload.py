@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from tenancy.kinds import POD_METRICS
-from tenancy.platform.rbac import watcher_rbac
+from tenancy.base.kinds import POD_METRICS
 from tenancy.platform.settings import PlatformSettings
-from tenancy.platform.workload import watcher_workload
+from tenancy.platform.watcher_rights import watcher_rbac
+from tenancy.platform.watcher_workload import watcher_workload
 
 
 class Kept(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from tenancy.kinds import Kind
-from tenancy.manifest import Manifest
-from tenancy.quantity import quantity_value
+from tenancy.base.kinds import Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD, allow_pods, pod
 from tests.platform import Platform
 from tests.waiting import eventually

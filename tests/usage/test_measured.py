@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from embedded.controlplane.plane import ControlPlane
-from tenancy.quantity import quantity_value
+from tenancy.base.quantity import quantity_value
 from tests.cli.conftest import Run
 from tests.embedded.metricsserver import API_SERVICE, API_SERVICE_NAME, running_metrics_server
 from tests.page.browser import Tab

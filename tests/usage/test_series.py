@@ -4,8 +4,8 @@ import re
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tenancy.platform.dashboard import dashboard
-from tenancy.platform.monitoring import prometheus_rule
+from tenancy.platform.grafana_dashboard import dashboard
+from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 from tests.platform import NewTenant, Platform
 

@@ -1,6 +1,6 @@
 """What a tenant uses is told as the cluster counts it, with pods that really run."""
 
-from tenancy.quantity import quantity_value
+from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD
 from tests.platform import NewTenant, Platform
 from tests.usage.cluster import (

@@ -1,6 +1,6 @@
 """Telling of use costs little: changes are gathered for a while, and writing them sets nothing in motion."""
 
-from tenancy.quantity import quantity_value
+from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD
 from tests.platform import NewTenant, Platform
 from tests.usage.cluster import KEYS, PERIODS, by_quotas, start_pods, told_usage

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenancy.kinds import Kind
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import Kind
+from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, tenant_manifest
 
 REVIEW = Kind("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", is_namespaced=False)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, NAMESPACE
-from tenancy.manifest import Manifest
+from tenancy.base.kinds import CONFIG_MAP, NAMESPACE
+from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 

@@ -3,9 +3,9 @@
 import pytest
 
 from stacks.errors import StackBusy, StackError
+from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
-from tenancy.manifest import Manifest, ObjectKey
-from watcher.applied import Applied, LastApplied
+from watcher.reconciler.last_applied import Applied, LastApplied
 
 ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
 QUOTA = ObjectKey("ResourceQuota", "tenant-a", "tenant-quota")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, RESOURCE_QUOTA
-from tenancy.manifest import Manifest
-from tenancy.names import TENANT_LABEL
-from tenancy.quantity import quantity_value
+from cluster.client import ClusterError
+from tenancy.base.kinds import CONFIG_MAP, RESOURCE_QUOTA
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import TENANT_LABEL
+from tenancy.base.quantity import quantity_value
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 BUDGET = {"cpu": "4", "memory": "4Gi", "storage": "10Gi"}
 HOME = "tenant-crowded-a"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.platform import Platform, tenant_manifest
 
 Ended = subprocess.CompletedProcess[str]

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tenancy.tenant import Tenant, tenant_from_manifest
-from watcher.claims import Claims, HostTaken, NamespaceTaken
-from watcher.cluster import Cluster
+from cluster.client import Cluster
+from tenancy.spec.tenant import Tenant, tenant_from_manifest
+from watcher.reconciler.claims import Claims, HostTaken, NamespaceTaken
 
 
 class NoCluster(Cluster):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tenancy.manifest import ObjectKey
-from watcher.contested import ContestedObjects
+from tenancy.base.manifest import ObjectKey
+from watcher.reconciler.contested_objects import ContestedObjects
 
 QUOTA = ObjectKey("ResourceQuota", "tenant-a", "tenant-quota")
 ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
-from tenancy.kinds import kind_of
+from tenancy.base.kinds import kind_of
 from tests.platform import NewTenant, Platform, condition
 
 ROLES = ("tenant-admin", "tenant-operator", "tenant-viewer")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from embedded.session.install import install_platform
-from tenancy.kinds import CRD, POD, Kind
-from tenancy.manifest import Manifest
+from cluster.client import Cluster, ClusterError
+from embedded.run.install_platform import install_platform
+from tenancy.base.kinds import CRD, POD, Kind
+from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError
 
 
 def stack_file(platform: Platform, tenant: str) -> Path:

@@ -5,13 +5,13 @@ from uuid import uuid4
 
 import pytest
 
-from tenancy.kinds import CONFIG_MAP, NAMESPACE, Kind
-from tenancy.manifest import Manifest
-from tenancy.names import object_labels
+from cluster.client import ClusterError
+from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import object_labels
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 from watcher.dns import families
 
 ADMISSION = "admissionregistration.k8s.io/v1"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
 

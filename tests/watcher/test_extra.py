@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tenancy.manifest import Manifest
+from cluster.client import ClusterError
+from tenancy.base.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS
 from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 NAMESPACE = "tenant-extras-a"
 NAMESPACES = (NAMESPACE, "tenant-extras-b")

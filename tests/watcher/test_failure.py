@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tenancy.kinds import Kind, kind_of
-from tenancy.manifest import Manifest
-from tenancy.system import SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.kinds import Kind, kind_of
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tests.holding import held_updates
 from tests.platform import ROOT, NewTenant, Platform, condition
 from tests.waiting import eventually

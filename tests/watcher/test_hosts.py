@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenancy.policy import hosts_overlap
+from tenancy.objects.policy_annotations import hosts_overlap
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 

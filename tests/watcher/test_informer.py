@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from cluster.client import Cluster, ClusterError, WatchExpired
+from cluster.informer import Informer
 from embedded.controlplane.plane import ControlPlane
-from tenancy.kinds import NAMESPACE
-from tenancy.manifest import Manifest, ObjectKey
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.manifest import Manifest, ObjectKey
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError, WatchExpired
-from watcher.informer import Informer
 
 SELECTOR = "informed=true"
 

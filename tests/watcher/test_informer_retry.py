@@ -5,11 +5,11 @@ from typing import cast
 
 import pytest
 
-from tenancy.kinds import AISESSION
-from tenancy.manifest import Manifest
+from cluster.client import Cluster, ClusterError
+from cluster.informer import Informer
+from tenancy.base.kinds import AISESSION
+from tenancy.base.manifest import Manifest
 from tests.waiting import eventually
-from watcher.cluster import Cluster, ClusterError
-from watcher.informer import Informer
 
 
 class LateCluster:
@@ -30,7 +30,7 @@ class LateCluster:
 
 
 def test_wait_after_a_failure_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("watcher.informer._RETRY_S", (3600.0,))
+    monkeypatch.setattr("cluster.informer._RETRY_S", (3600.0,))
     cluster = LateCluster()
     informer = Informer(cast(Cluster, cluster), AISESSION, lambda _before, _after: None)
     informer.start()

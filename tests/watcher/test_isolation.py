@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tenancy.manifest import Manifest
+from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
 

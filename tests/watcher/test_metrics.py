@@ -7,12 +7,12 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tenancy.kinds import TENANTS
+from cluster.live_objects import ManagedObjects
+from cluster.tenants import Tenants
+from tenancy.base.kinds import TENANTS
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from watcher.managed import ManagedObjects
 from watcher.metrics import Metrics
-from watcher.tenants import Tenants
 
 
 def quotas(platform: Platform, tenant: str, name: str) -> dict[tuple[str, ...], float]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenancy.kinds import NAMESPACE, NETWORK_POLICY
-from tenancy.names import SHARED_LABEL
+from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
+from tenancy.base.names import SHARED_LABEL
 from tenancy.reachability import Endpoint, Network, Port
 from tests.platform import Platform, tenant_manifest
 

@@ -11,15 +11,15 @@ from uuid import uuid4
 import pytest
 import yaml
 
+from cluster.plans_in_force import plans_in_force
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.errors import PlansError
-from tenancy.kinds import CONFIG_MAP
-from tenancy.manifest import Manifest
+from tenancy.base.errors import PlansError
+from tenancy.base.kinds import CONFIG_MAP
+from tenancy.base.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS, plans_from_text, read_plans
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-from watcher.plans import plans_in_force
 
 BROKEN = "plans: {pro: {maxNamespaces: none}}"
 PLACE = ("tenancy-system", "tenancy-plans")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from cluster.client import ClusterError
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.cluster import ClusterError
 
 # What the API server itself refuses: the spec, and what its message must name.
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenancy.kinds import kind_of
+from tenancy.base.kinds import kind_of
 from tests.holding import held_updates
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tenancy.aisession import SessionReason
-from watcher.sessions.refusals import Refusals, refusal_reason
+from tenancy.spec.aisession import SessionReason
+from watcher.sessions.refused_starts import Refusals, refusal_reason
 
 
 @pytest.mark.parametrize(

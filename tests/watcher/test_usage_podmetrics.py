@@ -4,11 +4,11 @@ from typing import cast
 
 import pytest
 
-from tenancy.manifest import Manifest
-from tenancy.names import object_labels
-from watcher.cluster import Cluster, ClusterError
-from watcher.managed import ManagedObjects
-from watcher.usage.podmetrics import PodMetrics
+from cluster.client import Cluster, ClusterError
+from cluster.live_objects import ManagedObjects
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import object_labels
+from watcher.usage.pod_metrics import PodMetrics
 
 NAMESPACE = "tenant-acme"
 UNAVAILABLE, NOT_SERVED = ClusterError("no endpoints", 503), ClusterError("not found", 404)

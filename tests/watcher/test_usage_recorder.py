@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tenancy.manifest import Manifest
-from tenancy.names import object_labels
+from cluster.live_objects import ManagedObjects
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import object_labels
 from tests.platform import ROOT
-from watcher.managed import ManagedObjects
 from watcher.usage.hours import Hours, Series
 from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
@@ -23,7 +23,7 @@ ON_A_FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from watcher.log import configure_log
-from watcher.managed import ManagedObjects
+from cluster.live_objects import ManagedObjects
 from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
 

@@ -3,11 +3,11 @@
 from decimal import Decimal
 from typing import Any
 
-from tenancy.crd import tenant_crds
-from tenancy.manifest import Manifest, ObjectKey
+from cluster.tenants import needs_work
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.spec.crd import tenant_crds
 from tenancy.usage import Measured
-from watcher.status import failed_status, with_usage
-from watcher.tenants import needs_work
+from watcher.reconciler.status import failed_status, with_usage
 from watcher.view import tenant_row
 
 HARD = {"requests.cpu": "1", "requests.memory": "1Gi", "pods": "20"}

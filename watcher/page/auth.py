@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from tenancy.kinds import SUBJECT_ACCESS_REVIEW, TENANTS, TOKEN_REVIEW, Kind
-from tenancy.manifest import Manifest
-from watcher.cluster import Cluster
+from cluster.client import Cluster
+from tenancy.base.kinds import SUBJECT_ACCESS_REVIEW, TENANTS, TOKEN_REVIEW, Kind
+from tenancy.base.manifest import Manifest
 
 _KEEP_S: Final = 30.0
 _KEPT_MAX: Final = 4096

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from cluster.client import ClusterError
 from stacks.errors import without_secrets
-from tenancy.kinds import TENANTS
-from watcher.cluster import ClusterError
+from tenancy.base.kinds import TENANTS
 from watcher.page.auth import Reviews, User
-from watcher.page.guard import Refused
+from watcher.page.request_checks import Refused
 
 _COOKIE: Final = "tenancy-token"
 # What a bearer token may consist of.

@@ -14,11 +14,11 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from stacks.errors import StackError, StackStopped, without_secrets
-from watcher.page.board import Board
-from watcher.page.feed import Feed
-from watcher.page.guard import Guard, Refused
+from watcher.page.live_feed import Feed
 from watcher.page.login import Login
-from watcher.page.usage import UsageRoute
+from watcher.page.page_data import Board
+from watcher.page.request_checks import Guard, Refused
+from watcher.page.usage_route import UsageRoute
 from watcher.usage.store import UsageStore
 
 _STATIC: Final = Path(__file__).parent / "static"

@@ -10,15 +10,15 @@ from typing import Final
 
 import structlog
 
-from watcher.cluster import Cluster, ClusterError
-from watcher.informer import Informer
-from watcher.plans import LivePlans
+from cluster.client import Cluster, ClusterError
+from cluster.informer import Informer
+from cluster.plans_in_force import LivePlans
+from cluster.tenants import Tenants
 from watcher.queue import TenantQueue
-from watcher.sessions.live import LiveSessions
-from watcher.sessions.refusals import Refusals
+from watcher.sessions.live_sessions import LiveSessions
+from watcher.sessions.reconcile import Turns
+from watcher.sessions.refused_starts import Refusals
 from watcher.sessions.start import Starter
-from watcher.sessions.turn import Turns
-from watcher.tenants import Tenants
 
 log = structlog.get_logger(__name__)
 

@@ -8,21 +8,21 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from tenancy.aisession import AISessionSpec, AISessionStatus, SessionReason
-from tenancy.errors import InvalidSpec, NotOffered
-from tenancy.kinds import JOB, RESOURCE_QUOTA
-from tenancy.manifest import Manifest, ObjectKey, object_key
-from tenancy.names import session_job_name
-from tenancy.session_job import is_job_of, session_job
-from tenancy.session_queue import Candidate, Wait, decision
-from tenancy.session_room import JOBS, Ask, session_ask, sum_of
-from tenancy.settings import TenantSettings, settings_of
-from tenancy.tenant import tenant_from_manifest
-from watcher.cluster import Cluster, ClusterError
-from watcher.plans import LivePlans
-from watcher.sessions.live import LiveSessions, place, status_of
-from watcher.sessions.refusals import Refusals, refusal_reason
-from watcher.tenants import Tenants, is_deleting, known_namespaces
+from cluster.client import Cluster, ClusterError
+from cluster.plans_in_force import LivePlans
+from cluster.tenants import Tenants, is_deleting, known_namespaces
+from tenancy.base.errors import InvalidSpec, NotOffered
+from tenancy.base.kinds import JOB, RESOURCE_QUOTA
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.names import session_job_name
+from tenancy.sessions.capacity import JOBS, Ask, session_ask, sum_of
+from tenancy.sessions.job import is_job_of, session_job
+from tenancy.sessions.waiting_line import Candidate, Wait, decision
+from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionReason
+from tenancy.spec.settings import TenantSettings, settings_of
+from tenancy.spec.tenant import tenant_from_manifest
+from watcher.sessions.live_sessions import LiveSessions, place, status_of
+from watcher.sessions.refused_starts import Refusals, refusal_reason
 
 log = structlog.get_logger(__name__)
 

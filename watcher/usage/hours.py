@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from tenancy.model import Model
+from tenancy.base.model import Model
 
 _GIB: Final = 2**30
 # What an hour of a resource is called, and how much of it is one.

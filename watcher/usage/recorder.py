@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from tenancy.quantity import quantity_value
+from cluster.live_objects import ManagedObjects
+from tenancy.base.quantity import quantity_value
 from tenancy.usage import namespace_amounts
-from watcher.managed import ManagedObjects
 from watcher.usage.database import UsageUnavailable
 from watcher.usage.hours import Series
 from watcher.usage.store import Figures, UsageStore

@@ -1,12 +1,12 @@
 // The page's entry: shows the view that the address asks for, and keeps the bar on top current.
 
-import { tell } from "./api.js";
-import { el, visuallyHidden } from "./dom.js";
-import { showList } from "./list.js";
-import { showLogin } from "./login.js";
-import { unknownPageNotice } from "./notices.js";
-import { showTenant } from "./tenant.js";
-import { tenants } from "./tenants.js";
+import { tell } from "./shared/api.js";
+import { el, visuallyHidden } from "./shared/dom.js";
+import { showList } from "./list/list.js";
+import { showLogin } from "./login/login.js";
+import { unknownPageNotice } from "./shared/notices.js";
+import { showTenant } from "./tenant/tenant.js";
+import { tenants } from "./shared/tenant-rows.js";
 
 const TENANT = /^\/tenants\/([^/]+)\/?$/;
 const VIEWS = [

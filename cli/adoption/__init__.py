@@ -1,0 +1,1 @@
+"""What `tenancy import` reads from existing namespaces, and the Tenant made from it."""

@@ -1,0 +1,58 @@
+"""`tenancy diff`: what is live against what should be. `show` and `rollback` compare in the same way."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.completion import TenantName
+from cli.connection import Objects, Session
+from cli.output import Format, FormatOption, console, print_changes, print_data
+from cluster.tenants import is_deleting
+from tenancy.base.manifest import Manifest
+from tenancy.changes import ObjectChange, object_changes
+from tenancy.desired import desired_state
+from tenancy.plans import Plans
+from tenancy.spec.tenant import tenant_from_manifest
+
+PlansOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plans",
+        exists=True,
+        dir_okay=False,
+        help="The plans file, where the watcher runs with one. Default: the plans in the cluster, else those "
+        "that are shipped.",
+    ),
+]
+
+
+def diff(
+    context: typer.Context,
+    name: TenantName,
+    plans: PlansOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show what of a tenant is not as it should be, field by field: what the watcher would put right.
+
+    A paused or failed tenant is compared too. Exit code 2 where there are differences.
+    """
+    session: Session = context.obj
+    tenant = session.tenant(name)
+    changes: tuple[ObjectChange, ...] = ()
+    if not is_deleting(tenant):
+        changes = found_drift(session, tenant, session.objects_of(name), session.plans(plans))
+    if output is not Format.TABLE:
+        print_data([change.model_dump(by_alias=True, mode="json") for change in changes], output)
+    elif is_deleting(tenant):
+        console.print(f"{name} is being deleted: nothing is put right any more.")
+    elif not changes:
+        console.print(f"{name} is as it should be.")
+    else:
+        print_changes(changes)
+    raise typer.Exit(2 if changes else 0)
+
+
+def found_drift(session: Session, tenant: Manifest, live: Objects, plans: Plans) -> tuple[ObjectChange, ...]:
+    """What would make the live objects those that the spec asks for. InvalidSpec where it asks for none."""
+    return object_changes(desired_state(tenant_from_manifest(tenant), plans, session.served), live)

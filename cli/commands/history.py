@@ -1,0 +1,103 @@
+"""`tenancy history`: what has been done to a tenant, by whom and why. `show` and `rollback` read it too."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from cli.completion import TenantName
+from cli.connection import Session
+from cli.output import Format, FormatOption, console, errors, print_changes, print_data, print_table
+from cli.times import when
+from stacks.errors import StackNotFound
+from watcher.view import UpdateView, update_view
+
+COLUMNS = ("UPDATE", "WHEN", "WHAT", "CAUSE", "BY", "RESULT", "CHANGES", "TOOK")
+
+
+def history(
+    context: typer.Context,
+    name: TenantName,
+    with_changes: Annotated[
+        bool, typer.Option("--diff", help="Show what each update changed, field by field.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the newest ones. Default: all there are.")
+    ] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show a tenant's updates, newest first: when, why, by whom, and what each changed.
+
+    JSON and YAML hold all there is, the spec of each update included.
+    """
+    session: Session = context.obj
+    updates = read_updates(session, name)
+    if not updates:
+        session.tenant(name)
+    shown = updates[:limit]
+    if output is not Format.TABLE:
+        print_data([update.model_dump(by_alias=True, mode="json") for update in shown], output)
+    elif not shown:
+        console.print(f"{name} has no updates yet.")
+    elif with_changes:
+        _print_each(shown)
+    else:
+        print_table(COLUMNS, map(cells, shown))
+
+
+def read_updates(session: Session, tenant: str) -> list[UpdateView]:
+    """All updates of a tenant, newest first; none where its stack is not there yet."""
+    with session.stacks() as stacks, errors.status("reading the history"):
+        try:
+            return [update_view(update) for update in stacks.history(tenant)]
+        except StackNotFound:
+            return []
+
+
+def cells(update: UpdateView) -> tuple[str | Text, ...]:
+    """An update as a line of a table."""
+    result = Text(update.result, style="" if update.result == "succeeded" else "bold red")
+    took = "-" if update.duration_s is None else f"{update.duration_s:.0f} s"
+    return (
+        str(update.version),
+        when(update.started),
+        "up" if update.operation == "update" else update.operation,
+        update.cause,
+        update.by or ("by hand" if is_by_hand(update) else "-"),
+        result,
+        _figures(update),
+        took,
+    )
+
+
+def is_by_hand(update: UpdateView) -> bool:
+    """The watcher keeps a record with each of its own."""
+    return update.operation == "update" and update.spec is None
+
+
+def _figures(update: UpdateView) -> str:
+    """Pulumi's own count; where that is nothing, what the watcher itself had put back before."""
+    recorded = Counter(change.operation.value for change in update.changes)
+    return _tally(update.counts) or _tally(recorded) or "none"
+
+
+def _tally(counts: Mapping[str, int]) -> str:
+    signs = {"+": ("create",), "~": ("update", "replace"), "-": ("delete",)}
+    sums = {sign: sum(counts.get(name, 0) for name in names) for sign, names in signs.items()}
+    return " ".join(f"{sign}{count}" for sign, count in sums.items() if count)
+
+
+def _print_each(updates: Iterable[UpdateView]) -> None:
+    for update in updates:
+        number, *rest = cells(update)
+        console.print(Text(f"update {number}  ", style="bold") + Text("  ").join(map(_as_text, rest)))
+        if update.spec is None:
+            console.print("  what it changed is not on record")
+        print_changes(update.changes)
+        console.print()
+
+
+def _as_text(cell: str | Text) -> Text:
+    return cell if isinstance(cell, Text) else Text(cell)

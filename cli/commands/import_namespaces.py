@@ -1,0 +1,126 @@
+"""`tenancy import`: prints the Tenant that takes over namespaces which exist already. It changes nothing.
+
+What is found in them goes into the manifest; what a Tenant can't hold is said in comments above it.
+"""
+
+import json
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+import yaml
+
+from cli.adoption.existing_namespaces import ExistingNamespace, pod_security_warnings, read_existing
+from cli.adoption.tenant_from_namespaces import (
+    adopting_tenant,
+    binding_notes,
+    plan_notes,
+    policy_notes,
+    quota_notes,
+    smallest_plan,
+)
+from cli.connection import Session
+from cli.output import console, errors
+from cluster.client import Cluster
+from cluster.tenants import known_hosts, known_namespaces, read_tenant, read_tenants
+from tenancy.base.errors import InvalidSpec, TenancyError
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.manifest import Manifest
+from tenancy.desired import desired_state
+from tenancy.plans import Plans
+from tenancy.spec.settings import settings_of
+from tenancy.spec.tenant import Tenant, tenant_from_manifest
+from watcher.reconciler.claims import Claims
+
+_RETAIN: Final = "  deletionPolicy: Retain"
+_WHY_RETAIN: Final = "  # These namespaces were there before the tenant: they stay when it goes.\n"
+
+
+class ManifestFormat(StrEnum):
+    YAML = "yaml"
+    JSON = "json"
+
+
+class ImportRefused(TenancyError):
+    reason = "ImportRefused"
+
+
+def import_namespaces(
+    context: typer.Context,
+    namespaces: Annotated[
+        list[str], typer.Argument(metavar="NAMESPACE", help="Existing namespaces, by their full names.")
+    ],
+    name: Annotated[str, typer.Option("--name", help="The tenant's name.")],
+    plan: Annotated[
+        str | None, typer.Option("--plan", help="The tenant's plan. Default: the smallest one that fits.")
+    ] = None,
+    output: Annotated[
+        ManifestFormat, typer.Option("--output", "-o", help="JSON has no comments: notes go to stderr.")
+    ] = ManifestFormat.YAML,
+) -> None:
+    """Print a Tenant that takes over existing namespaces, workloads untouched. Look at it, then apply it."""
+    session: Session = context.obj
+    if read_tenant(session.cluster, name) is not None:
+        raise ImportRefused(f"there is a tenant {name!r} already; add the namespaces to its spec")
+    for namespace in namespaces:
+        if session.cluster.get(NAMESPACE, namespace) is None:
+            raise ImportRefused(f"there is no namespace {namespace!r}")
+    plans = session.plans()
+    found = [read_existing(session.cluster, namespace) for namespace in dict.fromkeys(namespaces)]
+    chosen = plan or smallest_plan(plans, found)
+    given = plans.plan(chosen)
+    manifest = adopting_tenant(name, chosen, found)
+    tenant = tenant_from_manifest(manifest)
+    check_adoptable(session.cluster, tenant)
+    notes = [
+        *plan_notes(chosen, given, found),
+        *_security_notes(session.cluster, tenant, plans, found),
+        *(
+            note
+            for space in found
+            for notes_of in (binding_notes, quota_notes, policy_notes)
+            for note in notes_of(space)
+        ),
+        *_fault_notes(tenant, plans),
+    ]
+    _print(manifest, notes, output)
+
+
+def check_adoptable(cluster: Cluster, tenant: Tenant) -> None:
+    """As the watcher will: no system namespace, no other tenant's, none that is not there."""
+    claims = Claims(cluster)
+    for other in read_tenants(cluster):
+        claims.remember(other["metadata"]["name"], known_namespaces(other), known_hosts(other))
+    claims.take(tenant, ())
+
+
+def _security_notes(
+    cluster: Cluster, tenant: Tenant, plans: Plans, found: list[ExistingNamespace]
+) -> list[str]:
+    level = settings_of(plans.plan(tenant.spec.plan), tenant.spec).pod_security
+    return [
+        f"Pod security {level.value}: {warning}: these run on, but can't be made again; mend them, or set "
+        "podSecurity here."
+        for space in found
+        for warning in pod_security_warnings(cluster, space.name, level)
+    ]
+
+
+def _fault_notes(tenant: Tenant, plans: Plans) -> list[str]:
+    """What still keeps the tenant from becoming Active."""
+    try:
+        desired_state(tenant, plans)
+    except InvalidSpec as error:
+        return [f"NOT YET SOUND: {error}"]
+    return []
+
+
+def _print(manifest: Manifest, notes: list[str], output: ManifestFormat) -> None:
+    if output is ManifestFormat.JSON:
+        for note in notes:
+            errors.print(note)
+        console.print(json.dumps(manifest, indent=2, ensure_ascii=False))
+        return
+    text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True).rstrip()
+    comments = "".join(f"# {' '.join(note.split())}\n" for note in notes)
+    console.print(comments + text.replace(_RETAIN, _WHY_RETAIN + _RETAIN))

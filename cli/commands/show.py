@@ -1,0 +1,170 @@
+"""`tenancy show`: all about one tenant on one page."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+import typer
+from rich.text import Text
+
+from cli.commands.diff import PlansOption, found_drift
+from cli.commands.history import COLUMNS, cells, read_updates
+from cli.completion import TenantName
+from cli.connection import Session
+from cli.output import (
+    PHASE_STYLES,
+    Format,
+    FormatOption,
+    console,
+    errors,
+    print_changes,
+    print_data,
+    print_table,
+)
+from cli.times import age, when
+from cluster.tenants import is_deleting
+from stacks.errors import StackError
+from tenancy.base.errors import TenancyError
+from tenancy.base.names import stack_name
+from tenancy.changes import ObjectChange
+from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
+
+_UPDATES: Final = 5
+_BAR_WIDTH: Final = 20
+# From which ratio on a quota's bar has which colour.
+_COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
+
+
+def show(
+    context: typer.Context,
+    name: TenantName,
+    plans: PlansOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show all about a tenant: quotas, namespaces, conditions, access, last updates, and drift just now."""
+    session: Session = context.obj
+    tenant, live = session.tenant(name), session.objects_of(name)
+    drift: tuple[ObjectChange, ...] = ()
+    drift_problem = "the tenant is being deleted" if is_deleting(tenant) else ""
+    try:
+        if not drift_problem:
+            drift = found_drift(session, tenant, live, session.plans(plans))
+    except TenancyError as error:
+        drift_problem = str(error)
+    updates, updates_problem = _last_updates(session, name)
+    view = tenant_view(tenant, live, drift)
+    if output is Format.TABLE:
+        _print(view)
+        _print_updates(view.row, updates, updates_problem)
+        _print_drift(view, drift_problem)
+        return
+    data = view.model_dump(by_alias=True, mode="json")
+    print_data({**data, "updates": [_data(update) for update in updates]}, output)
+    for what, problem in (("drift", drift_problem), ("updates", updates_problem)):
+        if problem:
+            errors.print(Text(f"{what}: can't be told: {problem}"))
+
+
+def _last_updates(session: Session, name: str) -> tuple[list[UpdateView], str]:
+    """The newest updates, or why they can't be told: the rest of the page does not need them."""
+    try:
+        return read_updates(session, name)[:_UPDATES], ""
+    except StackError as error:
+        return [], str(error)
+
+
+def _data(update: UpdateView) -> dict[str, object]:
+    return update.model_dump(by_alias=True, mode="json")
+
+
+def _print(view: TenantView) -> None:
+    row = view.row
+    title = Text(row.name, style="bold")
+    if row.display_name:
+        title += Text(f"  {row.display_name}")
+    console.print(title)
+    for field, value in _header(row):
+        console.print(Text(f"{field:<8}").append_text(value))
+    _section("Quotas", ("RESOURCE", "USED", "", ""), [_bar(bar) for bar in row.quotas])
+    _section(
+        "Namespaces",
+        ("NAME", "PURPOSE", "READY", "QUOTAS"),
+        [_namespace(namespace) for namespace in view.namespaces],
+    )
+    _section(
+        "Conditions",
+        ("TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"),
+        [
+            (
+                found["type"],
+                found["status"],
+                found["reason"],
+                when(found["lastTransitionTime"]),
+                found.get("message", ""),
+            )
+            for found in view.conditions
+        ],
+    )
+    _section(
+        "Access",
+        ("KIND", "NAME", "ROLE", "NAMESPACES"),
+        [(found.kind, found.name, found.role, ", ".join(found.namespaces)) for found in view.access],
+    )
+
+
+def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
+    marks = [word for word, holds in (("paused", row.is_paused), ("cordoned", row.is_cordoned)) if holds]
+    phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
+    yield "Phase", phase.append("".join(f", {mark}" for mark in marks), style="yellow")
+    if row.message:
+        yield "Why", Text(f"{row.reason}: {row.message}")
+    yield "Plan", Text(row.plan)
+    if row.in_use.cpu and row.in_use.memory:
+        yield "In use", Text(f"{row.in_use.cpu} CPU, {row.in_use.memory} memory")
+    yield "Age", Text(age(datetime.fromisoformat(row.created)))
+    yield "Stack", Text(stack_name(row.name))
+
+
+def _section(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> None:
+    console.print(Text(f"\n{title}", style="bold"))
+    if rows:
+        print_table(columns, rows)
+    else:
+        console.print("none")
+
+
+def _bar(bar: QuotaBar) -> tuple[str | Text, ...]:
+    colour = next(colour for ratio, colour in _COLOURS if bar.ratio >= ratio)
+    full = min(_BAR_WIDTH, round(bar.ratio * _BAR_WIDTH))
+    drawn = Text("█" * full + "░" * (_BAR_WIDTH - full), style=colour)
+    return bar.resource, f"{bar.used}/{bar.hard}", drawn, f"{bar.ratio:.0%}"
+
+
+def _namespace(namespace: NamespaceView) -> tuple[str | Text, ...]:
+    ready = Text("yes", style="green") if namespace.is_ready else Text("no", style="bold red")
+    quotas = ", ".join(f"{bar.resource} {bar.used}/{bar.hard}" for bar in namespace.quotas)
+    return namespace.name, namespace.purpose or "-", ready, quotas
+
+
+def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) -> None:
+    if not problem:
+        _section("Last updates", COLUMNS, [cells(update) for update in updates])
+        return
+    last = row.last_update or {}
+    known = (
+        str(last.get("version", "-")),
+        when(last["time"]) if "time" in last else "-",
+        last.get("message", ""),
+        last.get("result", ""),
+    )
+    _section("Last update", ("UPDATE", "WHEN", "CAUSE", "RESULT"), [known] if last else [])
+    console.print(Text(f"The others can't be read: {problem}", style="yellow"))
+
+
+def _print_drift(view: TenantView, problem: str) -> None:
+    console.print(Text("\nDrift", style="bold"))
+    if problem:
+        console.print(Text(f"can't be told: {problem}"))
+    elif not view.drift:
+        console.print("none: all objects are as they should be")
+    print_changes(view.drift)

@@ -1,0 +1,32 @@
+"""What becomes of a tenant whose manifest is gone. Pure."""
+
+from cli.preview.comparison_base import Base
+from cli.preview.findings.finding import Finding, Rule
+from cli.preview.findings.warnings import deletion_warning
+from cli.preview.result import Outcome, TenantPreview
+from tenancy.changes import object_changes
+from tenancy.desired import DesiredState
+from tenancy.spec.tenant import DeletionPolicy
+
+
+def ended(base: Base, name: str) -> TenantPreview:
+    given, spec = base.given.get(name), base.tenants[name].get("spec") or {}
+    file, line = (given.file, given.line) if given else ("", 0)
+    is_protected = name in base.protected
+    end = DesiredState(name, (), retains=spec.get("deletionPolicy") == DeletionPolicy.RETAIN)
+    changes = () if is_protected else object_changes(end, base.objects.get(name, {}))
+    told = f"tenant {name} is protected; set spec.protected: false first, then delete it"
+    finding = (
+        Finding(rule=Rule.TENANT_PROTECTED, tenant=name, message=told)
+        if is_protected
+        else deletion_warning(name, changes)
+    )
+    return TenantPreview(
+        name=name,
+        display_name=spec.get("displayName") or "",
+        file=file,
+        line=line,
+        outcome=Outcome.INVALID if is_protected else Outcome.DELETED,
+        changes=changes,
+        findings=(finding.model_copy(update={"file": file, "line": line}),),
+    )

@@ -1,0 +1,49 @@
+"""The changes of one tenant as lines of a diff: fields before and after, new objects as manifests. Pure."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+import yaml
+
+from cli.preview.formats.escape import visible
+from cli.preview.result import TenantPreview
+from tenancy.base.manifest import Manifest, object_key
+from tenancy.changes import ObjectChange, Operation
+
+_SIGNS: Final = {Operation.CREATE: "+", Operation.UPDATE: "!", Operation.DELETE: "-", Operation.RELEASE: "!"}
+MAX_OBJECT_LINES: Final = 30
+MAX_LINES: Final = 300
+_MAX_WIDTH: Final = 400
+
+
+def diff_lines(tenant: TenantPreview) -> list[str]:
+    made = {object_key(manifest): manifest for manifest in tenant.new_objects}
+    lines = [line for change in tenant.changes for line in _change_lines(change, made.get(change.key))]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[:MAX_LINES], f"… and {len(lines) - MAX_LINES} more lines"]
+    return [line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + "…" for line in lines]
+
+
+def _change_lines(change: ObjectChange, made: Manifest | None) -> Iterator[str]:
+    yield f"{_SIGNS[change.operation]} {change.operation} {visible(str(change.key))}"
+    for field in change.fields:
+        path = visible(field.path)
+        if field.before is not None:
+            yield f"-   {path}: {_inline(field.before)}"
+        if field.after is not None:
+            yield f"+   {path}: {_inline(field.after)}"
+    if made is not None:
+        # Parts that two objects share would be told by reference.
+        unshared = json.loads(json.dumps(made))
+        lines = yaml.safe_dump(unshared, sort_keys=False, allow_unicode=True, width=1000).splitlines()
+        yield from (f"+   {visible(line)}" for line in islice(lines, MAX_OBJECT_LINES))
+        if len(lines) > MAX_OBJECT_LINES:
+            yield f"    … and {len(lines) - MAX_OBJECT_LINES} more lines"
+
+
+def _inline(value: Any) -> str:
+    """An empty text would not be seen."""
+    is_text = isinstance(value, str) and value
+    return visible(value if is_text else json.dumps(value, ensure_ascii=False))

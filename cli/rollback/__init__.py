@@ -1,0 +1,1 @@
+"""Which update `tenancy rollback` goes back to, and the spec that it restores."""

@@ -1,0 +1,48 @@
+"""Kubernetes Events about a tenant, or about the plans, for `kubectl describe` and `kubectl get events`."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
+
+from cluster.client import Cluster, ClusterError
+from tenancy.base.kinds import EVENT
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import EVENT_NAMESPACE
+
+log = structlog.get_logger(__name__)
+
+NORMAL: Final = "Normal"
+WARNING: Final = "Warning"
+_MESSAGE_MAX_LENGTH: Final = 1000
+_IDENTITY: Final = ("namespace", "name", "uid", "resourceVersion")
+
+
+def record_event(cluster: Cluster, about: Manifest, severity: str, reason: str, message: str) -> None:
+    """Events are a courtesy: one that can't be written is logged, and the work goes on."""
+    now = datetime.now(UTC)
+    metadata = about["metadata"]
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": f"{metadata['name']}.{int(now.timestamp() * 1e6):x}",
+            "namespace": metadata.get("namespace", EVENT_NAMESPACE),
+        },
+        "involvedObject": {
+            "apiVersion": about["apiVersion"],
+            "kind": about["kind"],
+            **{field: metadata[field] for field in _IDENTITY if field in metadata},
+        },
+        "type": severity,
+        "reason": reason,
+        "message": message[:_MESSAGE_MAX_LENGTH],
+        "source": {"component": "tenancy-watcher"},
+        "firstTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lastTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "count": 1,
+    }
+    try:
+        cluster.create(EVENT, event)
+    except ClusterError as error:
+        log.warning("event not written", about=metadata["name"], reason=reason, problem=str(error))

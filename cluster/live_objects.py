@@ -1,0 +1,43 @@
+"""The live managed objects by tenant, fed by the informers and read by the workers."""
+
+import threading
+from collections import defaultdict
+
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.names import TENANT_LABEL
+
+
+def tenant_of(manifest: Manifest) -> str:
+    """The tenant an object says it belongs to; empty where it doesn't say."""
+    labels = manifest["metadata"].get("labels") or {}
+    name: str = labels.get(TENANT_LABEL, "")
+    return name
+
+
+def is_ending(manifest: Manifest | None) -> bool:
+    return manifest is not None and "deletionTimestamp" in manifest["metadata"]
+
+
+def quota_use(manifest: Manifest) -> Manifest | None:
+    """What a ResourceQuota says is used; None for other kinds."""
+    used: Manifest | None = (manifest.get("status") or {}).get("used")
+    return used if manifest["kind"] == "ResourceQuota" else None
+
+
+class ManagedObjects:
+    """Which objects carry our labels, sorted by the tenant they name."""
+
+    def __init__(self) -> None:
+        self._by_tenant: defaultdict[str, dict[ObjectKey, Manifest]] = defaultdict(dict)
+        self._guard = threading.Lock()
+
+    def put(self, before: Manifest | None, after: Manifest | None) -> None:
+        with self._guard:
+            if before is not None:
+                self._by_tenant[tenant_of(before)].pop(object_key(before), None)
+            if after is not None:
+                self._by_tenant[tenant_of(after)][object_key(after)] = after
+
+    def of(self, tenant: str) -> dict[ObjectKey, Manifest]:
+        with self._guard:
+            return dict(self._by_tenant.get(tenant, {}))

@@ -1,0 +1,93 @@
+"""Which kinds of other projects the cluster serves: they come and go with their CRDs.
+
+Follows the CRDs, and keeps a live copy of the objects of each kind that is served. Tells the app
+when the set changes, so that tenants that wait for a kind are completed.
+"""
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from cluster.client import Cluster
+from cluster.informer import Informer, OnChange
+from cluster.live_objects import is_ending
+from tenancy.base.kinds import CRD, OPTIONAL_KINDS, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import MANAGED_SELECTOR
+
+log = structlog.get_logger(__name__)
+
+_KIND_BY_CRD = {kind.crd: kind for kind in OPTIONAL_KINDS}
+
+
+def is_served(cluster: Cluster, kind: Kind) -> bool:
+    """Whether the kind's CRD is there, with its version, and in force."""
+    crd = cluster.get(CRD, kind.crd)
+    if crd is None or is_ending(crd):
+        return False
+    version = kind.api_version.rpartition("/")[2]
+    versions = {entry["name"] for entry in crd["spec"]["versions"] if entry["served"]}
+    return version in versions and is_established(crd)
+
+
+def is_established(crd: Manifest | None) -> bool:
+    """Whether the API server has taken the CRD in. Its conditions are null at first."""
+    conditions = ((crd or {}).get("status") or {}).get("conditions") or []
+    return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
+
+
+def served_kinds(cluster: Cluster) -> frozenset[Kind]:
+    """All kinds that are served now, for those who look only once."""
+    return frozenset(kind for kind in OPTIONAL_KINDS if is_served(cluster, kind))
+
+
+class Integrations:
+    def __init__(
+        self,
+        cluster: Cluster,
+        on_object: OnChange,
+        on_served: Callable[[], None],
+        on_crd: Callable[[str], None],
+    ) -> None:
+        """`on_crd` is called with the name of each CRD that has changed, also of those of no integration."""
+        self.crds = Informer(cluster, CRD, self._crd_changed, is_metadata_only=True)
+        self._cluster = cluster
+        self._on_object = on_object
+        self._on_served = on_served
+        self._on_crd = on_crd
+        self._informers: dict[Kind, Informer] = {}
+        self._guard = threading.Lock()
+
+    @property
+    def served(self) -> frozenset[Kind]:
+        with self._guard:
+            return frozenset(self._informers)
+
+    @property
+    def informers(self) -> list[Informer]:
+        with self._guard:
+            return [self.crds, *self._informers.values()]
+
+    def _crd_changed(self, before: Manifest | None, after: Manifest | None) -> None:
+        crd = after or before
+        if crd is None:
+            return
+        self._on_crd(crd["metadata"]["name"])
+        kind = _KIND_BY_CRD.get(crd["metadata"]["name"])
+        if kind is None:
+            return
+        is_there = is_served(self._cluster, kind)
+        if is_there == (kind in self.served):
+            return
+        if is_there:
+            informer = Informer(self._cluster, kind, self._on_object, MANAGED_SELECTOR)
+            informer.start()
+            with self._guard:
+                self._informers[kind] = informer
+        else:
+            with self._guard:
+                informer = self._informers.pop(kind)
+            informer.drop()
+        log.info("integration served" if is_there else "integration gone", crd=kind.crd)
+        self._on_served()

@@ -1,0 +1,158 @@
+"""The docs' page of all fields, made from the models.
+
+`./dev generate` writes it. One table per model: what a plan and a tenant can both set
+stands once, and nested models follow the table that first names them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from embedded.environment import ROOT
+from tenancy.base.model import Model
+from tenancy.plans import Plan
+from tenancy.spec.session_config import SessionsConfig
+from tenancy.spec.settings import Settings, TenantSettings
+from tenancy.spec.tenant import TenantSpec
+from tenancy.spec.tenant_status import TenantStatus
+
+FIELDS_PAGE: Final = ROOT / "docs" / "reference" / "fields.md"
+_INTRODUCTION: Final = """\
+# Fields
+
+Every field of a Tenant and of a plans file. `kubectl explain tn.spec` tells the same of Tenants. Most of them
+stand in one manifest, [`everything.yaml`](../../examples/more/everything.yaml).
+
+Made by `./dev generate` from the models; do not edit."""
+
+Schema = Mapping[str, Any]
+
+_TYPES: Final = {"string": "text", "integer": "number", "boolean": "true or false"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """One model under a heading, and those of its fields that are shown there."""
+
+    model: type[Model]
+    fields: frozenset[str]
+    title: str
+    text: str
+
+    def schema(self) -> dict[str, Any]:
+        """The model's schema with these fields only."""
+        schema = self.model.model_json_schema(by_alias=True)
+        shown = {field.alias for name, field in self.model.model_fields.items() if name in self.fields}
+        shown_properties = {name: field for name, field in schema["properties"].items() if name in shown}
+        return {**schema, "properties": shown_properties}
+
+
+_SECTIONS: Final = (
+    Section(
+        TenantSpec,
+        frozenset(TenantSpec.model_fields) - frozenset(Settings.model_fields),
+        "Tenant: `spec`",
+        "And all of the settings below, which stand instead of the plan's.",
+    ),
+    Section(
+        Settings,
+        frozenset(Settings.model_fields),
+        "Settings: in a tenant's `spec` and in a plan",
+        "Left out in a tenant, a setting is the plan's; left out there too, it is the default.",
+    ),
+    Section(
+        Plan,
+        frozenset(Plan.__annotations__),
+        "Plans file: `plans.NAME`",
+        "And all of the settings above. These a plan must have:",
+    ),
+    Section(
+        SessionsConfig,
+        frozenset(SessionsConfig.model_fields),
+        "Plans file: `sessions`",
+        "What AISessions run. Types that are left out are not offered: their sessions wait.",
+    ),
+    Section(
+        TenantStatus, frozenset(TenantStatus.model_fields), "Tenant: `status`", "Written by the watcher."
+    ),
+)
+
+
+def fields_page() -> str:
+    parts = [_INTRODUCTION]
+    seen: set[str] = set()
+    for section in _SECTIONS:
+        schema = section.schema()
+        definitions = schema["$defs"]
+        if section.model is Settings:
+            schema["properties"] = _with_defaults(schema["properties"])
+        parts += [f"## {section.title}", section.text, _table(schema, definitions)]
+        for name in _nested(schema["properties"].values(), definitions):
+            if name not in seen:
+                seen.add(name)
+                parts += [
+                    f"### {name}",
+                    definitions[name]["description"],
+                    _table(definitions[name], definitions),
+                ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _with_defaults(properties: Schema) -> dict[str, Any]:
+    """The settings' fields with what holds where neither plan nor tenant says anything."""
+    product = TenantSettings.model_json_schema(by_alias=True)["properties"]
+    required = {field.alias for name, field in Plan.model_fields.items() if field.is_required()}
+    return {
+        name: field if name in required else {**field, "default": product[name].get("default")}
+        for name, field in properties.items()
+    }
+
+
+def _table(schema: Schema, definitions: Schema) -> str:
+    rows = ["| field | type | default | meaning |", "|---|---|---|---|"]
+    for name, field in schema["properties"].items():
+        default = "required" if name in schema.get("required", ()) else _default(field)
+        cells = (f"`{name}`", _type(field, definitions), default, field["description"])
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def _default(field: Schema) -> str:
+    default = field.get("default")
+    if default in (None, [], {}, "") or isinstance(default, dict):
+        return ""
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def _type(field: Schema, definitions: Schema) -> str:
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        target = definitions[name]
+        return _type(target, definitions) if "enum" in target else f"[{name}](#{name.lower()})"
+    if "x-kubernetes-int-or-string" in field:
+        return "quantity"
+    if "anyOf" in field:
+        [kept] = [option for option in field["anyOf"] if option != {"type": "null"}]
+        return _type(kept, definitions)
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    if field["type"] == "array":
+        return f"list of {_type(field['items'], definitions)}"
+    if field["type"] == "object":
+        values = field.get("additionalProperties")
+        return f"map of {_type(values, definitions)}" if values else "object"
+    return _TYPES.get(field["type"], str(field["type"]))
+
+
+def _nested(nodes: Iterable[Any], definitions: Schema) -> Iterator[str]:
+    """The models that these parts of a schema lead to, each right after the one that names it."""
+    for node in nodes:
+        if isinstance(node, list):
+            yield from _nested(node, definitions)
+        elif isinstance(node, dict):
+            name = node.get("$ref", "").rpartition("/")[2]
+            target = definitions.get(name, {})
+            if "properties" in target:
+                yield name
+                yield from _nested(target["properties"].values(), definitions)
+            yield from _nested(node.values(), definitions)

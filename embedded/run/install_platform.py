@@ -1,0 +1,61 @@
+"""Puts the platform into a cluster: its manifests, and a kubeconfig with the watcher's own identity.
+
+Called by the supervisor. The watcher gets a token of its ServiceAccount, so it runs with the rights that are
+shipped and not with the administrator's.
+"""
+
+import time
+from pathlib import Path
+
+import yaml
+
+from cluster.client import Cluster
+from cluster.served_kinds import is_established
+from embedded.controlplane.kubeconfig import write_kubeconfig
+from embedded.errors import SetupFailed
+from tenancy.base.kinds import CRD, Kind
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
+from tenancy.platform.manifests import platform_manifests
+
+ESTABLISHED_TIMEOUT_S = 30.0
+POLL_S = 0.05
+TOKEN_LIFETIME_S = 365 * 86400
+TOKEN_REQUEST = Kind("v1", "TokenRequest", f"serviceaccounts/{WATCHER}/token")
+
+
+def install_platform(cluster: Cluster) -> None:
+    """Returns when the API server serves Tenants."""
+    manifests = platform_manifests()
+    for manifest in manifests:
+        cluster.apply(manifest)
+    for manifest in manifests:
+        if manifest["kind"] == CRD.kind:
+            _await_established(cluster, manifest["metadata"]["name"])
+
+
+def write_watcher_kubeconfig(cluster: Cluster, admin_kubeconfig: Path, path: Path) -> None:
+    """The administrator's kubeconfig with the watcher's token in the place of all credentials."""
+    document = yaml.safe_load(admin_kubeconfig.read_text())
+    current = document["current-context"]
+    context = next(entry["context"] for entry in document["contexts"] if entry["name"] == current)
+    document["users"] = [{"name": context["user"], "user": {"token": watcher_token(cluster)}}]
+    write_kubeconfig(path, document)
+
+
+def watcher_token(cluster: Cluster) -> str:
+    request = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
+        "spec": {"expirationSeconds": TOKEN_LIFETIME_S},
+    }
+    token: str = cluster.create(TOKEN_REQUEST, request)["status"]["token"]
+    return token
+
+
+def _await_established(cluster: Cluster, name: str) -> None:
+    deadline = time.monotonic() + ESTABLISHED_TIMEOUT_S
+    while not is_established(cluster.get(CRD, name)):
+        if time.monotonic() > deadline:
+            raise SetupFailed(f"the API server does not serve {name}: see `kubectl describe crd {name}`")
+        time.sleep(POLL_S)

@@ -1,0 +1,192 @@
+"""A session: a cluster with the platform in it and the watcher on it, kept running until stopped.
+
+Run by `./dev run` in the foreground and by `daemon.py` in the background. It applies no
+tenants and shows none.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cluster.client import Cluster, ClusterError
+from embedded.controlplane.lock import LockHeld, held_lock
+from embedded.controlplane.plane import ControlPlane
+from embedded.errors import SetupFailed
+from embedded.progress import Progress
+from embedded.run.environment_variables import session_variables
+from embedded.run.install_platform import install_platform, write_watcher_kubeconfig
+from embedded.run.later_tools import LaterTools, later_tools, preparing_text
+from embedded.run.record import SUPERVISOR, ProcessMark, SessionRecord
+from embedded.run.state_folder import StateFolder
+from embedded.run.tenancy_command import write_tenancy_command
+from embedded.run.user_cluster import backend_name, copy_context
+from embedded.run.watcher_process import WatcherProcess
+from embedded.toolchain.resolver import present_tools
+from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
+
+
+class Supervisor:
+    """Use it as a context manager. `context` None is the embedded control plane; else a context of the user's
+    kubeconfig, empty for the current one. The control plane has nodes from the start if `tools` suffice, else
+    once `get_later_tools` has got the rest."""
+
+    cluster: Cluster
+    record: SessionRecord
+
+    def __init__(self, folder: StateFolder, tools: dict[str, Path], *, context: str | None = None) -> None:
+        self._folder = folder
+        self._tools = tools
+        self._context = context
+        self._control_plane: ControlPlane | None = None
+        self._watcher: WatcherProcess | None = None
+        self._later: LaterTools | None = None
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except ClusterError as error:
+            self.stop()
+            raise SetupFailed(f"the platform can't be installed: {error}") from error
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def tend(self, say: Callable[[str], None], *, timeout_s: float) -> None:
+        """One turn of the watch over the processes, at most this long. Raises when the cluster is lost."""
+        assert self._watcher is not None
+        if self._control_plane is not None:
+            self._control_plane.check()
+        if self._later is not None and self._later.is_over():
+            self._use_later_tools(self._later, say)
+        if self._watcher.tend(say, timeout_s=timeout_s):
+            self._write_record(is_ready=True)
+
+    def get_later_tools(self, say: Callable[[str], None]) -> None:
+        """Starts to get the tools that are missing; `tend` starts to use them. Failures are reported."""
+        missing = [name for name in later_tools(self._context) if name not in self._tools]
+        if missing:
+            self._later = LaterTools(missing, self._folder.tools_log)
+            self._closing.callback(self._later.stop)
+            self._write_record(is_ready=True)
+            say(preparing_text(missing, self._folder.tools_log))
+
+    @property
+    def later_progress(self) -> str:
+        """How far the missing tools are; empty when none are being prepared."""
+        return self._later.progress() if self._later else ""
+
+    def stop(self) -> None:
+        """The watcher first, so that it can still write what it has done."""
+        self._closing.close()
+
+    def _start(self) -> None:
+        self._folder.make()
+        self._take_lock()
+        write_tenancy_command(self._folder)
+        self._closing.callback(self._folder.record.unlink, missing_ok=True)
+        kubeconfig, backend = self._start_cluster()
+        backend.mkdir(mode=0o700, exist_ok=True)
+        self.record = SessionRecord(
+            kubeconfig=str(kubeconfig),
+            backend_url=f"file://{backend}",
+            tools={name: str(path) for name, path in self._tools.items()},
+        )
+        self._write_record(is_ready=False)
+        self.cluster = Cluster.connect(kubeconfig)
+        with Progress("Installing the platform"):
+            install_platform(self.cluster)
+            write_watcher_kubeconfig(self.cluster, kubeconfig, self._folder.watcher_kubeconfig)
+        self._start_watcher()
+        self._write_record(is_ready=True)
+
+    def _take_lock(self) -> None:
+        try:
+            lock = held_lock(self._folder.lock, timeout_s=0)
+        except LockHeld:
+            raise SetupFailed("a session is starting or ending: wait for it, or see ./dev stop") from None
+        self._closing.callback(os.close, lock)
+
+    def _start_cluster(self) -> tuple[Path, Path]:
+        """The administrator's kubeconfig, and the folder of that cluster's Pulumi backend."""
+        if self._context is not None:
+            kubeconfig = self._folder.user_kubeconfig
+            copy_context(self._tools["kubectl"], self._context, kubeconfig)
+            return kubeconfig, self._folder.backend(backend_name(kubeconfig))
+        self._control_plane = ControlPlane(
+            self._tools,
+            self._folder.control_plane,
+            logs=self._folder.logs,
+            has_nodes=self._tools.keys() >= set(NODE_TOOLS),
+        )
+        with Progress("Starting the control plane"):
+            self._control_plane.start()
+        self._closing.callback(self._stop_control_plane, self._control_plane)
+        return self._control_plane.kubeconfig, self._folder.backend()
+
+    def _start_watcher(self) -> None:
+        env = {**os.environ, **session_variables(self._folder, self.record)}
+        env["KUBECONFIG"] = str(self._folder.watcher_kubeconfig)
+        log = self._folder.watcher_log
+        if log.exists():
+            log.replace(log.with_suffix(".log.1"))
+        self._watcher = WatcherProcess(self._folder, env)
+        self._closing.callback(self._stop_watcher, self._watcher)
+        with Progress("Starting the watcher"):
+            self._watcher.start()
+            self._watcher.await_ready()
+
+    def _use_later_tools(self, later: LaterTools, say: Callable[[str], None]) -> None:
+        later.stop()
+        self._later = None
+        self._tools = self._tools | present_tools(later.names)
+        missing = [name for name in later.names if name not in self._tools]
+        if missing:
+            say(later.failure_text(missing))
+        self._start_nodes(say)
+        self.record = replace(self.record, tools={name: str(path) for name, path in self._tools.items()})
+        self._write_record(is_ready=True)
+        if not missing:
+            say(f"prepared: {', '.join(later.names)}")
+
+    def _start_nodes(self, say: Callable[[str], None]) -> None:
+        plane = self._control_plane
+        if plane is None or "kwok" in plane.pids or not self._tools.keys() >= set(NODE_TOOLS):
+            return
+        try:
+            plane.start_nodes(self._tools)
+        except SetupFailed as error:
+            if not plane.pids.keys() >= set(CONTROL_PLANE_TOOLS):
+                raise
+            say(f"no pods run: {error}")
+
+    def _stop_watcher(self, watcher: WatcherProcess) -> None:
+        with Progress("Stopping the watcher"):
+            watcher.stop()
+
+    def _stop_control_plane(self, control_plane: ControlPlane) -> None:
+        with Progress("Stopping the control plane"):
+            control_plane.stop()
+
+    def _write_record(self, *, is_ready: bool) -> None:
+        pids = {SUPERVISOR: os.getpid()}
+        if self._control_plane is not None:
+            pids |= self._control_plane.pids
+        if self._watcher is not None:
+            pids |= self._watcher.pids
+        if self._later is not None:
+            pids |= self._later.pids
+        marks = {name: mark for name, pid in pids.items() if (mark := ProcessMark.of(pid))}
+        page_url = self._watcher.page_url if self._watcher else ""
+        self.record = replace(self.record, page_url=page_url, is_ready=is_ready, processes=marks)
+        self.record.write(self._folder.record)

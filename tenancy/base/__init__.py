@@ -1,0 +1,1 @@
+"""Names, kinds, quantities, errors and base models that all other packages use."""

@@ -1,0 +1,128 @@
+"""The kinds of objects the product handles, where the API serves each, and which a tenant is made of.
+
+Read by the watcher, which watches them, by the platform's RBAC, which grants them, and by the drift check.
+A kind that comes with an integration is there only where its CRD is.
+"""
+
+from typing import Final, NamedTuple
+
+from tenancy.base.manifest import Manifest, kind_key
+from tenancy.base.names import GROUP, GROUPS, VERSION
+
+RBAC_GROUP: Final = "rbac.authorization.k8s.io"
+_RBAC: Final = f"{RBAC_GROUP}/v1"
+_ADMISSION: Final = "admissionregistration.k8s.io/v1"
+
+
+class Kind(NamedTuple):
+    """A kind of object, and where the API serves it."""
+
+    api_version: str
+    kind: str
+    plural: str
+    is_namespaced: bool = True
+
+    @property
+    def group(self) -> str:
+        return api_group(self.api_version)
+
+    @property
+    def key(self) -> str:
+        """Its name in an ObjectKey: as kubectl takes it, with the group where the kind alone may not do."""
+        return kind_key(self.api_version, self.kind)
+
+    @property
+    def crd(self) -> str:
+        """The name of the CRD that brings it."""
+        return f"{self.plural}.{self.group}"
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
+        home = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
+        tail = "".join(f"/{part}" for part in (name, subresource) if part)
+        return f"{root}{home}/{self.plural}{tail}"
+
+
+def api_group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+NAMESPACE: Final = Kind("v1", "Namespace", "namespaces", is_namespaced=False)
+EVENT: Final = Kind("v1", "Event", "events")
+CONFIG_MAP: Final = Kind("v1", "ConfigMap", "configmaps")
+SERVICE_ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
+SERVICE: Final = Kind("v1", "Service", "services")
+RESOURCE_QUOTA: Final = Kind("v1", "ResourceQuota", "resourcequotas")
+LIMIT_RANGE: Final = Kind("v1", "LimitRange", "limitranges")
+NETWORK_POLICY: Final = Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")
+DISRUPTION_BUDGET: Final = Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets")
+ROLE: Final = Kind(_RBAC, "Role", "roles")
+ROLE_BINDING: Final = Kind(_RBAC, "RoleBinding", "rolebindings")
+POD: Final = Kind("v1", "Pod", "pods")
+JOB: Final = Kind("batch/v1", "Job", "jobs")
+AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
+CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
+# Asked, never stored: who a token's user is, and what somebody may do.
+TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenreviews", False)
+SUBJECT_ACCESS_REVIEW: Final = Kind(
+    "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False
+)
+# Read where something serves it: what the containers of a pod use.
+POD_METRICS: Final = Kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods")
+TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
+
+# What every tenant is made of.
+CORE_KINDS: Final = (NAMESPACE, ROLE, ROLE_BINDING, RESOURCE_QUOTA, LIMIT_RANGE, NETWORK_POLICY)
+# What plans and tenants may add. Nothing that hands out rights, and nothing that holds secrets.
+EXTRA_KINDS: Final = (
+    CONFIG_MAP,
+    SERVICE_ACCOUNT,
+    SERVICE,
+    RESOURCE_QUOTA,
+    LIMIT_RANGE,
+    NETWORK_POLICY,
+    DISRUPTION_BUDGET,
+)
+MANAGED_KINDS: Final = tuple(dict.fromkeys((*CORE_KINDS, *EXTRA_KINDS)))
+
+# Per integration, what a tenant gets of it.
+INTEGRATION_KINDS: Final[dict[str, tuple[Kind, ...]]] = {
+    "Gatekeeper": (
+        Kind("constraints.gatekeeper.sh/v1beta1", "TenantImageRegistries", "tenantimageregistries", False),
+        Kind("constraints.gatekeeper.sh/v1beta1", "TenantPodSecurity", "tenantpodsecurity", False),
+    ),
+    "Istio": (
+        Kind("networking.istio.io/v1", "Gateway", "gateways"),
+        Kind("networking.istio.io/v1", "Sidecar", "sidecars"),
+        Kind("security.istio.io/v1", "AuthorizationPolicy", "authorizationpolicies"),
+        Kind("security.istio.io/v1", "PeerAuthentication", "peerauthentications"),
+    ),
+    "HNC": (Kind("hnc.x-k8s.io/v1alpha2", "HierarchyConfiguration", "hierarchyconfigurations"),),
+}
+OPTIONAL_KINDS: Final = tuple(kind for kinds in INTEGRATION_KINDS.values() for kind in kinds)
+
+_PLATFORM_KINDS: Final = (
+    *TENANTS,
+    AISESSION,
+    CRD,
+    EVENT,
+    Kind(_RBAC, "ClusterRole", "clusterroles", False),
+    Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", False),
+    Kind(_ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False),
+    Kind(_ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False),
+    Kind("apps/v1", "StatefulSet", "statefulsets"),
+    Kind("monitoring.coreos.com/v1", "PrometheusRule", "prometheusrules"),
+    Kind("monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors"),
+    Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False),
+    Kind("hnc.x-k8s.io/v1alpha2", "HNCConfiguration", "hncconfigurations", False),
+)
+
+_KINDS: Final = {
+    (kind.api_version, kind.kind): kind for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS, *_PLATFORM_KINDS)
+}
+KIND_BY_KEY: Final = {kind.key: kind for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS)}
+
+
+def kind_of(manifest: Manifest) -> Kind:
+    """Where this object is served; KeyError for a kind the product has nothing to do with."""
+    return _KINDS[manifest["apiVersion"], manifest["kind"]]

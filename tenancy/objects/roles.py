@@ -1,0 +1,175 @@
+"""Roles and RoleBindings of one namespace: admin, operator, viewer."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tenancy.base.manifest import Manifest, namespaced
+from tenancy.base.names import GROUP
+from tenancy.spec.settings import TenantSettings
+from tenancy.spec.tenant import Access, AccessRole, SubjectKind, Tenant
+
+API_GROUP: Final = "rbac.authorization.k8s.io"
+API_VERSION: Final = f"{API_GROUP}/v1"
+
+READ: Final = ["get", "list", "watch"]
+WRITE: Final = [*READ, "create", "update", "patch", "delete"]
+ALL: Final = [*WRITE, "deletecollection"]
+
+_WORKLOADS: Final = {
+    "apps": [
+        "deployments",
+        "deployments/scale",
+        "deployments/status",
+        "statefulsets",
+        "statefulsets/scale",
+        "statefulsets/status",
+        "daemonsets",
+        "daemonsets/status",
+        "replicasets",
+        "replicasets/scale",
+        "replicasets/status",
+        "controllerrevisions",
+    ],
+    "batch": ["jobs", "jobs/status", "cronjobs", "cronjobs/status"],
+    "autoscaling": ["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
+    # Not their status: that is the platform's word.
+    GROUP: ["aisessions"],
+}
+_ADMIN_CORE: Final = [
+    "pods",
+    "pods/log",
+    "pods/status",
+    "pods/exec",
+    "pods/portforward",
+    "services",
+    "services/proxy",
+    "endpoints",
+    "configmaps",
+    "secrets",
+    "serviceaccounts",
+    "events",
+    "limitranges",
+    "podtemplates",
+    "persistentvolumeclaims",
+]
+_ADMIN_MORE: Final = {
+    "networking.k8s.io": ["ingresses", "ingresses/status", "networkpolicies"],
+    "policy": ["poddisruptionbudgets", "poddisruptionbudgets/status"],
+    API_GROUP: ["roles", "rolebindings"],
+}
+_OPERATOR_CORE: Final = [
+    "pods",
+    "pods/log",
+    "pods/status",
+    "pods/exec",
+    "services",
+    "endpoints",
+    "configmaps",
+    "secrets",
+    "events",
+]
+_VIEWER_CORE: Final = [
+    "pods",
+    "pods/log",
+    "pods/status",
+    "services",
+    "endpoints",
+    "configmaps",
+    "events",
+    "serviceaccounts",
+    "limitranges",
+    "podtemplates",
+    "persistentvolumeclaims",
+]
+
+
+def _rule(group: str, resources: list[str], verbs: list[str]) -> dict[str, Any]:
+    return {"apiGroups": [group], "resources": resources, "verbs": verbs}
+
+
+def _rules(core: list[str], others: dict[str, list[str]], verbs: list[str]) -> list[dict[str, Any]]:
+    return [
+        _rule("", core, verbs),
+        *(_rule(group, resources, verbs) for group, resources in others.items()),
+        _rule("", ["namespaces"], ["get", "list"]),
+        _rule("", ["resourcequotas"], READ),
+    ]
+
+
+ROLE_RULES: Final = {
+    AccessRole.ADMIN: _rules(_ADMIN_CORE, {**_WORKLOADS, **_ADMIN_MORE}, ALL),
+    AccessRole.OPERATOR: _rules(_OPERATOR_CORE, _WORKLOADS, WRITE),
+    AccessRole.VIEWER: _rules(_VIEWER_CORE, {**_WORKLOADS, **_ADMIN_MORE}, READ),
+}
+
+
+def role_name(role: AccessRole) -> str:
+    return f"tenant-{role.value}"
+
+
+def roles(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
+    return [
+        namespaced(
+            API_VERSION,
+            "Role",
+            tenant.name,
+            namespace,
+            role_name(role),
+            rules=[*rules, *_extra_rules(settings, role)],
+        )
+        for role, rules in ROLE_RULES.items()
+    ]
+
+
+def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, Any]]:
+    given = settings.roles.of(role.value)
+    return [rule.model_dump(by_alias=True, mode="json", exclude_defaults=True) for rule in given]
+
+
+def role_bindings(tenant: Tenant, namespace: str, short_name: str | None) -> list[Manifest]:
+    """One per role, even where it binds nobody: a subject added by hand is then seen and taken out."""
+    return [
+        namespaced(
+            API_VERSION,
+            "RoleBinding",
+            tenant.name,
+            namespace,
+            role_name(role),
+            roleRef={"apiGroup": API_GROUP, "kind": "Role", "name": role_name(role)},
+            subjects=_subjects(tenant, role, namespace, short_name),
+        )
+        for role in AccessRole
+    ]
+
+
+def _subjects(
+    tenant: Tenant, role: AccessRole, namespace: str, short_name: str | None
+) -> list[dict[str, str]]:
+    found = {
+        (access.kind.value, access.namespace or namespace, access.name)
+        if access.kind is SubjectKind.SERVICE_ACCOUNT
+        else (access.kind.value, "", access.name)
+        for access in _all_access(tenant)
+        if access.role is role and (not access.namespaces or short_name in access.namespaces)
+    }
+    return [
+        {"kind": kind, "name": name, "namespace": home}
+        if kind == SubjectKind.SERVICE_ACCOUNT
+        else {"kind": kind, "name": name, "apiGroup": API_GROUP}
+        for kind, home, name in sorted(found)
+    ]
+
+
+def _all_access(tenant: Tenant) -> Iterator[Access]:
+    """Everybody's access in one form: the three short ways to name an admin, and the finer list."""
+    spec = tenant.spec
+    for user in (*spec.admin_users, *spec.rbac_config.users):
+        yield Access(kind=SubjectKind.USER, name=user, role=AccessRole.ADMIN)
+    for group in spec.rbac_config.groups:
+        yield Access(kind=SubjectKind.GROUP, name=group, role=AccessRole.ADMIN)
+    for account in spec.rbac_config.service_accounts:
+        home, _, name = account.rpartition("/")
+        yield Access(
+            kind=SubjectKind.SERVICE_ACCOUNT, name=name, namespace=home or None, role=AccessRole.ADMIN
+        )
+    yield from spec.access

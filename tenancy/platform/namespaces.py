@@ -1,0 +1,50 @@
+"""The platform's namespaces: its own, and the one with the services that all tenants share.
+
+Part of the platform's manifests. What runs in the shared namespace is the operator's to deploy; it can be
+reached by every tenant, and reaches nothing itself but the cluster's DNS, until the operator adds a policy.
+"""
+
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import MANAGED_LABEL, SHARED_LABEL
+from tenancy.base.platform_names import SHARED_NAMESPACE, SYSTEM_NAMESPACE
+from tenancy.objects.network_policies import CLUSTER_DNS, DNS_PORTS, Rules
+from tenancy.spec.settings import PodSecurity
+
+
+def platform_namespaces() -> list[Manifest]:
+    return [
+        _namespace(SYSTEM_NAMESPACE, PodSecurity.RESTRICTED, {}),
+        _namespace(SHARED_NAMESPACE, PodSecurity.BASELINE, {SHARED_LABEL: "true"}),
+    ]
+
+
+def shared_policies() -> list[Manifest]:
+    tenants = {"namespaceSelector": {"matchLabels": {MANAGED_LABEL: "true"}}}
+    policies: dict[str, tuple[Rules, Rules]] = {
+        "default-deny-all": ([], []),
+        "allow-tenants": ([{"from": [tenants]}], []),
+        "allow-dns": ([], [{"to": [CLUSTER_DNS], "ports": DNS_PORTS}]),
+    }
+    return [
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": {"name": name, "namespace": SHARED_NAMESPACE},
+            "spec": {
+                "podSelector": {},
+                "policyTypes": ["Ingress", "Egress"],
+                "ingress": ingress,
+                "egress": egress,
+            },
+        }
+        for name, (ingress, egress) in policies.items()
+    ]
+
+
+def _namespace(name: str, level: PodSecurity, labels: dict[str, str]) -> Manifest:
+    security = {f"pod-security.kubernetes.io/{mode}": level.value for mode in ("enforce", "audit", "warn")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {**security, **labels}},
+    }

@@ -1,0 +1,128 @@
+"""The watcher's identity and its rights. It holds none that it does not use, and none over the content of
+the namespaces it makes, but for sessions and what runs them.
+
+Part of the platform's manifests. The rules follow the tables of kinds, so a new kind is granted by its row.
+"""
+
+from typing import Any, Final
+
+from tenancy.base.kinds import (
+    CRD,
+    MANAGED_KINDS,
+    OPTIONAL_KINDS,
+    POD_METRICS,
+    SUBJECT_ACCESS_REVIEW,
+    TOKEN_REVIEW,
+)
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUPS
+from tenancy.base.platform_names import EVENT_NAMESPACE, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
+from tenancy.objects.roles import API_GROUP, API_VERSION, role_name
+from tenancy.platform.watcher_session_rights import session_rules
+from tenancy.spec.tenant import AccessRole
+
+Rules = list[dict[str, Any]]
+
+_MANAGE: Final = ["get", "list", "watch", "create", "patch", "delete"]
+_SUBJECTS: Final = [{"kind": "ServiceAccount", "name": WATCHER, "namespace": SYSTEM_NAMESPACE}]
+_ROLE_NAMES: Final = [role_name(role) for role in AccessRole]
+_EVENT_RULES: Final = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}]
+_PLANS_RULES: Final = [
+    {
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "verbs": ["get", "list", "watch"],
+        "resourceNames": [PLANS_CONFIG_MAP],
+    },
+    # About the plans, beside which they stand.
+    *_EVENT_RULES,
+]
+
+
+def watcher_rbac() -> list[Manifest]:
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": WATCHER, "namespace": SYSTEM_NAMESPACE},
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "ClusterRole",
+            "metadata": {"name": WATCHER},
+            "rules": _cluster_rules(),
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": WATCHER},
+            "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": WATCHER},
+            "subjects": _SUBJECTS,
+        },
+        *_role(EVENT_NAMESPACE, _EVENT_RULES),
+        *_role(SYSTEM_NAMESPACE, _PLANS_RULES),
+    ]
+
+
+def _role(namespace: str, rules: Rules) -> list[Manifest]:
+    """What the watcher may do in one namespace of the platform's."""
+    metadata = {"name": WATCHER, "namespace": namespace}
+    return [
+        {"apiVersion": API_VERSION, "kind": "Role", "metadata": metadata, "rules": rules},
+        {
+            "apiVersion": API_VERSION,
+            "kind": "RoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": API_GROUP, "kind": "Role", "name": WATCHER},
+            "subjects": _SUBJECTS,
+        },
+    ]
+
+
+def _cluster_rules() -> Rules:
+    return [
+        {
+            "apiGroups": list(GROUPS),
+            "resources": ["tenants"],
+            "verbs": ["get", "list", "watch", "patch"],
+        },
+        {"apiGroups": list(GROUPS), "resources": ["tenants/status"], "verbs": ["patch"]},
+        *_managed_rules(),
+        *session_rules(),
+        {
+            # HNC asks for this right in the parent before it lets anybody hang a namespace below it.
+            "apiGroups": ["hnc.x-k8s.io"],
+            "resources": ["hierarchyconfigurations"],
+            "verbs": ["update"],
+        },
+        {
+            # Hands out rights it does not hold itself, but only by Roles of the tenants' three names.
+            "apiGroups": [API_GROUP],
+            "resources": ["roles"],
+            "verbs": ["escalate", "bind"],
+            "resourceNames": _ROLE_NAMES,
+        },
+        {
+            # To see integrations come and go, and to tell a deleted Tenant from a deleted kind.
+            "apiGroups": [CRD.group],
+            "resources": [CRD.plural],
+            "verbs": ["get", "list", "watch"],
+        },
+        # Figures only: this group has nothing of the pods themselves.
+        {"apiGroups": [POD_METRICS.group], "resources": [POD_METRICS.plural], "verbs": ["list"]},
+        # To ask who opens the page, and what of it they may see.
+        *(
+            {"apiGroups": [review.group], "resources": [review.plural], "verbs": ["create"]}
+            for review in (TOKEN_REVIEW, SUBJECT_ACCESS_REVIEW)
+        ),
+    ]
+
+
+def _managed_rules() -> Rules:
+    plurals: dict[str, list[str]] = {}
+    for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS):
+        plurals.setdefault(kind.group, []).append(kind.plural)
+    return [
+        {"apiGroups": [group], "resources": resources, "verbs": _MANAGE}
+        for group, resources in plurals.items()
+    ]

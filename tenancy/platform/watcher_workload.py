@@ -1,0 +1,148 @@
+"""The watcher as a pod of the cluster it watches: a StatefulSet, its Service, and the plans it reads.
+
+Part of the platform's manifests, where an image is set. One replica with a stable host name: that is how a
+watcher knows its own locks after a restart.
+"""
+
+from typing import Any, Final
+
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import (
+    HTTP_PORT,
+    HTTP_PORT_NAME,
+    PLANS_CONFIG_MAP,
+    PLANS_KEY,
+    SYSTEM_NAMESPACE,
+    WATCHER,
+    WATCHER_LABELS,
+)
+from tenancy.platform.settings import PlatformSettings
+
+_METADATA: Final = {"name": WATCHER, "namespace": SYSTEM_NAMESPACE, "labels": WATCHER_LABELS}
+# The image's user; it owns nothing there.
+_USER: Final = 65532
+_RUN_VOLUME: Final = "/run/tenancy"
+_STORAGE: Final = "1Gi"
+# Beside Pulumi's own folder, where there is a volume. Elsewhere it lasts as long as the pod does.
+_USAGE_FILE: Final = "usage.db"
+# One operation: the CLI and the provider, 384 MiB each where they take all they may.
+_MEMORY_PER_WORKER_MI: Final = 768
+_MEMORY_ITSELF_MI: Final = 512
+
+
+def plans_config_map(settings: PlatformSettings) -> list[Manifest]:
+    if settings.plans is None:
+        return []
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": PLANS_CONFIG_MAP, "namespace": SYSTEM_NAMESPACE},
+            "data": {PLANS_KEY: settings.plans},
+        }
+    ]
+
+
+def watcher_workload(settings: PlatformSettings) -> list[Manifest]:
+    if settings.image is None:
+        return []
+    return [_service(), _stateful_set(settings)]
+
+
+def _service() -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _METADATA,
+        "spec": {
+            "clusterIP": "None",
+            "selector": WATCHER_LABELS,
+            "ports": [{"name": HTTP_PORT_NAME, "port": HTTP_PORT, "targetPort": HTTP_PORT_NAME}],
+        },
+    }
+
+
+def _stateful_set(settings: PlatformSettings) -> Manifest:
+    spec: dict[str, Any] = {
+        # Two watchers would undo each other's locks.
+        "replicas": 1,
+        "serviceName": WATCHER,
+        "selector": {"matchLabels": WATCHER_LABELS},
+        "template": {"metadata": {"labels": WATCHER_LABELS}, "spec": _pod(settings)},
+    }
+    if settings.volume_folder is not None:
+        claim: dict[str, Any] = {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": settings.storage or _STORAGE}},
+        }
+        if settings.storage_class is not None:
+            claim["storageClassName"] = settings.storage_class
+        spec["volumeClaimTemplates"] = [{"metadata": {"name": "state"}, "spec": claim}]
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": _METADATA, "spec": spec}
+
+
+def _pod(settings: PlatformSettings) -> dict[str, Any]:
+    return {
+        "serviceAccountName": WATCHER,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(settings)],
+        "volumes": [{"name": "tmp", "emptyDir": {}}, {"name": "run", "emptyDir": {}}],
+    }
+
+
+def _container(settings: PlatformSettings) -> dict[str, Any]:
+    mounts = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "run", "mountPath": _RUN_VOLUME}]
+    if settings.volume_folder is not None:
+        mounts.append({"name": "state", "mountPath": settings.volume_folder})
+    memory_mi = _MEMORY_ITSELF_MI + _MEMORY_PER_WORKER_MI * settings.workers
+    return {
+        "name": "watcher",
+        "image": settings.image,
+        "command": ["python", "-m", "watcher"],
+        "args": _arguments(settings),
+        "env": [
+            {"name": "PULUMI_BACKEND_URL", "value": settings.backend},
+            {"name": "HOME", "value": "/tmp"},
+        ],
+        "envFrom": [{"secretRef": {"name": settings.passphrase_secret}}],
+        "ports": [{"name": HTTP_PORT_NAME, "containerPort": HTTP_PORT}],
+        "livenessProbe": _probe("/healthz"),
+        "readinessProbe": _probe("/readyz"),
+        "resources": {
+            "requests": {"cpu": "250m", "memory": f"{_MEMORY_ITSELF_MI}Mi"},
+            "limits": {"cpu": str(settings.workers), "memory": f"{memory_mi}Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": mounts,
+    }
+
+
+def _arguments(settings: PlatformSettings) -> list[str]:
+    arguments = [
+        *("--http", f"0.0.0.0:{HTTP_PORT}"),
+        # Below the volume: the watcher wants a folder that it owns.
+        *("--run-dir", f"{_RUN_VOLUME}/watcher"),
+        *("--workers", str(settings.workers)),
+    ]
+    if settings.volume_folder is not None:
+        arguments += ["--usage-db", f"{settings.volume_folder}/{_USAGE_FILE}"]
+    if settings.plans is not None:
+        arguments += ["--plans-configmap", f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"]
+    if settings.page:
+        arguments.append("--page")
+    return arguments
+
+
+def _probe(path: str) -> dict[str, Any]:
+    return {"httpGet": {"path": path, "port": HTTP_PORT_NAME}, "periodSeconds": 10, "timeoutSeconds": 5}

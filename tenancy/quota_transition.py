@@ -1,0 +1,146 @@
+"""How a tenant gets from old shares of its budget to new ones, lowering before raising.
+
+Pure. Called before a desired state is applied, with the tenant's live objects; whoever calls it applies
+what it returns, and calls again until that is the desired state itself.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.quantity import quantity_value
+from tenancy.desired import DesiredState
+from tenancy.objects.quotas import UNSPLIT
+
+
+class Limit(NamedTuple):
+    """One figure of a live quota."""
+
+    written: Decimal
+    # The API server goes by the quota's status, which follows a moment later: the higher of the two.
+    in_force: Decimal
+    text: str
+
+
+class Figure(NamedTuple):
+    """One figure that is split: the same resource in the quotas of one name."""
+
+    quota: str
+    resource: str
+
+
+_NOTHING: Final = Limit(Decimal(0), Decimal(0), "0")
+
+# Of one namespace: quotas by name, their figures by resource.
+Limits = Mapping[str, Mapping[str, Limit]]
+
+
+def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
+    """What to apply next, so that no order of single updates lets the shares pass the budget.
+
+    A figure for which there is no room yet is lowered where it must be, and raised nowhere.
+    """
+    if not desired.has_budget:
+        return desired
+    limits = _live_limits(live)
+    waiting = _without_room(desired, limits)
+    manifests = tuple(_lowered(manifest, waiting, limits) for manifest in desired.manifests)
+    # Nothing to hold back, though the budget may still be passed: by namespaces that are on their way out.
+    return desired if manifests == desired.manifests else replace(desired, manifests=manifests)
+
+
+def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
+    """A share that would be lowered below what is in use, as a sentence; None where there is none."""
+    if not desired.has_budget:
+        return None
+    limits = _live_limits(live)
+    problems = []
+    for namespace, figure, share in _shares(desired):
+        now = _limit(limits.get(namespace, {}), figure)
+        used = _used(live, namespace, figure)
+        is_lowered = now is not None and quantity_value(share) < now.written
+        if is_lowered and used is not None and quantity_value(used) > quantity_value(share):
+            problems.append(
+                f"namespace {namespace} uses {used} of {figure.resource}, more than its new share {share} "
+                f"of {figure.quota}: raise the budget or the namespace's weight, or free some of it"
+            )
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return problems[0] + more if problems else None
+
+
+def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Figure]:
+    """The figures whose sum could pass the budget while old and new shares stand side by side."""
+    budget: defaultdict[Figure, Decimal] = defaultdict(Decimal)
+    highest: defaultdict[Figure, Decimal] = defaultdict(Decimal)
+    wanted = set()
+    for namespace, figure, share in _shares(desired):
+        target, now = quantity_value(share), _limit(limits.get(namespace, {}), figure)
+        wanted.add((namespace, figure.quota))
+        budget[figure] += target
+        highest[figure] += max(target, now.in_force) if now else target
+    for namespace, quotas in limits.items():
+        for figure in budget:
+            is_leaving = namespace not in desired.namespaces or figure.quota in quotas
+            if is_leaving and (namespace, figure.quota) not in wanted and (now := _limit(quotas, figure)):
+                highest[figure] += now.in_force
+    return {figure for figure in budget if highest[figure] > budget[figure]}
+
+
+def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limits]) -> Manifest:
+    """A quota with its shares, but for those that have to wait: these are not raised yet."""
+    key = object_key(manifest)
+    if key.kind != "ResourceQuota":
+        return manifest
+    hard = {}
+    for resource, share in manifest["spec"]["hard"].items():
+        figure = Figure(key.name, resource)
+        now = _limit(limits.get(key.namespace, {}), figure) or _NOTHING
+        must_wait = figure in waiting and now.written < quantity_value(share)
+        hard[resource] = now.text if must_wait else share
+    return {**manifest, "spec": {**manifest["spec"], "hard": hard}}
+
+
+def _shares(desired: DesiredState) -> Iterator[tuple[str, Figure, str]]:
+    for key, manifest in desired.by_key.items():
+        if key.kind == "ResourceQuota":
+            for resource, share in manifest["spec"]["hard"].items():
+                if resource not in UNSPLIT:
+                    yield key.namespace, Figure(key.name, resource), share
+
+
+def _live_limits(live: Mapping[ObjectKey, Manifest]) -> dict[str, Limits]:
+    limits: defaultdict[str, dict[str, Mapping[str, Limit]]] = defaultdict(dict)
+    for key, manifest in live.items():
+        if key.kind == "ResourceQuota":
+            status = (manifest.get("status") or {}).get("hard") or {}
+            limits[key.namespace][key.name] = {
+                resource: Limit(
+                    quantity_value(text),
+                    max(quantity_value(text), quantity_value(status.get(resource, "0"))),
+                    text,
+                )
+                for resource, text in (manifest["spec"].get("hard") or {}).items()
+            }
+    return dict(limits)
+
+
+def _limit(quotas: Limits, figure: Figure) -> Limit | None:
+    """What limits a resource in a namespace now: the quota itself, or while that is new, any other."""
+    own = quotas.get(figure.quota, {}).get(figure.resource)
+    others = [amounts[figure.resource] for amounts in quotas.values() if figure.resource in amounts]
+    return own or min(others, default=None)
+
+
+def _used(live: Mapping[ObjectKey, Manifest], namespace: str, figure: Figure) -> str | None:
+    """What the quotas of a namespace have counted of a resource."""
+    counts = [
+        used[figure.resource]
+        for key, manifest in live.items()
+        if key.kind == "ResourceQuota"
+        and key.namespace == namespace
+        and figure.resource in (used := (manifest.get("status") or {}).get("used") or {})
+    ]
+    return max(counts, key=quantity_value, default=None)

@@ -1,0 +1,1 @@
+"""AISessions: their Job, their phase, their order and their capacity. Pure."""

@@ -1,0 +1,164 @@
+"""The CRDs, generated from the models: Tenant in both API groups, and AISession.
+
+Part of the platform's manifests. `./dev generate` writes them to `crds.yaml` too.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tenancy.base.fields import DNS_NAME
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, namespace_name
+from tenancy.spec.aisession import AISESSION_COLUMNS, AISESSION_RULES, AISessionSpec, AISessionStatus
+from tenancy.spec.crd_schema import structural_schema
+from tenancy.spec.tenant import TenantSpec
+from tenancy.spec.tenant_status import TenantStatus
+
+CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
+
+_NAME_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name(""))
+_JOINED_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name("", "")) - 1
+
+# On the whole object: a rule sees `metadata.name` only from there.
+_OBJECT_RULES: Final = [
+    {
+        "rule": "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
+        "message": "metadata.name: must be a DNS label (no dots): it becomes part of namespace names",
+    },
+    {
+        "rule": f"size(self.metadata.name) <= {_NAME_LENGTH}",
+        "message": f"metadata.name: must be at most {_NAME_LENGTH} characters, so that its namespace fits",
+    },
+    {
+        "rule": "!has(self.spec) || !has(self.spec.namespaces) || self.spec.namespaces.all(n, "
+        f"size(self.metadata.name) + size(n.name) <= {_JOINED_LENGTH})",
+        "message": "spec.namespaces: tenant-<tenant>-<name> must be at most 63 characters",
+        "fieldPath": ".spec.namespaces",
+    },
+    {
+        "rule": "!has(self.spec) || !has(self.spec.name) || "
+        f"size(self.metadata.name) + size(self.spec.name) <= {_JOINED_LENGTH}",
+        "message": "spec.name: tenant-<tenant>-<name> must be at most 63 characters",
+        "fieldPath": ".spec.name",
+    },
+]
+_ACCESS_RULES: Final = [
+    {
+        "rule": "!has(self.__namespace__) || self.kind == 'ServiceAccount'",
+        "message": "namespace is only for a ServiceAccount",
+        "fieldPath": ".namespace",
+    },
+    {
+        "rule": f"self.kind != 'ServiceAccount' || self.name.matches('^{DNS_NAME}$')".replace("\\", "\\\\"),
+        "message": "must be a ServiceAccount's name; its namespace is a field of its own",
+        "fieldPath": ".name",
+    },
+]
+
+_COLUMNS: Final[list[dict[str, Any]]] = [
+    {"name": "Plan", "type": "string", "jsonPath": ".spec.plan"},
+    {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+    {"name": "Namespaces", "type": "integer", "jsonPath": ".status.namespaceCount"},
+    {
+        "name": "Ready",
+        "type": "string",
+        "jsonPath": '.status.conditions[?(@.type=="Ready")].reason',
+        "priority": 1,
+    },
+    {"name": "Stack", "type": "string", "jsonPath": ".status.stack", "priority": 1},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+]
+
+
+def crds() -> list[Manifest]:
+    return [*tenant_crds(), aisession_crd()]
+
+
+def tenant_crds() -> list[Manifest]:
+    return [_tenant_crd(group) for group in GROUPS]
+
+
+def crds_text() -> str:
+    header = "# Generated from the models by `./dev generate`; do not edit.\n"
+    return header + yaml.safe_dump_all(crds(), sort_keys=False, width=110)
+
+
+def aisession_crd() -> Manifest:
+    spec = structural_schema(AISessionSpec)
+    # The API server fills in the defaults inside only where there is an object to hold them.
+    spec["properties"]["resources"]["default"] = {}
+    schema = _object_schema(
+        "A piece of work that an AI model does for a tenant, in one of its namespaces.",
+        spec,
+        structural_schema(AISessionStatus),
+        AISESSION_RULES,
+    )
+    schema["required"] = ["spec"]
+    names = {"kind": "AISession", "plural": "aisessions", "singular": "aisession", "shortNames": ["ais"]}
+    return _crd(GROUP, "Namespaced", names, schema, AISESSION_COLUMNS)
+
+
+def _tenant_crd(group: str) -> Manifest:
+    schema = _object_schema(
+        "A tenant of the platform: its namespaces and everything in them that keeps it apart.",
+        _spec_schema(),
+        structural_schema(TenantStatus),
+        _OBJECT_RULES,
+    )
+    names: Manifest = {"kind": "Tenant", "plural": "tenants", "singular": "tenant"}
+    if group == GROUP:
+        names["shortNames"] = ["tn"]
+    return _crd(group, "Cluster", names, schema, _COLUMNS)
+
+
+def _object_schema(
+    description: str, spec: Manifest, status: Manifest, rules: Sequence[Mapping[str, str]]
+) -> Manifest:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {"type": "object"},
+            "spec": spec,
+            "status": status,
+        },
+        "x-kubernetes-validations": list(rules),
+    }
+
+
+def _crd(
+    group: str, scope: str, names: Manifest, schema: Manifest, columns: Sequence[Mapping[str, Any]]
+) -> Manifest:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{names['plural']}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {**names, "listKind": f"{names['kind']}List"},
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": list(columns),
+                }
+            ],
+        },
+    }
+
+
+def _spec_schema() -> Manifest:
+    schema = structural_schema(TenantSpec)
+    # Server-side apply drops a spec that has lost its last field; defaults must hold all the same.
+    schema["default"] = {}
+    schema["properties"]["access"]["items"]["x-kubernetes-validations"] = _ACCESS_RULES
+    return schema

@@ -1,0 +1,168 @@
+// The parts of a tenant's page: each makes elements from its piece of the data.
+
+import { changeList } from "../history/diff.js";
+import { el, icon, visuallyHidden } from "../shared/dom.js";
+import { driftText, driftUpdates } from "../history/history.js";
+import { networkPicture } from "./network.js";
+import { quotaFigure, quotaOf } from "../shared/quota.js";
+import { flagPills, phasePill, pill } from "../shared/state.js";
+import { ago } from "../shared/time.js";
+
+const RESOURCES = [
+  ["cpu", "CPU"],
+  ["memory", "Memory"],
+  ["storage", "Storage"],
+  ["pods", "Pods"],
+];
+
+export function head(row) {
+  const facts = [
+    ["Plan", el("span", { class: "plan" }, row.plan)],
+    ["Namespaces", String(row.namespaces)],
+    ["Created", ago(row.created)],
+    ["Last update", row.lastUpdate?.time ? ago(row.lastUpdate.time) : row.lastUpdate?.result ?? "none yet"],
+    row.inUse.cpu && ["In use", `${row.inUse.cpu} CPU, ${row.inUse.memory} memory`],
+    ["API", el("code", {}, row.apiVersion)],
+  ].filter(Boolean);
+  return [
+    row.displayName && el("p", { class: "lead" }, row.displayName),
+    el("p", { class: "pills" }, phasePill(row), flagPills(row)),
+    row.reason && banner(row),
+    el("dl", { class: "facts" }, facts.map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value)))),
+  ].filter(Boolean);
+}
+
+function banner({ phase, reason, message }) {
+  return el("p", { class: `banner is-${phase.toLowerCase()}` }, el("b", {}, reason), el("span", {}, message));
+}
+
+export function namespaces(found) {
+  if (!found.length) return [nothing("No namespace yet.")];
+  return found.map((namespace) =>
+    el(
+      "article",
+      { class: "namespace" },
+      el(
+        "div",
+        { class: "namespace-head" },
+        el("h3", {}, el("code", {}, namespace.name)),
+        namespace.purpose && el("span", { class: "purpose" }, namespace.purpose),
+        namespace.isReady ? pill("active", "Ready") : pill("pending", "Not ready"),
+      ),
+      el(
+        "dl",
+        { class: "quotas" },
+        RESOURCES.map(([id, title]) => {
+          const figure = quotaFigure(quotaOf(namespace.quotas, id));
+          return el("div", {}, el("dt", {}, title), el("dd", {}, figure));
+        }),
+      ),
+    ),
+  );
+}
+
+export function conditions(found) {
+  if (!found.length) return [nothing("None yet: the watcher has not come to it.")];
+  return [
+    el(
+      "ul",
+      { class: "conditions" },
+      found.map((condition) =>
+        el(
+          "li",
+          {},
+          mark(condition),
+          el(
+            "div",
+            {},
+            el(
+              "p",
+              {},
+              ago(condition.lastTransitionTime),
+              el("b", {}, condition.type),
+              el("span", { class: "reason" }, condition.reason),
+            ),
+            condition.message && el("p", { class: "muted" }, condition.message),
+          ),
+        ),
+      ),
+    ),
+  ];
+}
+
+export function access({ access: found, namespaceCount }) {
+  if (!found.length) return [nothing("Nobody has a role in its namespaces.")];
+  const row = ({ kind, name, role, namespaces: places }) =>
+    el(
+      "tr",
+      {},
+      el(
+        "th",
+        { scope: "row" },
+        el("span", { class: "who", title: kind }, icon(kind.toLowerCase()), name, visuallyHidden(`(${kind})`)),
+      ),
+      el("td", {}, el("span", { class: `role is-${role}` }, role)),
+      el("td", { class: "places", title: places.join(", ") }, whereText(places, namespaceCount)),
+    );
+  return [
+    el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": "Access table" },
+      el(
+        "table",
+        { class: "plain" },
+        el("thead", {}, el("tr", {}, ["Who", "Role", "Where"].map((title) => el("th", { scope: "col" }, title)))),
+        el("tbody", {}, found.map(row)),
+      ),
+    ),
+  ];
+}
+
+export function drift({ now, isDrifted, updates }, onOpen) {
+  const repairs = driftUpdates(updates);
+  const isThere = now.length > 0 || isDrifted;
+  return [
+    el("p", { class: "calm" }, isThere ? pill("drifted", "Drifted now") : pill("active", "None now")),
+    now.length > 0 && el("div", { class: "drift-now" }, el("p", { class: "muted" }, "What puts it right:"), changeList(now)),
+    repairs.length
+      ? el("ol", { class: "drift-log", "aria-label": "Drift log" }, repairs.map((update) => repair(update, onOpen)))
+      : el("p", { class: "muted" }, "Nothing was changed behind the watcher's back so far."),
+  ].filter(Boolean);
+}
+
+export function network({ network: found, name }) {
+  return [networkPicture(found, name)];
+}
+
+function repair(update, onOpen) {
+  const version = `#${update.version}`;
+  return el(
+    "li",
+    {},
+    el("p", {}, driftText(update)),
+    el(
+      "p",
+      { class: "muted" },
+      update.result === "succeeded" ? "repaired " : `${update.result} `,
+      ago(update.started),
+      " in ",
+      el("button", { type: "button", class: "link", onclick: () => onOpen(update.version) }, `update ${version}`),
+    ),
+  );
+}
+
+function whereText(places, count) {
+  const isAll = count > 1 && places.length === count;
+  return isAll ? `all ${count} namespaces` : places.map((place) => el("code", {}, place));
+}
+
+/** Drifted is the one condition that is good when it is False. */
+function mark({ type, status }) {
+  if (status === "Unknown") return pill("unknown", status);
+  const isGood = (status === "True") !== (type === "Drifted");
+  return pill(isGood ? "active" : "failed", status);
+}
+
+function nothing(text) {
+  return el("p", { class: "muted" }, text);
+}

@@ -1,0 +1,1 @@
+"""Reconciles tenants: applies, repairs, deletes, and writes status."""

@@ -1,0 +1,149 @@
+"""Finds out what tenants were last applied with, where this process has not applied them itself.
+
+That is so after a restart and after an update that failed half way. A thread of its own reads the stack's
+history and state: workers do not wait for a backend that does not answer.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from cluster.tenants import Tenants
+from stacks.errors import StackError, StackNotFound, StackStopped
+from stacks.stack import Stacks
+from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import Kind
+from tenancy.base.manifest import Manifest, object_key
+from tenancy.desired import DesiredState, desired_state
+from tenancy.plans import Plans
+from tenancy.spec.tenant import tenant_from_manifest
+from watcher.queue import TenantQueue
+from watcher.reconciler.last_applied import Applied, LastApplied
+
+log = structlog.get_logger(__name__)
+
+_FIRST_RETRY_S: Final = 1.0
+_LAST_RETRY_S: Final = 5.0
+
+
+class AppliedLoader:
+    """Loads the last applied objects. `on_loaded` gets the tenant, also if loading begins to fail."""
+
+    def __init__(
+        self,
+        stacks: Stacks,
+        tenants: Tenants,
+        applied: LastApplied,
+        plans: Callable[[], Plans],
+        served: Callable[[], frozenset[Kind]],
+        on_loaded: Callable[[str], None],
+    ) -> None:
+        self._stacks = stacks
+        self._tenants = tenants
+        self._applied = applied
+        self._plans = plans
+        self._served = served
+        self._on_loaded = on_loaded
+        self._queue = TenantQueue(_FIRST_RETRY_S, _LAST_RETRY_S)
+        self._wanted: set[str] = set()
+        self._problems: dict[str, str] = {}
+        self.thread = threading.Thread(target=self._run, name="last applied objects", daemon=True)
+
+    def load_from_spec(self, manifest: Manifest) -> bool:
+        """Load a tenant whose spec is the applied one. Reads nothing; returns whether it is so."""
+        name, status = manifest["metadata"]["name"], manifest.get("status") or {}
+        desired = self._desired(name, manifest["spec"])
+        if desired is None or desired.digest != status.get("appliedDigest") or is_paused(manifest):
+            return False
+        known = self._applied.get(name)
+        return self._applied.exchange(name, known, Applied(desired.by_key, has_budget=desired.has_budget))
+
+    def want(self, manifest: Manifest) -> None:
+        """Have the last applied objects of a tenant loaded, unless they are known or it is paused."""
+        name = manifest["metadata"]["name"]
+        known = self._applied.get(name)
+        if is_paused(manifest) or (known and known.is_known) or self.load_from_spec(manifest):
+            return
+        self._wanted.add(name)
+        self._queue.add(name)
+
+    def problem(self, tenant: str) -> str:
+        """Why the objects of a tenant cannot be loaded, since the last try; empty if they can."""
+        return self._problems.get(tenant, "")
+
+    def forget(self, tenant: str) -> None:
+        """Have nothing of the tenant loaded or repaired from now on; waits for a repair that is running."""
+        self._wanted.discard(tenant)
+        self._problems.pop(tenant, None)
+        self._applied.forget(tenant)
+
+    def stop(self) -> None:
+        self._queue.close()
+
+    def _run(self) -> None:
+        while (tenant := self._queue.take()) is not None:
+            try:
+                self._load(tenant)
+            except StackStopped:
+                return
+            except (StackError, ValueError) as error:
+                if self._problems.get(tenant) != str(error):
+                    log.warning("last applied objects not read", tenant=tenant, problem=str(error))
+                    self._problems[tenant] = str(error)
+                    self._on_loaded(tenant)
+                self._queue.failed(tenant)
+            except Exception:
+                log.exception("loading broke", tenant=tenant)
+                self._queue.failed(tenant)
+            else:
+                self._problems.pop(tenant, None)
+                self._queue.done(tenant)
+
+    def _load(self, tenant: str) -> None:
+        known = self._applied.get(tenant)
+        manifests = self._tenants.named(tenant)
+        if tenant not in self._wanted or not manifests or (known and known.is_known):
+            return
+        digest = (manifests[0].get("status") or {}).get("appliedDigest")
+        is_half_done = known is not None and known.is_half_done
+        loaded = None if is_half_done or not digest else self._from_history(tenant, digest)
+        if self._applied.exchange(tenant, known, loaded or self._from_state(tenant)):
+            self._on_loaded(tenant)
+
+    def _from_history(self, tenant: str, digest: str) -> Applied | None:
+        try:
+            updates = self._stacks.history(tenant)
+        except StackError:
+            return None  # The state may still be readable.
+        for update in updates:
+            desired = self._desired(tenant, update.record.spec) if update.record else None
+            if desired and desired.digest == digest:
+                return Applied(desired.by_key, has_budget=desired.has_budget)
+        return None
+
+    def _from_state(self, tenant: str) -> Applied:
+        try:
+            manifests = self._stacks.objects(tenant)
+        except StackNotFound:
+            if self._was_applied(tenant):
+                raise
+            manifests = []
+        return Applied({object_key(manifest): manifest for manifest in manifests})
+
+    def _was_applied(self, tenant: str) -> bool:
+        return any("lastUpdate" in (found.get("status") or {}) for found in self._tenants.named(tenant))
+
+    def _desired(self, name: str, spec: Manifest) -> DesiredState | None:
+        """The objects of a spec; None if it is rejected."""
+        try:
+            tenant = tenant_from_manifest({"metadata": {"name": name}, "spec": spec})
+            return desired_state(tenant, self._plans(), self._served())
+        except TenancyError:
+            return None
+
+
+def is_paused(manifest: Manifest) -> bool:
+    """Whether the spec says so. It may be invalid, so it is read as plain data."""
+    return (manifest.get("spec") or {}).get("paused") is True
