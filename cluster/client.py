@@ -1,7 +1,6 @@
-"""The only module that talks to the Kubernetes API. Objects go in and out as plain data.
+"""The client of the Kubernetes API: the only module that sends requests to it.
 
-Called by everything in the watcher, and by `__main__.py` to read one Tenant. It retries
-nothing: who calls it knows whether to try again.
+Objects are plain data. No request is retried: callers decide whether to try again.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What stands under `./dev`: the virtual environment, the tools and a control plane of its own.
+"""The commands of `./dev`: the virtual environment, the tools and an embedded control plane.
 
-The product (`tenancy`, `stacks`, `watcher`) never imports this package: on a real cluster none of it runs.
+The product (`tenancy`, `stacks`, `cluster`, `watcher`, `cli`) never imports this package.
 """
