@@ -1,7 +1,7 @@
 """The objects that each tenant was last applied with: what drift is measured against in every state.
 
-The reconciler records them around each `up`, `watcher.reconciler.applied_loader` after a restart and after a failed `up`.
-`watcher.reconciler.repairs` reads them, in threads of its own.
+`reconcile` records them around each `up`, `applied_loader` after a restart and after a failed `up`. `repairs`
+reads them, in threads of its own.
 """
 
 import threading
