@@ -10,6 +10,7 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import ClassVar
+from uuid import uuid4
 
 import pytest
 
@@ -138,12 +139,13 @@ class NotedProgress(Progress):
 
 @pytest.mark.usefixtures("programs")
 def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(
-    hello: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hello: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provided(hello_tool(hello))  # Go's library is in its cache now
     for name in ("shared", "other"):
         (hello / name).mkdir()
-    (hello / "shared" / "shared.go").write_text(f'package shared\n\nvar Where = "{tmp_path}"\n')
+    # In no Go cache, whichever tests ran on this machine before.
+    (hello / "shared" / "shared.go").write_text(f'package shared\n\nvar Where = "{uuid4()}"\n')
     program = 'package main\n\nimport "example.test/hello/shared"\n\nfunc main() { println(shared.Where) }\n'
     for folder in (hello, hello / "other"):
         (folder / "main.go").write_text(program)
