@@ -191,15 +191,16 @@ class Platform:
                 yield json.loads(line)
 
     def runs(self, operation: str = "", tenant: str = "") -> int:
-        """How many operations on stacks the watcher has run since its last start; reading a stack is none.
-        Other tests' tenants may still be at work: count those of a tenant."""
+        """How many commands of this operation the watcher has run since its last start; by default those that may
+        change a stack. Other tests' tenants may still be at work: count those of a tenant."""
         commands = [
             line["command"]
             for line in self.log()
             if line["message"] == "pulumi ran" and (not tenant or line["stack"] == f"tenant-{tenant}")
         ]
-        operations = [command for command in commands if not command.startswith("stack ")]
-        return sum(1 for command in operations if command.startswith(operation))
+        if operation:
+            return sum(command.startswith(operation) for command in commands)
+        return sum(not command.startswith("stack ") for command in commands)
 
     def pulumi(self, stack: str, *args: str) -> "subprocess.CompletedProcess[str]":
         """As an operator would, in the project's folder."""
