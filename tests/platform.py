@@ -191,8 +191,10 @@ class Platform:
                 yield json.loads(line)
 
     def runs(self, operation: str = "", tenant: str = "") -> int:
-        """How many commands of this operation the watcher has run since its last start; by default those that may
-        change a stack. Other tests' tenants may still be at work: count those of a tenant."""
+        """How many commands of this operation the watcher has run since its last start.
+
+        By default all that may change a stack. Other tests' tenants may be at work: count those of a tenant.
+        """
         commands = [
             line["command"]
             for line in self.log()
