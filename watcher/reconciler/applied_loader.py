@@ -69,9 +69,12 @@ class AppliedLoader:
         self._wanted.add(name)
         self._queue.add(name)
 
-    def problem(self, tenant: str) -> str:
-        """Why the objects of a tenant cannot be loaded, since the last try; empty if they can."""
-        return self._problems.get(tenant, "")
+    def problem_text(self, tenant: str) -> str:
+        """Why drift of a tenant is not repaired, to append to a message; empty if it is."""
+        problem = self._problems.get(tenant)
+        return (
+            f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
+        )
 
     def forget(self, tenant: str) -> None:
         """Have nothing of the tenant loaded or repaired from now on; waits for a repair that is running."""

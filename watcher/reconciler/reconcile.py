@@ -143,8 +143,8 @@ class Reconciler:
             status = pending_status(
                 tenant,
                 "NamespaceTerminating",
-                f"{ending}{self._not_kept(name)}",
-                self._repaired(name),
+                f"{ending}{self._loader.problem_text(name)}",
+                self._repairs.unrecorded_text(name),
                 **({"applied_digest": ending.applied.digest} if ending.applied else {}),
             )
         except (DriftContested, RepairFailed) as error:
@@ -223,8 +223,8 @@ class Reconciler:
                 raise DriftContested(min(contested))
             return None
         record = update_record(tenant, tuple(repair.change for repair in repairs.values()))
-        cause = f"drift: {drift_text({key: repair.drift for key, repair in repairs.items()})}"
-        return Work(cause, record, repairs)
+        drifted = {key: repair.drift for key, repair in repairs.items()}
+        return Work(f"drift: {drift_text(drifted)}", record, repairs)
 
     def _keep_applied(self, tenant: Manifest) -> None:
         """Have the last applied objects kept while the tenant cannot be updated."""
@@ -234,16 +234,6 @@ class Reconciler:
             return
         self._loader.want(tenant)
         self._repairs.check(name)
-
-    def _not_kept(self, name: str) -> str:
-        """Why drift is not repaired, to append to a message; empty if it is."""
-        problem = self._loader.problem(name)
-        return (
-            f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
-        )
-
-    def _repaired(self, name: str) -> str:
-        return drift_text({key: repair.drift for key, repair in self._repairs.unrecorded(name).items()})
 
     def _hold(self, tenant: Manifest) -> Manifest:
         """The finalizer comes before the first object."""
@@ -276,13 +266,13 @@ class Reconciler:
         name = tenant["metadata"]["name"]
         # After a failed `up` it is unknown what is applied, unless it only had to record repairs.
         is_half_done = work and not work.repairs and isinstance(error, StackError)
-        message = f"{error}{self._not_kept(name)}"
+        message = f"{error}{self._loader.problem_text(name)}"
         status = failed_status(
             tenant,
             error.reason,
             message,
             unrepaired=message if isinstance(error, DriftContested | RepairFailed) else "",
-            repaired=self._repaired(name),
+            repaired=self._repairs.unrecorded_text(name),
             half_done=work.cause if work and is_half_done and not isinstance(error, StackBusy) else "",
         )
         log.warning("tenant failed", tenant=name, reason=error.reason, problem=str(error))

@@ -31,7 +31,7 @@ from tenancy.base.names import FIELD_MANAGER
 from tenancy.changes import ObjectChange, Operation, object_change
 from tenancy.component import apply_stage, resource_inputs
 from tenancy.desired import DesiredState
-from tenancy.drift import object_drift, repair_patch
+from tenancy.drift import drift_text, object_drift, repair_patch
 from tenancy.quota_transition import budget_step
 from watcher.queue import TenantQueue
 from watcher.reconciler.last_applied import Applied, LastApplied
@@ -118,6 +118,10 @@ class Repairs:
         """The repairs since the last update that recorded repairs."""
         with self._guard:
             return dict(self._unrecorded.get(tenant, {}))
+
+    def unrecorded_text(self, tenant: str) -> str:
+        """The same in one line, for people. Empty where there are none."""
+        return drift_text({key: repair.drift for key, repair in self.unrecorded(tenant).items()})
 
     def recorded(self, tenant: str, repairs: Mapping[ObjectKey, Repair]) -> None:
         """An update has recorded these repairs."""

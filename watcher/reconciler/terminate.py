@@ -15,7 +15,6 @@ from stacks.stack import Stacks
 from tenancy.base.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.names import crd_name
-from tenancy.drift import drift_text
 from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.claims import Claims
@@ -111,13 +110,8 @@ class Terminator:
 
     def _status(self, tenant: Manifest, reason: str, message: str) -> Manifest:
         name = tenant["metadata"]["name"]
-        problem = self._loader.problem(name)
-        unknown = (
-            f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
-        )
-        repairs = self._repairs.unrecorded(name)
-        repaired = drift_text({key: repair.drift for key, repair in repairs.items()})
-        return terminating_status(tenant, reason, message + unknown, repaired)
+        repaired = self._repairs.unrecorded_text(name)
+        return terminating_status(tenant, reason, f"{message}{self._loader.problem_text(name)}", repaired)
 
     def _end_sessions(self, tenant: Manifest) -> list[str]:
         """What of them is still there."""
