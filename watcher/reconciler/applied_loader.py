@@ -113,6 +113,8 @@ class AppliedLoader:
         is_half_done = known is not None and known.is_half_done
         loaded = None if is_half_done or not digest else self._from_history(tenant, digest)
         if self._applied.exchange(tenant, known, loaded or self._from_state(tenant)):
+            # First, or the turn that follows could report it once more.
+            self._problems.pop(tenant, None)
             self._on_loaded(tenant)
 
     def _from_history(self, tenant: str, digest: str) -> Applied | None:
