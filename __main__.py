@@ -1,11 +1,11 @@
-"""The other door, chosen by the stack's name: the platform itself, or one tenant.
+"""The Pulumi program for operators. The stack's name selects the platform or one tenant.
 
-`pulumi up --stack platform` installs all that the platform needs. Its settings are those of
-`tenancy/platform/settings.py`, each with `pulumi config set`; `plans` is a file.
+`pulumi up --stack platform` installs the platform. Set its settings with `pulumi config set`; they are listed
+in `tenancy/platform/settings.py`. `plans` is the path of a plans file.
 
-`pulumi up --stack tenant-NAME` builds what the watcher builds, on the same stack. It reads the Tenant from
-the cluster that kubectl would use. Two optional settings: `manifest`, a file to read it from; `plans`,
-a file to use in place of the plans in force.
+`pulumi up --stack tenant-NAME` applies the same objects as the watcher, on the same stack. It reads the
+Tenant from the cluster that kubectl uses. Optional settings: `manifest`, a file with the Tenant; `plans`, a
+plans file to use instead of the plans in the cluster.
 """
 
 from pathlib import Path
@@ -16,46 +16,43 @@ import yaml
 from pydantic import ValidationError
 
 from cluster.client import Cluster, ClusterError
+from cluster.facts import decide_on_live_facts
 from cluster.plans_in_force import plans_in_force
-from cluster.served_kinds import is_served, served_kinds
-from cluster.tenants import is_deleting, live_quotas, read_tenant
+from cluster.served_kinds import is_served
+from cluster.tenants import is_deleting, leaving_namespaces, live_quotas, read_tenant
 from tenancy.base.errors import TenancyError, validation_message
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import tenant_of_stack
 from tenancy.base.platform_names import PLATFORM_STACK
 from tenancy.component import TenantResources
-from tenancy.desired import desired_state
 from tenancy.plans import SHIPPED_PLANS, read_plans
 from tenancy.platform.component import PlatformResources
 from tenancy.platform.manifests import optional_kinds, platform_manifests
 from tenancy.platform.settings import PlatformSettings
-from tenancy.quota_transition import budget_problem, budget_step
-from tenancy.spec.tenant import tenant_from_manifest
-from watcher.reconciler.apply import leaving_namespaces
-from watcher.reconciler.claims import check_against_others
+from tenancy.quota_transition import budget_step
 
 
 def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
     if file is None:
-        found = read_tenant(cluster, name)
-        if found is None:
+        manifest = read_tenant(cluster, name)
+        if manifest is None:
             raise pulumi.RunError(
                 f"the cluster has no Tenant {name!r}; apply it, or set `manifest` to its file"
             )
-        return found
-    for manifest in yaml.safe_load_all(Path(file).read_text(encoding="utf-8")):
-        if manifest and manifest.get("kind") == "Tenant" and manifest["metadata"]["name"] == name:
-            return dict(manifest)
+        return manifest
+    for document in yaml.safe_load_all(Path(file).read_text(encoding="utf-8")):
+        if document and document.get("kind") == "Tenant" and document["metadata"]["name"] == name:
+            return dict(document)
     raise pulumi.RunError(f"{file} has no Tenant {name!r}")
 
 
 def platform_settings(config: pulumi.Config) -> PlatformSettings:
     names = [field.alias or name for name, field in PlatformSettings.model_fields.items()]
-    given: dict[str, Any] = {name: config.get(name) for name in names}
-    given["monitoringLabels"] = config.get_object("monitoringLabels")
-    given["plans"] = Path(given["plans"] or SHIPPED_PLANS).read_text(encoding="utf-8")
+    values: dict[str, Any] = {name: config.get(name) for name in names}
+    values["monitoringLabels"] = config.get_object("monitoringLabels")
+    values["plans"] = Path(values["plans"] or SHIPPED_PLANS).read_text(encoding="utf-8")
     try:
-        return PlatformSettings.model_validate({name: value for name, value in given.items() if value})
+        return PlatformSettings.model_validate({name: value for name, value in values.items() if value})
     except ValidationError as error:
         raise pulumi.RunError(": ".join(validation_message(error, "pulumi config"))) from None
 
@@ -68,7 +65,7 @@ def build_platform(config: pulumi.Config) -> None:
     if absent := [kind.crd for kind in kinds if kind not in served]:
         pulumi.log.warn(
             f"left out, because the cluster lacks these CRDs: {', '.join(absent)}. "
-            "Once they are there, the next `pulumi up` adds what is missing."
+            "Once they are installed, the next `pulumi up` adds the missing objects."
         )
     PlatformResources(PLATFORM_STACK, platform_manifests(settings, served))
 
@@ -78,30 +75,25 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     manifest = tenant_manifest(cluster, name, config.get("manifest"))
     if is_deleting(manifest):
         raise pulumi.RunError(f"the Tenant {name!r} is being deleted; the watcher ends it")
-    tenant = tenant_from_manifest(manifest)
     file = config.get("plans")
     plans = read_plans(Path(file)) if file else plans_in_force(cluster)
-    desired = desired_state(tenant, plans, served_kinds(cluster))
-    check_against_others(cluster, manifest, tenant, desired)
+    _, desired = decide_on_live_facts(cluster, manifest, plans)
     if desired.retains:
         refuse_to_drop(leaving_namespaces(cluster, manifest, desired))
-    quotas = live_quotas(cluster, name)
-    if problem := budget_problem(desired, quotas):
-        raise pulumi.RunError(problem)
-    step = budget_step(desired, quotas)
+    step = budget_step(desired, live_quotas(cluster, name))
     if step is not desired:
         pulumi.log.warn("quotas that share a budget are lowered first: run `pulumi up` again to raise others")
     TenantResources(name, step)
 
 
 def refuse_to_drop(leaving: list[Manifest]) -> None:
-    """What Pulumi does with a namespace that leaves is written in its state, and may not be `Retain` yet."""
+    """Refuse to drop namespaces that must stay: the stack's state may not mark them as retained yet."""
     names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)
     if not leaving:
         return
     if pulumi.runtime.is_dry_run():
         pulumi.log.warn(
-            f"namespaces leave and are to stay: {names}; the watcher lets go of them, not `pulumi up`"
+            f"namespaces leave the tenant and stay: {names}; the watcher releases them, not `pulumi up`"
         )
         return
     raise pulumi.RunError(

@@ -1,16 +1,17 @@
-"""The Tenant objects of both API groups, under one name each.
+"""The Tenant objects of both API groups.
 
-A tenant's identity is its name. Where both groups have it, the older object is the tenant;
-the younger one is told so and otherwise left alone.
+A tenant's identity is its name. If both groups have a Tenant of one name, the older object is the tenant, and
+the newer one is rejected.
 """
 
 from cluster.client import Cluster
 from cluster.informer import Informer, OnChange
-from cluster.live_objects import tenant_of
+from cluster.live_objects import is_ending, tenant_of
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, TENANTS, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.names import FINALIZER, tenant_selector
-from tenancy.changes import ObjectChange, UpdateRecord
+from tenancy.changes import Cause, ObjectChange, UpdateRecord
+from tenancy.desired import DesiredState
 
 
 def is_deleting(tenant: Manifest) -> bool:
@@ -22,16 +23,17 @@ def has_finalizer(tenant: Manifest) -> bool:
 
 
 def known_namespaces(tenant: Manifest) -> list[str]:
-    """The namespaces that the tenant's own status says are its."""
+    """The tenant's namespaces, as its status records them."""
     return list((tenant.get("status") or {}).get("namespaceStatus") or ())
 
 
 def known_hosts(tenant: Manifest) -> list[str]:
+    """The tenant's hosts, as its status records them."""
     return list((tenant.get("status") or {}).get("hostnames") or ())
 
 
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
-    """Whether a Tenant asks for something new: by a spec, or by its deletion."""
+    """Whether a Tenant is new, has a new spec, or is newly deleted. A new status needs no work."""
     return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
         for field in ("uid", "generation", "deletionTimestamp")
@@ -42,14 +44,15 @@ def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
     return before is not None and has_finalizer(before) and not has_finalizer(after)
 
 
-def update_record(tenant: Manifest, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
-    """What is kept in the stack's history with an update that makes these changes."""
+def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
+    """The record that the stack's history keeps of an update that makes these changes."""
     metadata = tenant["metadata"]
     writers = [
         entry for entry in metadata.get("managedFields", ()) if "f:spec" in (entry.get("fieldsV1") or {})
     ]
     newest: Manifest = max(writers, key=lambda entry: str(entry.get("time", "")), default={})
     return UpdateRecord(
+        cause_type=cause,
         generation=metadata["generation"],
         written_by=newest.get("manager", ""),
         spec=tenant["spec"],
@@ -58,36 +61,50 @@ def update_record(tenant: Manifest, changes: tuple[ObjectChange, ...]) -> Update
 
 
 def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
-    """The tenant of this name, straight from the API server."""
-    found = [tenant for kind in TENANTS if (tenant := cluster.get(kind, name))]
-    return min(found, key=_precedence, default=None)
+    """The tenant of this name, read from the API server."""
+    manifests = [manifest for kind in TENANTS if (manifest := cluster.get(kind, name))]
+    return min(manifests, key=_precedence, default=None)
 
 
 def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
-    """The tenant's namespaces that are there, by name: those with its label, and those that its status names,
-    unless they are another's by now."""
-    name = tenant["metadata"]["name"]
-    labelled, _ = cluster.list(NAMESPACE, tenant_selector(name))
-    found = {namespace["metadata"]["name"]: namespace for namespace in labelled}
-    for known in known_namespaces(tenant):
-        if known not in found and (namespace := cluster.get(NAMESPACE, known)):
-            found[known] = namespace
-    return {known: namespace for known, namespace in found.items() if tenant_of(namespace) in ("", name)}
+    """The tenant's live namespaces, by name.
+
+    These are the namespaces with its label and those in its status, except those that belong to another
+    tenant.
+    """
+    tenant_name = tenant["metadata"]["name"]
+    labelled, _ = cluster.list(NAMESPACE, tenant_selector(tenant_name))
+    namespaces = {namespace["metadata"]["name"]: namespace for namespace in labelled}
+    for name in known_namespaces(tenant):
+        if name not in namespaces and (namespace := cluster.get(NAMESPACE, name)):
+            namespaces[name] = namespace
+    return {
+        name: namespace for name, namespace in namespaces.items() if tenant_of(namespace) in ("", tenant_name)
+    }
+
+
+def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState) -> list[Manifest]:
+    """The tenant's live namespaces that are not in the desired state."""
+    return [
+        namespace
+        for name, namespace in live_namespaces(cluster, tenant).items()
+        if name not in desired.namespaces and not is_ending(namespace)
+    ]
 
 
 def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
-    """As they are at this moment: the watcher's own copy may lag behind."""
-    found, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
-    return {object_key(quota): quota for quota in found}
+    """The tenant's ResourceQuotas, read from the API server: the informers' copies may lag behind."""
+    quotas, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
+    return {object_key(quota): quota for quota in quotas}
 
 
 def read_tenants(cluster: Cluster) -> list[Manifest]:
-    """All Tenants, straight from the API server."""
+    """All Tenants, read from the API server."""
     return [tenant for kind in TENANTS for tenant in cluster.list(kind)[0]]
 
 
 class Tenants:
-    """What the watcher knows of the Tenant objects, its own latest writes included."""
+    """The watcher's copy of all Tenants, including its own latest writes."""
 
     def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
         self.informers = tuple(Informer(cluster, kind, on_change) for kind in TENANTS)
@@ -95,10 +112,10 @@ class Tenants:
         self._written: dict[str, Manifest] = {}
 
     def named(self, name: str) -> list[Manifest]:
-        """All objects of this name, the tenant itself first."""
+        """All Tenants of this name in both API groups. The first one is the tenant."""
         key = ObjectKey("Tenant", "", name)
-        found = [self._newest(tenant) for informer in self.informers if (tenant := informer.get(key))]
-        return sorted(found, key=_precedence)
+        manifests = [self._newest(tenant) for informer in self.informers if (tenant := informer.get(key))]
+        return sorted(manifests, key=_precedence)
 
     def names(self) -> set[str]:
         return {key.name for informer in self.informers for key in informer.known()}
@@ -112,10 +129,10 @@ class Tenants:
         self._written.pop(tenant["metadata"]["uid"], None)
 
     def write_status(self, tenant: Manifest, status: Manifest) -> Manifest:
-        """The tenant with this status as a whole. Nothing is written where nothing changes."""
+        """Replace the status, and return the Tenant with it. Writes nothing if the status is the same."""
         if tenant.get("status") == status:
             return tenant
-        # Only this very object: a namesake made meanwhile is another tenant.
+        # With the uid the write fails if the Tenant was deleted and created again in the meantime.
         change = [
             {"op": "test", "path": "/metadata/uid", "value": tenant["metadata"]["uid"]},
             {"op": "add", "path": "/status", "value": status},
@@ -127,7 +144,7 @@ class Tenants:
         self._written.pop(tenant["metadata"]["uid"], None)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:
-        # The version makes sure that nobody's finalizer is lost.
+        # With the resource version the write fails instead of removing a finalizer that somebody else added.
         version = tenant["metadata"]["resourceVersion"]
         change = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
         return self._remember(self._cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change))
@@ -137,7 +154,7 @@ class Tenants:
         return tenant
 
     def _newest(self, seen: Manifest) -> Manifest:
-        """The object as we wrote it last, until the watch has caught up with that."""
+        """The Tenant as last written, until the informer has seen that version."""
         written = self._written.get(seen["metadata"]["uid"])
         if written is not None and _version(written) > _version(seen):
             return written
@@ -149,7 +166,8 @@ def _version(manifest: Manifest) -> int:
 
 
 def _precedence(tenant: Manifest) -> tuple[str, bool, int]:
-    # Creation times have whole seconds: within one, who was built already goes first, then the main group.
+    # Creation times have whole seconds. Within a second, a Tenant with objects comes first, then the main
+    # group.
     groups = [kind.api_version for kind in TENANTS]
     created = tenant["metadata"]["creationTimestamp"]
     return created, not has_finalizer(tenant), groups.index(tenant["apiVersion"])

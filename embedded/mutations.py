@@ -110,8 +110,8 @@ MUTATIONS: Final = (
         "finalizer-goes-first",
         "the finalizer goes before the namespaces",
         "watcher/reconciler/terminate.py",
-        "if left := self._leftovers(tenant):",
-        "if (left := self._leftovers(tenant)) is None:",
+        "if leftovers := self._delete_leftovers(tenant):",
+        "if (leftovers := self._delete_leftovers(tenant)) is None:",
         ("tests/watcher/test_delete.py::test_deleted_tenant_takes_namespaces_and_stack_with_it",),
     ),
     Mutation(
@@ -141,8 +141,8 @@ MUTATIONS: Final = (
     Mutation(
         "deleted-object-is-not-recreated",
         "a deleted object is not re-created",
-        "watcher/reconciler/repairs.py",
-        "if desired is None or (live is None and not self._can_be_created(key)):",
+        "watcher/reconciler/restore.py",
+        "if desired is None or (live is None and not _can_be_created(cluster, key)):",
         "if desired is None or live is None:",
         ("tests/watcher/test_drift.py::test_deleted_role_comes_back",),
     ),
@@ -166,33 +166,33 @@ MUTATIONS: Final = (
         "active-after-a-failed-up",
         "status says Active after a failed `up`",
         "watcher/reconciler/status.py",
-        "return _status(tenant, Phase.FAILED, conditions, **changes)",
-        "return _status(tenant, Phase.ACTIVE if half_done else Phase.FAILED, conditions, **changes)",
+        "phase=Phase.FAILED,",
+        "phase=Phase.ACTIVE if half_done else Phase.FAILED,",
         ("tests/watcher/test_failure.py::test_denied_access_is_told_and_recovers_by_itself",),
     ),
     Mutation(
         "namespace-is-shared",
         "two tenants get the same namespace",
-        "watcher/reconciler/claims.py",
-        "holder = self._holders.get(name, tenant.name)",
-        "holder = tenant.name",
-        ("tests/watcher/test_claims.py::test_namespace_belongs_to_the_first_tenant_that_claims_it",),
+        "tenancy/decision.py",
+        "holder = facts.holders.get(namespace, tenant)",
+        "holder = tenant",
+        ("tests/tenancy/test_claims.py::test_namespace_belongs_to_the_first_tenant_that_claims_it",),
     ),
     Mutation(
         "host-is-shared",
         "two tenants get the same host",
-        "watcher/reconciler/claims.py",
-        "if other != tenant and any(",
+        "tenancy/decision.py",
+        "if other != desired.tenant and any(",
         "if not other and any(",
-        ("tests/watcher/test_claims.py::test_host_belongs_to_the_first_tenant_that_claims_it",),
+        ("tests/tenancy/test_claims.py::test_host_belongs_to_the_first_tenant_that_claims_it",),
     ),
     Mutation(
         "preview-omits-a-namespace",
         "a preview omits a deleted namespace",
         "tenancy/changes.py",
-        "    for key in unwanted(desired, there):\n",
+        "    for key in unwanted(desired, present):\n",
         """\
-    for key in unwanted(desired, there):
+    for key in unwanted(desired, present):
         if key.kind == NAMESPACE.kind:
             continue
 """,

@@ -1,6 +1,6 @@
-"""What would change, or has changed, object by object and field by field. Pure.
+"""Changes of a tenant's objects, by object and field. Pure.
 
-One form for all: previews show it before, the watcher records it with each update, history shows it after.
+Previews show them before an update, the watcher records them with it, and the history shows them after it.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Operation(StrEnum):
 
 
 class FieldChange(Model):
-    """A field that becomes another. None: the field is not there."""
+    """A changed field. None: the field is absent."""
 
     path: str
     before: Any = None
@@ -33,7 +33,7 @@ class FieldChange(Model):
 
 
 class ObjectChange(Model):
-    """One object that is made, changed or removed. Only a changed one tells its fields."""
+    """A created, changed or removed object. `fields` lists the fields of a changed one."""
 
     operation: Operation
     kind: str
@@ -46,45 +46,55 @@ class ObjectChange(Model):
         return ObjectKey(self.kind, self.namespace, self.name)
 
 
-class UpdateRecord(Model):
-    """What an update was made from, and what it changed. Every backend keeps it in the stack's history."""
+class Cause(StrEnum):
+    """Why the watcher ran an update."""
 
+    SPEC = "spec"
+    PLAN = "plan"
+    INTEGRATIONS = "integrations"
+    DRIFT = "drift"
+
+
+class UpdateRecord(Model):
+    """The spec of an update and the changes it made. The stack's history keeps it, on every backend."""
+
+    cause_type: Cause = Field(default=Cause.SPEC, description="Why the update ran.")
     generation: int = Field(description="The generation of the spec.")
-    written_by: str = Field(
-        default="", description="Who wrote the spec last, by the name of its field manager."
-    )
-    spec: dict[str, Any] = Field(description="The tenant's spec, as it stood.")
+    written_by: str = Field(default="", description="The field manager that wrote the spec last.")
+    spec: dict[str, Any] = Field(description="The tenant's spec.")
     changes: tuple[ObjectChange, ...] = ()
 
 
 def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
-    """What makes the live objects of a tenant the desired ones. What is being deleted counts as gone, and so
-    does all that is in a namespace that is."""
-    ending = {key for key, found in live.items() if "deletionTimestamp" in found["metadata"]}
-    there = {
-        key: found
-        for key, found in live.items()
-        if key not in ending and ObjectKey(NAMESPACE.kind, "", key.namespace) not in ending
+    """The changes that turn a tenant's live objects into the desired ones.
+
+    Objects that are being deleted count as deleted, and so does the content of terminating namespaces.
+    """
+    terminating = {key for key, live_object in live.items() if "deletionTimestamp" in live_object["metadata"]}
+    present = {
+        key: live_object
+        for key, live_object in live.items()
+        if key not in terminating and ObjectKey(NAMESPACE.kind, "", key.namespace) not in terminating
     }
     changes = [
         change
-        for key, wanted in desired.by_key.items()
-        if (change := object_change(key, wanted, there.get(key))).operation is not Operation.UPDATE
+        for key, manifest in desired.by_key.items()
+        if (change := object_change(key, manifest, present.get(key))).operation is not Operation.UPDATE
         or change.fields
     ]
-    for key in unwanted(desired, there):
+    for key in unwanted(desired, present):
         is_kept = desired.retains and key.kind == NAMESPACE.kind
         changes.append(_of(Operation.RELEASE if is_kept else Operation.DELETE, key))
     return tuple(changes)
 
 
-def object_change(key: ObjectKey, wanted: Manifest, found: Manifest | None) -> ObjectChange:
-    """What makes one live object the desired one: an update without fields if it is that already."""
-    if found is None:
+def object_change(key: ObjectKey, desired: Manifest, live: Manifest | None) -> ObjectChange:
+    """The change from a live object to the desired one; if they are equal, an update without fields."""
+    if live is None:
         return _of(Operation.CREATE, key)
     fields = tuple(
         FieldChange(path=path, before=before, after=after)
-        for path, before, after in field_differences(wanted, found)
+        for path, before, after in field_differences(desired, live)
     )
     return _of(Operation.UPDATE, key, fields)
 

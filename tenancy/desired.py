@@ -1,7 +1,4 @@
-"""The pure step: from a tenant and its plan to every object it is made of.
-
-Called by the watcher, by `__main__.py` and by the drift check, which all must agree.
-"""
+"""The desired state of a tenant: all its objects, computed from its spec and its plan. Pure."""
 
 import hashlib
 import json
@@ -28,14 +25,14 @@ from tenancy.spec.tenant import DeletionPolicy, Tenant
 
 @dataclass(frozen=True)
 class DesiredState:
-    """All objects of a tenant, each namespace before what stands in it."""
+    """All objects of a tenant. Each namespace comes before its content."""
 
     tenant: str
     manifests: tuple[Manifest, ...]
-    # Whether namespaces that are no longer wanted are kept.
+    # Whether namespaces that leave the tenant stay in the cluster.
     retains: bool = False
     is_protected: bool = False
-    # Whether the quotas of all namespaces together are one budget.
+    # Whether all namespaces share one budget for their quotas.
     has_budget: bool = False
     hostnames: tuple[str, ...] = ()
     # The CRDs that the cluster lacks, by integration.
@@ -51,17 +48,18 @@ class DesiredState:
 
     @property
     def missing_text(self) -> str:
-        """What the cluster lacks, in one line. Empty where it lacks nothing."""
+        """The missing CRDs in one line; empty if none is missing."""
         return "; ".join(f"{name}: {', '.join(crds)}" for name, crds in self.missing.items())
 
     @cached_property
     def digest(self) -> str:
-        """Equal digests mean equal objects: nothing to apply."""
+        """A hash of the objects. If it equals `status.appliedDigest`, nothing has to be applied."""
         text = json.dumps([self.manifests, self.retains], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> DesiredState:
+    """All objects of a tenant. Raises InvalidSpec if the plan does not allow the spec."""
     settings = settings_of(plans.plan(tenant.spec.plan), tenant.spec)
     namespaces = tenant.namespaces()
     if len(namespaces) > settings.max_namespaces:
@@ -73,23 +71,27 @@ def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> 
         root = "spec" if tenant.spec.roles is not None else f"plans.{tenant.spec.plan}"
         raise InvalidSpec(f"{root}.roles.{place}", problem)
     manifests: list[Manifest] = []
-    for name, given in namespaces.items():
-        home = namespace(tenant, settings, name, given)
-        own = [
-            home,
+    for name, namespace_spec in namespaces.items():
+        namespace_manifest = namespace(tenant, settings, name, namespace_spec)
+        core_objects = [
+            namespace_manifest,
             *roles(tenant, settings, name),
-            *role_bindings(tenant, name, given.name if given else None),
+            *role_bindings(tenant, name, namespace_spec.name if namespace_spec else None),
             *resource_quotas(tenant, settings, name),
             limit_range(tenant, settings, name),
             *network_policies(tenant, settings, name),
         ]
-        manifests += [*own, *extra_resources(tenant, settings, home, own)]
+        extra_objects = extra_resources(tenant, settings, namespace_manifest, core_objects)
+        manifests += [*core_objects, *extra_objects]
     if settings.hnc.enabled:
-        manifests = [staying(made) if kind_of(made) in (ROLE, ROLE_BINDING) else made for made in manifests]
-    integrated, missing = integration_objects(tenant, settings, served)
+        manifests = [
+            staying(manifest) if kind_of(manifest) in (ROLE, ROLE_BINDING) else manifest
+            for manifest in manifests
+        ]
+    integration_manifests, missing = integration_objects(tenant, settings, served)
     return DesiredState(
         tenant.name,
-        (*manifests, *integrated),
+        (*manifests, *integration_manifests),
         retains=tenant.spec.deletion_policy is DeletionPolicy.RETAIN,
         is_protected=settings.protected,
         has_budget=settings.quota_scope is QuotaScope.TENANT,

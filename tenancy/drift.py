@@ -1,7 +1,8 @@
-"""The pure comparison of what should be with what is.
+"""Compares desired with live objects. Pure.
 
-A field we set must read back as we set it. In `spec`, rules, subjects and data nothing else may stand
-beside it; in metadata, other people's labels may, and in kinds that the server completes, its defaults.
+Every field of the desired object must have the same value in the live one. `spec`, `rules`, `subjects` and
+`data` may contain nothing else. Other labels and annotations are allowed, and so are the server's defaults in
+kinds that it completes.
 """
 
 import re
@@ -11,9 +12,9 @@ from typing import Any, Final
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
 
-# Where all that stands is ours.
+# The fields that may contain nothing but the desired values.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
-# The same in kinds of which the server fills in what is left out.
+# The same for kinds whose spec the API server completes with defaults.
 _OURS_IN: Final = {
     "LimitRange": re.compile(r"spec\b(?!\.limits\[)"),
     "Service": re.compile(r"spec\.selector\b"),
@@ -26,11 +27,11 @@ _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
 def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
-    """What is wrong with each object that is not as desired."""
+    """The drift of each object that differs from the desired one, as a short phrase."""
     return {
-        key: fault
+        key: difference
         for key, manifest in desired.by_key.items()
-        if (fault := object_drift(manifest, live.get(key))) is not None
+        if (difference := object_drift(manifest, live.get(key))) is not None
     }
 
 
@@ -39,15 +40,15 @@ def unwanted(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[
     return {key: manifest for key, manifest in live.items() if key not in desired.by_key}
 
 
-def drift_text(found: Mapping[ObjectKey, str]) -> str:
-    """Drift in one line, for people. Empty where there is none."""
-    told = [f"{key} {fault}" for key, fault in list(found.items())[:5]]
-    more = len(found) - len(told)
-    return "; ".join(told) + (f"; and {more} more" if more else "")
+def drift_text(differences: Mapping[ObjectKey, str]) -> str:
+    """Drift in one line; empty if there is none."""
+    parts = [f"{key} {difference}" for key, difference in list(differences.items())[:5]]
+    more = len(differences) - len(parts)
+    return "; ".join(parts) + (f"; and {more} more" if more else "")
 
 
 def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
-    """The first difference, as a short phrase; None where there is none."""
+    """The first difference, as a short phrase; None if there is none."""
     if live is None:
         return "deleted"
     path = _difference(desired, live, "", _ours(desired))
@@ -55,10 +56,10 @@ def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
 
 
 def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
-    """A merge patch that puts an edited object back; empty where there is nothing it can put back.
+    """A merge patch that reverts an edited object; empty if a patch can revert nothing.
 
-    Pulumi compares only what a program sets, and an empty list or map counts as not set: a rule slipped
-    into an empty list, or a selector emptied, would stay for good.
+    Pulumi compares only fields that a program sets, and treats an empty list or map as not set. It would not
+    revert a rule added to an empty list, or a selector that was emptied.
     """
     patch: Manifest = {
         field: inner
@@ -74,8 +75,8 @@ def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
     return {**patch, "metadata": metadata} if metadata else patch
 
 
-def _missing(wanted: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in wanted.items() if found.get(name) != value}
+def _missing(desired: Mapping[str, str], live: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in desired.items() if live.get(name) != value}
 
 
 def _ours(desired: Manifest) -> re.Pattern[str]:
@@ -93,7 +94,7 @@ def _repair(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Any | 
 
 
 def field_differences(desired: Manifest, live: Manifest) -> Iterator[Difference]:
-    """Every field that is not as desired."""
+    """Every field that differs: its path, live value and desired value."""
     return _differences(desired, live, "", _ours(desired))
 
 
@@ -103,7 +104,7 @@ def _difference(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> st
 
 
 def _differences(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Iterator[Difference]:
-    """The API server drops what is empty: absent and empty are the same."""
+    """An absent value equals an empty one: the API server drops empty values."""
     if isinstance(desired, Mapping):
         others = live or {}
         is_whole = ours.match(path) is not None

@@ -1,7 +1,6 @@
-"""How a tenant gets from old shares of its budget to new ones, lowering before raising.
+"""The way from a tenant's old shares of its budget to new ones: lower quotas first, then raise others. Pure.
 
-Pure. Called before a desired state is applied, with the tenant's live objects; whoever calls it applies
-what it returns, and calls again until that is the desired state itself.
+Apply the state that `budget_step` returns, and repeat with the new live quotas until it is the desired state.
 """
 
 from collections import defaultdict
@@ -17,16 +16,16 @@ from tenancy.objects.quotas import UNSPLIT
 
 
 class Limit(NamedTuple):
-    """One figure of a live quota."""
+    """The limit of one resource in a live quota."""
 
     written: Decimal
-    # The API server goes by the quota's status, which follows a moment later: the higher of the two.
+    # The API server enforces the quota's status, which follows the spec with a delay: the higher of the two.
     in_force: Decimal
     text: str
 
 
 class Figure(NamedTuple):
-    """One figure that is split: the same resource in the quotas of one name."""
+    """A resource whose limit is split: the same resource in all quotas of one name."""
 
     quota: str
     resource: str
@@ -34,26 +33,26 @@ class Figure(NamedTuple):
 
 _NOTHING: Final = Limit(Decimal(0), Decimal(0), "0")
 
-# Of one namespace: quotas by name, their figures by resource.
+# The limits of one namespace: by quota name and resource.
 Limits = Mapping[str, Mapping[str, Limit]]
 
 
 def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
-    """What to apply next, so that no order of single updates lets the shares pass the budget.
+    """The state to apply next. In whatever order its quotas are applied, their sum stays within the budget.
 
-    A figure for which there is no room yet is lowered where it must be, and raised nowhere.
+    If a resource has no room yet, its quotas are lowered where needed and raised nowhere.
     """
     if not desired.has_budget:
         return desired
     limits = _live_limits(live)
     waiting = _without_room(desired, limits)
     manifests = tuple(_lowered(manifest, waiting, limits) for manifest in desired.manifests)
-    # Nothing to hold back, though the budget may still be passed: by namespaces that are on their way out.
+    # With nothing to hold back, only leaving namespaces can still exceed the budget.
     return desired if manifests == desired.manifests else replace(desired, manifests=manifests)
 
 
 def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
-    """A share that would be lowered below what is in use, as a sentence; None where there is none."""
+    """A share that would be lower than what its namespace uses, as a sentence; None if there is none."""
     if not desired.has_budget:
         return None
     limits = _live_limits(live)
@@ -72,7 +71,7 @@ def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 
 
 def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Figure]:
-    """The figures whose sum could pass the budget while old and new shares stand side by side."""
+    """The resources whose sum could exceed the budget while old and new shares coexist."""
     budget: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     highest: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     wanted = set()
@@ -90,7 +89,7 @@ def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Fi
 
 
 def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limits]) -> Manifest:
-    """A quota with its shares, but for those that have to wait: these are not raised yet."""
+    """A quota with its new shares, except those that must wait: they keep their live value."""
     key = object_key(manifest)
     if key.kind != "ResourceQuota":
         return manifest
@@ -128,14 +127,14 @@ def _live_limits(live: Mapping[ObjectKey, Manifest]) -> dict[str, Limits]:
 
 
 def _limit(quotas: Limits, figure: Figure) -> Limit | None:
-    """What limits a resource in a namespace now: the quota itself, or while that is new, any other."""
+    """The live limit of a resource: that of the quota or, if it does not exist yet, the lowest other one."""
     own = quotas.get(figure.quota, {}).get(figure.resource)
     others = [amounts[figure.resource] for amounts in quotas.values() if figure.resource in amounts]
     return own or min(others, default=None)
 
 
 def _used(live: Mapping[ObjectKey, Manifest], namespace: str, figure: Figure) -> str | None:
-    """What the quotas of a namespace have counted of a resource."""
+    """The usage of a resource that the quotas of a namespace report."""
     counts = [
         used[figure.resource]
         for key, manifest in live.items()

@@ -90,7 +90,7 @@ class Watcher:
         self._loader = AppliedLoader(
             stacks, self.tenants, applied, lambda: plans.current, served, self._applied_loaded
         )
-        self._repairs = Repairs(cluster, applied, self.managed, served, self._queue.add)
+        self._repairs = Repairs(cluster, applied, self._loader, self.managed, served, self._queue.add)
         self._reconciler = Reconciler(
             cluster,
             stacks,
@@ -232,7 +232,7 @@ class Watcher:
         if (after or before or {}).get("kind") == NAMESPACE.kind:
             self._dns.wake()
         self._repairs.notice(before, after)
-        for tenant in self._reconciler.concerns(before, after):
+        for tenant in self._reconciler.tenants_to_requeue(before, after):
             self._queue.add(tenant)
         if before and after and quota_use(before) != quota_use(after):
             self._queue.add(tenant_of(after), self._usage_status_s)
@@ -258,7 +258,7 @@ class Watcher:
                 retry_after_s = self._queue.failed(tenant)
                 log.exception("turn broke", tenant=tenant, retry_after_s=retry_after_s)
                 with contextlib.suppress(ClusterError):
-                    self._reconciler.report(tenant, error)
+                    self._reconciler.reporter.report_internal_error(tenant, error)
             else:
                 self._queue.done(tenant)
                 if again_after_s is not None:

@@ -1,7 +1,7 @@
-"""The work queue: a tenant is in it once, and is worked on by one worker at a time.
+"""The work queue. It holds each tenant at most once, and one worker at a time processes a tenant.
 
-What comes in while a tenant is being worked on is remembered and done right after. A tenant
-that failed waits; only a new spec ends its wait early.
+A tenant that is added while it is processed is queued again right after. After a failure a tenant waits; only
+a new spec ends the wait early.
 """
 
 import heapq
@@ -28,13 +28,13 @@ class TenantQueue:
         self._is_closed = False
 
     def add(self, tenant: str, after_s: float = 0.0) -> None:
-        """Has the tenant worked on, not before its wait after a failure is over."""
+        """Queue a tenant; after a failure, not before its wait is over."""
         with self._changed:
             due = max(time.monotonic() + after_s, self._not_before.get(tenant, 0.0))
             self._schedule(tenant, due)
 
     def add_now(self, tenant: str) -> None:
-        """The same for a new spec: earlier failures no longer count."""
+        """Queue a tenant with a new spec at once: earlier failures no longer count."""
         with self._changed:
             self._forgive(tenant)
             if tenant in self._working:
@@ -42,14 +42,14 @@ class TenantQueue:
             self._schedule(tenant, time.monotonic())
 
     def take(self) -> str | None:
-        """The next tenant, when there is one; None when the queue is closed."""
+        """Wait for the next tenant and return it; None once the queue is closed."""
         with self._changed:
             while not self._is_closed:
                 now = time.monotonic()
                 if self._due and self._due[0][0] <= now:
                     due, tenant = heapq.heappop(self._due)
                     if self._waiting.get(tenant) != due:
-                        continue  # An entry that an earlier one has replaced.
+                        continue  # A later entry, which an earlier one has replaced.
                     del self._waiting[tenant]
                     self._working.add(tenant)
                     return tenant
@@ -57,7 +57,7 @@ class TenantQueue:
             return None
 
     def done(self, tenant: str, pause_s: float = 0.0) -> None:
-        """The work went well. The tenant is not worked on again before the pause is over."""
+        """Record a success. The tenant is not processed again before the pause is over."""
         with self._changed:
             self._forgive(tenant)
             if pause_s:
@@ -65,10 +65,10 @@ class TenantQueue:
             self._release(tenant)
 
     def failed(self, tenant: str) -> float:
-        """The work failed: it is done again after a wait that doubles up to a cap. Returns the wait."""
+        """Record a failure, and queue the tenant after a wait that doubles up to a limit. Return the wait."""
         with self._changed:
             failures = self._failures.get(tenant, 0)
-            # A spec that came while the old one failed is not to wait for it.
+            # A new spec that arrived while the old one failed does not wait.
             wait_s = 0.0 if tenant in self._renewed else self._wait_s(failures)
             if wait_s:
                 self._failures[tenant] = failures + 1

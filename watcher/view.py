@@ -1,6 +1,6 @@
-"""A tenant as people are shown it: the same rows for the page, `tenancy list` and `tenancy show`. Pure.
+"""The data that the page, `tenancy list`, `tenancy show` and `tenancy history` display. Pure.
 
-Made from the Tenant, its live objects and its history. In JSON the names are camelCase.
+It comes from the Tenant, its live objects and its stack's history. Field names in JSON are camelCase.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +11,11 @@ from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.model import Model
 from tenancy.base.names import PURPOSE_LABEL
-from tenancy.changes import ObjectChange
+from tenancy.changes import Cause, ObjectChange
 from tenancy.objects.roles import role_name
 from tenancy.spec.tenant import AccessRole
 from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
-from watcher.reconciler.work import BY_SPEC
 
 Live = Mapping[ObjectKey, Manifest]
 
@@ -24,7 +23,7 @@ _ROLES: Final = {role_name(role): role for role in AccessRole}
 
 
 class QuotaBar(Model):
-    """How much of a quota is used. `ratio` is 0 where nothing is allowed."""
+    """The usage of a quota. `ratio` is 0 if the quota allows nothing."""
 
     resource: str
     used: str
@@ -33,21 +32,21 @@ class QuotaBar(Model):
 
 
 class InUse(Model):
-    """What the pods really use, by the status; None where the cluster does not measure it."""
+    """The measured usage of the pods; None if the cluster serves no metrics."""
 
     cpu: str | None = None
     memory: str | None = None
 
 
 class TenantRow(Model):
-    """A line of the list."""
+    """A tenant in the list."""
 
     name: str
     display_name: str = ""
     api_version: str
     plan: str
     phase: str
-    # Why it is not ready, in a word and in a sentence. Empty where it is.
+    # Reason and message of the condition Ready; empty if it is true.
     reason: str = ""
     message: str = ""
     namespaces: int
@@ -68,7 +67,7 @@ class NamespaceView(Model):
 
 
 class AccessView(Model):
-    """Who has which role, and where: as the RoleBindings in the cluster say."""
+    """A subject and its role, from the live RoleBindings."""
 
     kind: str
     name: str
@@ -77,24 +76,26 @@ class AccessView(Model):
 
 
 class TenantView(Model):
-    """All of a tenant but its history."""
+    """A tenant without its history."""
 
     row: TenantRow
     spec: dict[str, Any]
     conditions: tuple[dict[str, Any], ...]
     namespaces: tuple[NamespaceView, ...]
     access: tuple[AccessView, ...]
-    # What is not as it should be just now.
+    # The changes that would revert the current drift.
     drift: tuple[ObjectChange, ...] = ()
 
 
 class UpdateView(Model):
-    """An entry of the history."""
+    """An update in the stack's history."""
 
     version: int
     operation: str
     cause: str
-    # Who wrote the spec that brought it about, by the name of its field manager. A drift is nobody's.
+    # None: not an update of the watcher.
+    cause_type: Cause | None = None
+    # The field manager that wrote the spec, if a new spec is the cause.
     by: str = ""
     result: str
     started: str
@@ -106,7 +107,7 @@ class UpdateView(Model):
 
 def tenant_row(tenant: Manifest, live: Live) -> TenantRow:
     metadata, spec, status = tenant["metadata"], tenant["spec"], tenant.get("status") or {}
-    conditions = {found["type"]: found for found in status.get("conditions") or ()}
+    conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
     ready = conditions.get(ConditionType.READY, {})
     is_ready, usage = ready.get("status") == "True", status.get("usage") or {}
     phase = Phase.TERMINATING if "deletionTimestamp" in metadata else status.get("phase", Phase.PENDING)
@@ -132,18 +133,16 @@ def tenant_row(tenant: Manifest, live: Live) -> TenantRow:
 def tenant_view(tenant: Manifest, live: Live, drift: Iterable[ObjectChange] = ()) -> TenantView:
     status = tenant.get("status") or {}
     known = status.get("namespaceStatus") or {}
-    homes = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
+    live_namespaces = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
     amounts = namespace_amounts(live)
     namespaces = [
         NamespaceView(
             name=name,
-            purpose=((homes.get(name) or {"metadata": {}})["metadata"].get("labels") or {}).get(
-                PURPOSE_LABEL, ""
-            ),
-            is_ready=bool((known.get(name) or {}).get("ready")) and name in homes,
+            purpose=_purpose(live_namespaces.get(name)),
+            is_ready=bool((known.get(name) or {}).get("ready")) and name in live_namespaces,
             quotas=_bars(amounts.get(name, {})),
         )
-        for name in sorted({*known, *homes})
+        for name in sorted({*known, *live_namespaces})
     ]
     return TenantView(
         row=tenant_row(tenant, live),
@@ -161,7 +160,8 @@ def update_view(update: Update) -> UpdateView:
         version=update.version,
         operation=update.operation,
         cause=update.cause,
-        by=record.written_by if record and update.cause.startswith(BY_SPEC) else "",
+        cause_type=record.cause_type if record else None,
+        by=record.written_by if record and record.cause_type is Cause.SPEC else "",
         result=update.result,
         started=update.started.isoformat(),
         duration_s=update.duration_s,
@@ -169,6 +169,12 @@ def update_view(update: Update) -> UpdateView:
         changes=record.changes if record else (),
         spec=record.spec if record else None,
     )
+
+
+def _purpose(namespace: Manifest | None) -> str:
+    labels = (namespace or {"metadata": {}})["metadata"].get("labels") or {}
+    purpose: str = labels.get(PURPOSE_LABEL, "")
+    return purpose
 
 
 def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
@@ -179,15 +185,15 @@ def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
 
 
 def _access(live: Live) -> list[AccessView]:
-    places: dict[tuple[str, str, str], list[str]] = {}
+    namespaces: dict[tuple[str, str, str], list[str]] = {}
     for key, binding in live.items():
         if key.kind != ROLE_BINDING.kind or key.name not in _ROLES:
             continue
         for subject in binding.get("subjects") or ():
-            home = f"{subject['namespace']}/" if subject.get("namespace") else ""
-            who = (subject["kind"], home + subject["name"], _ROLES[key.name].value)
-            places.setdefault(who, []).append(key.namespace)
+            prefix = f"{subject['namespace']}/" if subject.get("namespace") else ""
+            access = (subject["kind"], prefix + subject["name"], _ROLES[key.name].value)
+            namespaces.setdefault(access, []).append(key.namespace)
     return [
-        AccessView(kind=kind, name=name, role=role, namespaces=tuple(sorted(found)))
-        for (kind, name, role), found in sorted(places.items())
+        AccessView(kind=kind, name=name, role=role, namespaces=tuple(sorted(names)))
+        for (kind, name, role), names in sorted(namespaces.items())
     ]

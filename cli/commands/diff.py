@@ -11,9 +11,8 @@ from cli.output import Format, FormatOption, console, print_changes, print_data
 from cluster.tenants import is_deleting
 from tenancy.base.manifest import Manifest
 from tenancy.changes import ObjectChange, object_changes
-from tenancy.desired import desired_state
+from tenancy.decision import Facts, decide
 from tenancy.plans import Plans
-from tenancy.spec.tenant import tenant_from_manifest
 
 PlansOption = Annotated[
     Path | None,
@@ -54,5 +53,5 @@ def diff(
 
 
 def found_drift(session: Session, tenant: Manifest, live: Objects, plans: Plans) -> tuple[ObjectChange, ...]:
-    """What would make the live objects those that the spec asks for. InvalidSpec where it asks for none."""
-    return object_changes(desired_state(tenant_from_manifest(tenant), plans, session.served), live)
+    """The changes that turn the live objects into the desired ones. Raises InvalidSpec."""
+    return object_changes(decide(tenant, Facts(plans, session.served)).desired, live)

@@ -22,15 +22,14 @@ from cli.adoption.tenant_from_namespaces import (
 from cli.connection import Session
 from cli.output import console, errors
 from cluster.client import Cluster
-from cluster.tenants import known_hosts, known_namespaces, read_tenant, read_tenants
-from tenancy.base.errors import InvalidSpec, TenancyError
+from cluster.facts import decide_on_live_facts
+from cluster.tenants import read_tenant
+from tenancy.base.errors import NamespaceTaken, Rejection, TenancyError
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest
-from tenancy.desired import desired_state
 from tenancy.plans import Plans
 from tenancy.spec.settings import settings_of
 from tenancy.spec.tenant import Tenant, tenant_from_manifest
-from watcher.reconciler.claims import Claims
 
 _RETAIN: Final = "  deletionPolicy: Retain"
 _WHY_RETAIN: Final = "  # These namespaces were there before the tenant: they stay when it goes.\n"
@@ -71,7 +70,7 @@ def import_namespaces(
     given = plans.plan(chosen)
     manifest = adopting_tenant(name, chosen, found)
     tenant = tenant_from_manifest(manifest)
-    check_adoptable(session.cluster, tenant)
+    problems = _problem_notes(session.cluster, manifest, plans)
     notes = [
         *plan_notes(chosen, given, found),
         *_security_notes(session.cluster, tenant, plans, found),
@@ -81,17 +80,9 @@ def import_namespaces(
             for notes_of in (binding_notes, quota_notes, policy_notes)
             for note in notes_of(space)
         ),
-        *_fault_notes(tenant, plans),
+        *problems,
     ]
     _print(manifest, notes, output)
-
-
-def check_adoptable(cluster: Cluster, tenant: Tenant) -> None:
-    """As the watcher will: no system namespace, no other tenant's, none that is not there."""
-    claims = Claims(cluster)
-    for other in read_tenants(cluster):
-        claims.remember(other["metadata"]["name"], known_namespaces(other), known_hosts(other))
-    claims.take(tenant, ())
 
 
 def _security_notes(
@@ -106,11 +97,13 @@ def _security_notes(
     ]
 
 
-def _fault_notes(tenant: Tenant, plans: Plans) -> list[str]:
-    """What still keeps the tenant from becoming Active."""
+def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[str]:
+    """Why the watcher would reject the manifest. Raises NamespaceTaken: no edit of the file helps then."""
     try:
-        desired_state(tenant, plans)
-    except InvalidSpec as error:
+        decide_on_live_facts(cluster, manifest, plans)
+    except NamespaceTaken:
+        raise
+    except Rejection as error:
         return [f"NOT YET SOUND: {error}"]
     return []
 

@@ -17,28 +17,17 @@ from cli.preview.findings.locations import error_finding, placed
 from cli.preview.findings.warnings import change_warnings
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.preview.tenant_fields import switch_changes
-from cluster.client import Cluster
+from cluster.facts import read_facts
 from cluster.tenants import is_deleting, known_hosts, known_namespaces
-from tenancy.base.errors import TenancyError
+from tenancy.base.errors import NameTaken, Rejection
 from tenancy.base.kinds import NAMESPACE
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest
 from tenancy.changes import ObjectChange, Operation, object_changes
-from tenancy.desired import DesiredState, desired_state
+from tenancy.claims import Claims
+from tenancy.decision import Facts
+from tenancy.desired import DesiredState
 from tenancy.plans import Plans
-from tenancy.quota_transition import budget_problem
-from tenancy.spec.tenant import Tenant, tenant_from_manifest
-from watcher.reconciler.apply import QuotaInUse
-from watcher.reconciler.claims import Claims, check_names_are_free
-
-
-class NameTaken(TenancyError):
-    reason = "NameTaken"
-
-
-class _NoCluster(Cluster):
-    """For claims among manifests alone. Nobody asks it: every namespace counts as known."""
-
-    def __init__(self) -> None: ...
+from tenancy.spec.tenant import Tenant
 
 
 class Comparison:
@@ -47,7 +36,7 @@ class Comparison:
     def __init__(self, plans: Plans, base: Base) -> None:
         self._plans = plans
         self._base = base
-        self._claims = Claims(base.cluster or _NoCluster())
+        self._claims = Claims()
         self._seen: dict[str, GivenTenant] = {}
         self._not_compared: Counter[str] = Counter()
 
@@ -106,12 +95,12 @@ class Comparison:
         )
         try:
             self._check_name(given)
-            tenant = tenant_from_manifest(given.manifest)
-            desired = self._readable(desired_state(tenant, self._plans, self._base.served))
-            before = self._checked(tenant, desired)
-        except TenancyError as error:
+            facts = self._facts(given)
+            tenant, whole = self._claims.decide_and_reserve(given.manifest, facts)
+        except Rejection as error:
             self._leave(given.name)
             return result.model_copy(update={"findings": (error_finding(error, given),)})
+        desired, before = self._readable(whole), self._live_objects(given, facts)
         changes = (
             *switch_changes(tenant, self._base.tenants.get(given.name)),
             *object_changes(desired, before),
@@ -138,29 +127,28 @@ class Comparison:
     def _check_name(self, given: GivenTenant) -> None:
         twin = self._seen.setdefault(given.name, given)
         if twin is not given:
-            raise NameTaken(f"metadata.name: given in {twin.file}:{twin.line} too; a name is one tenant's")
+            raise NameTaken("metadata.name", f"given in {twin.file}:{twin.line} too; a name is one tenant's")
         there = self._base.tenants.get(given.name)
         if there is not None and not self._is_known(given):
-            raise NameTaken(f"metadata.name: taken by the {there['apiVersion']} Tenant that is there already")
+            raise NameTaken(
+                "metadata.name", f"taken by the {there['apiVersion']} Tenant of this name, which is older"
+            )
 
-    def _checked(self, tenant: Tenant, desired: DesiredState) -> Objects:
-        """What the tenant has now, if it may have what it wants."""
-        before = dict(self._base.objects.get(tenant.name, {}))
-        cluster = self._base.cluster
-        if cluster is None:
-            self._claims.take(tenant, desired.hostnames, known=tenant.namespaces())
-            return before
-        self._claims.take(
-            tenant, desired.hostnames, known_namespaces(self._base.tenants.get(tenant.name, {}))
-        )
-        for name in tenant.namespaces() if tenant.spec.adopt else ():
-            key = ObjectKey(NAMESPACE.kind, "", name)
-            if key not in before and (found := cluster.get(NAMESPACE, name)):
-                before[key] = found
-        check_names_are_free(cluster, desired, before)
-        if problem := budget_problem(desired, before):
-            raise QuotaInUse(problem)
-        return before
+    def _facts(self, given: GivenTenant) -> Facts:
+        """The facts of the base. Without a cluster, only clashes among the tenants themselves are known."""
+        base = self._base
+        if base.cluster is None:
+            return Facts(self._plans, base.served)
+        own = base.objects.get(given.name, {})
+        # The file has no status: the live Tenant says which namespaces are its own.
+        manifest = {**given.manifest, "status": base.tenants.get(given.name, {}).get("status")}
+        facts = read_facts(base.cluster, manifest, self._plans, base.served, own, base.unreadable)
+        return replace(facts, quotas=own)
+
+    def _live_objects(self, given: GivenTenant, facts: Facts) -> Objects:
+        """The tenant's live objects, with the namespaces that it adopts."""
+        adopted = {key: live for key, live in facts.live.items() if live and key.kind == NAMESPACE.kind}
+        return {**adopted, **self._base.objects.get(given.name, {})}
 
     def _readable(self, desired: DesiredState) -> DesiredState:
         """Without the kinds of which the base knows nothing."""

@@ -13,10 +13,10 @@ from cluster.client import Cluster
 from cluster.tenants import read_tenant, read_tenants
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
-from tenancy.desired import DesiredState, desired_state
+from tenancy.decision import Facts, decide
+from tenancy.desired import DesiredState
 from tenancy.objects.integrations import EVERYTHING, Served
 from tenancy.plans import Plans
-from tenancy.spec.tenant import tenant_from_manifest
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
     given: dict[str, GivenTenant] = {}
     for one in found.tenants:
         try:
-            states[one.name] = desired_state(tenant_from_manifest(one.manifest), plans)
+            states[one.name] = decide(one.manifest, Facts(plans)).desired
             given[one.name] = one
         except TenancyError as error:
             notes.append(f"at {revision}: {one.file}:{one.line}: tenant {one.name}: {error}; counts as new")

@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from cli.commands.history import is_by_hand
 from cli.connection import Session
 from cli.rollback.restored_spec import Spec, restored_spec, spec_change
+from cluster.facts import decide_on_live_facts
 from cluster.tenants import is_deleting
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
-from tenancy.changes import ObjectChange, object_changes
-from tenancy.desired import desired_state
+from tenancy.changes import Cause, ObjectChange, object_changes
 from tenancy.plans import Plans
-from tenancy.quota_transition import budget_problem
-from tenancy.spec.tenant import tenant_from_manifest
-from watcher.reconciler.claims import check_against_others
-from watcher.reconciler.work import BY_SPEC
 from watcher.view import UpdateView
 
 
@@ -84,18 +80,14 @@ def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateVi
 
 
 def _others(updates: Sequence[UpdateView]) -> str:
-    """What changed other than the spec, newest first: a rollback can't take that back."""
-    told = [
-        f"{update.version} ({update.cause})" for update in updates if not update.cause.startswith(BY_SPEC)
+    """The updates that a rollback cannot undo, because their cause is not the spec. Newest first."""
+    others = [
+        f"{update.version} ({update.cause})" for update in updates if update.cause_type is not Cause.SPEC
     ]
-    return f"; what changed since is not in the spec: update {', '.join(told)}" if told else ""
+    return f"; what changed since is not in the spec: update {', '.join(others)}" if others else ""
 
 
 def _changes(session: Session, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
-    """What the watcher will change for this spec. It would refuse what is refused here."""
-    live, given = session.objects_of(tenant["metadata"]["name"]), tenant_from_manifest(tenant)
-    desired = desired_state(given, plans, session.served)
-    check_against_others(session.cluster, tenant, given, desired)
-    if problem := budget_problem(desired, live):
-        raise RollbackRefused(problem)
-    return object_changes(desired, live)
+    """The changes that the watcher makes for this spec. Raises Rejection if it would reject it."""
+    _, desired = decide_on_live_facts(session.cluster, tenant, plans, session.served)
+    return object_changes(desired, session.objects_of(tenant["metadata"]["name"]))

@@ -1,51 +1,94 @@
-"""What can be wrong with a tenant before anything is applied.
+"""The errors of the product, and the reasons they have in conditions and Events.
 
-    TenancyError
-    ├── InvalidSpec        the spec, or the plan it names, cannot be built; a new spec is needed
-    │   └── UnknownPlan    the plans file has no such plan
-    ├── PlansError         the plans file itself is broken
-    └── NotOffered         an AISession asks for what the plans file does not offer
-        └── UnknownModel   for a model that is not there
-
-Raised by the models and the planning step, turned into status by the watcher.
+TenancyError
+├── Rejection              a tenant cannot be built from its spec; `field` names the cause
+│   ├── InvalidSpec        the spec, or the plan it names, is invalid; only a new spec or plan helps
+│   │   └── UnknownPlan    the plans file has no plan of this name
+│   ├── NameTaken          an older Tenant in the other API group has this name
+│   ├── NamespaceTaken     a namespace belongs to somebody else, or cannot be adopted
+│   ├── HostTaken          a host belongs to another tenant
+│   ├── ObjectTaken        an extra object would overwrite an object of the tenant's users
+│   └── QuotaInUse         a namespace uses more than its new share of the tenant's budget
+├── PlansError             the plans file is invalid
+└── NotOffered             the plans file does not configure what an AISession asks for
+    └── UnknownModel       the plans file has no AI model of this name
 """
 
 from typing import Final
 
 from pydantic import ValidationError
 
+from tenancy.base.reasons import Reason
+
 _UNKNOWN_FIELD: Final = "extra_forbidden"
 _WORDS: Final = {_UNKNOWN_FIELD: "there is no such field here", "missing": "is required"}
 
 
 class TenancyError(Exception):
-    """A fault in what was asked for. `reason` is its name in conditions and events."""
+    """Base class. `reason` is the reason in conditions and Events."""
 
-    reason = "Error"
+    reason: str = "Error"
 
 
-class InvalidSpec(TenancyError):
-    """The spec cannot be built as it stands."""
+class Rejection(TenancyError):
+    """A tenant cannot be built from its spec.
 
-    reason = "InvalidSpec"
+    `field` is the path of the field that causes it, empty if no single field does.
+    """
 
     def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}")
+        super().__init__(f"{field}: {problem}" if field else problem)
         self.field = field
 
 
+class InvalidSpec(Rejection):
+    """The spec, or the plan it names, is invalid: trying again cannot help."""
+
+    reason = Reason.INVALID_SPEC
+
+
 class UnknownPlan(InvalidSpec):
-    reason = "UnknownPlan"
+    reason = Reason.UNKNOWN_PLAN
+
+
+class NameTaken(Rejection):
+    """Another Tenant has this name."""
+
+    reason = Reason.NAME_TAKEN
+
+
+class NamespaceTaken(Rejection):
+    """A namespace belongs to somebody else, or cannot be adopted."""
+
+    reason = Reason.NAMESPACE_TAKEN
+
+
+class HostTaken(Rejection):
+    """A host belongs to another tenant."""
+
+    reason = Reason.HOST_TAKEN
+
+
+class ObjectTaken(Rejection):
+    """An extra object would overwrite an object that the platform does not manage."""
+
+    reason = Reason.OBJECT_TAKEN
+
+
+class QuotaInUse(Rejection):
+    """A namespace uses more than its new share of the tenant's budget."""
+
+    reason = Reason.QUOTA_IN_USE
 
 
 class PlansError(TenancyError):
-    """The plans file cannot be used."""
+    """The plans file is invalid."""
 
     reason = "InvalidPlans"
 
 
 class NotOffered(TenancyError):
-    """The platform has nothing that runs a session of this type."""
+    """The plans file configures no image for this type of AISession."""
 
     reason = "NotConfigured"
 
@@ -55,9 +98,9 @@ class UnknownModel(NotOffered):
 
 
 def validation_message(error: ValidationError, root: str) -> tuple[str, str]:
-    """The first fault of a pydantic error as a Kubernetes field path and a sentence.
+    """The first fault of a pydantic error, as a Kubernetes field path and a sentence.
 
-    A misspelt field is told before the one that it was meant to be.
+    An unknown field comes first: it is often the misspelt name of a field that is reported as missing.
     """
     faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != _UNKNOWN_FIELD)
     fault = faults[0]

@@ -107,6 +107,9 @@ class TenantStatus(Model):
     namespace_status: dict[str, NamespaceStatus] = Field(
         default_factory=dict, description="Its namespaces, by full name."
     )
+    missing_crds: dict[str, tuple[str, ...]] | None = Field(
+        default=None, description="The CRDs that the cluster lacks, by integration."
+    )
     usage: TenantUsage | None = Field(
         default=None, description="What it uses of its quotas, and of machines."
     )

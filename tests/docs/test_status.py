@@ -9,17 +9,16 @@ from cluster import client
 from embedded.environment import ROOT
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
+from tenancy.base.reasons import Reason
 from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 from tenancy.spec.aisession import SessionReason
 from tenancy.spec.tenant_status import ConditionType
-from watcher.reconciler import apply, claims, contested_objects, repairs
+from watcher.reconciler import contested_objects, repairs
 
 PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
 # Loaded so that their errors are known.
-_WITH_ERRORS = (apply, claims, client, contested_objects, repairs)
-# What else is written there with a capital letter: kinds, phases, the values of a condition.
-_NO_REASONS = {"Namespace", "ResourceQuota", "Active", "True", "False", "Unknown"}
+_WITH_ERRORS = (client, contested_objects, repairs)
 
 
 def below(kind: type[Exception]) -> Iterator[type[Exception]]:
@@ -29,7 +28,7 @@ def below(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def reasons() -> list[str]:
-    """Of every error a tenant can fail with, those that are written as they are, and the sessions' own."""
+    """The reasons of Tenants, of every error that a tenant can fail with, of AISessions and of Events."""
     kinds = [kind for root in (TenancyError, StackError, client.ClusterError) for kind in below(root)]
     # A command's own errors end that command, and reach no status.
     theirs = [
@@ -38,17 +37,9 @@ def reasons() -> list[str]:
         if kind.__module__.partition(".")[0] in ("tenancy", "stacks", "cluster", "watcher")
     ]
     named = {str(vars(kind)["reason"]) for kind in theirs if "reason" in vars(kind)}
-    files = [
-        ROOT / name
-        for name in (
-            "watcher/reconciler/status.py",
-            "watcher/reconciler/reconcile.py",
-            "watcher/reconciler/terminate.py",
-            "cluster/plans_in_force.py",
-        )
-    ]
-    literals = {word for file in files for word in re.findall(r'"([A-Z]\w+)"', file.read_text("utf-8"))}
-    return sorted(named | set(SessionReason) | literals - _NO_REASONS)
+    source = (ROOT / "cluster" / "plans_in_force.py").read_text("utf-8")
+    events = set(re.findall(r'"(Plans[A-Z]\w+)"', source))
+    return sorted(named | set(Reason) | set(SessionReason) | events)
 
 
 def metrics() -> list[str]:

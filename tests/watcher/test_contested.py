@@ -18,9 +18,9 @@ class Rounds:
 
     def repair(self, *keys: ObjectKey, takes_s: float = 1.0) -> set[ObjectKey]:
         """What counts as fought over when these are found changed."""
-        contested = self.contested.begun({key: object() for key in keys})
+        contested = self.contested.begin_round({key: object() for key in keys})
         self.now_s += takes_s
-        self.contested.ended(keys)
+        self.contested.end_round(keys)
         return contested
 
 
@@ -54,19 +54,19 @@ def test_other_repairs_meanwhile_do_not_end_a_fight() -> None:
     rounds = Rounds()
     for _ in range(4):
         rounds.repair(QUOTA)
-    rounds.contested.begun({QUOTA: object()})
+    rounds.contested.begin_round({QUOTA: object()})
     rounds.now_s += 120
     rounds.repair(ROLE)
-    rounds.contested.ended([QUOTA])
+    rounds.contested.end_round([QUOTA])
     assert rounds.repair(QUOTA) == {QUOTA}
 
 
 def test_retried_update_of_one_repair_is_no_further_round() -> None:
     rounds, repair = Rounds(), object()
     for _ in range(9):
-        assert rounds.contested.begun({QUOTA: repair}) == set()
+        assert rounds.contested.begin_round({QUOTA: repair}) == set()
         rounds.now_s += 1
-        rounds.contested.ended([QUOTA])
+        rounds.contested.end_round([QUOTA])
 
 
 def test_object_stays_contested_until_it_is_left_alone() -> None:

@@ -105,7 +105,10 @@ def test_namespace_that_does_not_end_holds_the_tenant_and_is_named(
 
     def waits() -> bool:
         message = condition(platform.tenant(manifest) or {}, "Ready").get("message", "")
-        return f"waiting for the end of {namespace} (" in message and "example.com/hold" in message
+        return (
+            f"waiting for namespaces to be deleted: {namespace} (" in message
+            and "example.com/hold" in message
+        )
 
     eventually(waits, "the status names the namespace and what holds it")
     assert (platform.tenant(manifest) or {})["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]

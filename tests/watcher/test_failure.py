@@ -97,7 +97,7 @@ def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_ten
     # Five updates, and each may take its time.
     tenant = eventually(fight, "the status tells of the fight", timeout_s=200)
     told = condition(tenant, "Ready")["message"]
-    assert "ResourceQuota tenant-fought/tenant-quota was put back" in told
+    assert "ResourceQuota tenant-fought/tenant-quota was repaired" in told
     assert condition(tenant, "Drifted")["status"] == "True"
     version = tenant["status"]["lastUpdate"]["version"]
     for _ in range(2):

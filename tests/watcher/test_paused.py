@@ -65,7 +65,7 @@ def test_paused_tenant_is_deleted_only_when_it_is_resumed(platform: Platform, ne
     told = condition(platform.tenant(manifest) or {}, "Ready")
     assert (told["reason"], told["message"]) == (
         "Paused",
-        "the tenant is paused; set spec.paused to false to let it go",
+        "the tenant is paused; set spec.paused to false to delete it",
     )
     assert platform.namespace("tenant-stay") is not None
     platform.apply({**manifest, "spec": {"paused": False}})

@@ -28,7 +28,7 @@ def test_protected_tenant_that_is_being_deleted_keeps_everything(
     platform.apply({**manifest, "spec": {"protected": True}})
     platform.start()
     told = platform.await_condition(manifest, "Protected")
-    assert told["message"] == "the tenant is protected; set spec.protected to false to let it go"
+    assert told["message"] == "the tenant is protected; set spec.protected to false to delete it"
     namespace = platform.namespace("tenant-shielded")
     assert namespace is not None
     assert "deletionTimestamp" not in namespace["metadata"]

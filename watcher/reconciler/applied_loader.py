@@ -1,7 +1,7 @@
-"""Finds out what tenants were last applied with, where this process has not applied them itself.
+"""Loads the last applied objects of tenants that this process has not applied itself.
 
-That is so after a restart and after an update that failed half way. A thread of its own reads the stack's
-history and state: workers do not wait for a backend that does not answer.
+This is needed after a restart and after an update that failed half way. A separate thread reads the stack's
+history and state, so that workers do not wait for a backend that does not answer.
 """
 
 import threading
@@ -13,12 +13,12 @@ import structlog
 from cluster.tenants import Tenants
 from stacks.errors import StackError, StackNotFound, StackStopped
 from stacks.stack import Stacks
-from tenancy.base.errors import TenancyError
+from tenancy.base.errors import Rejection
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest, object_key
-from tenancy.desired import DesiredState, desired_state
+from tenancy.decision import Facts, decide
+from tenancy.desired import DesiredState
 from tenancy.plans import Plans
-from tenancy.spec.tenant import tenant_from_manifest
 from watcher.queue import TenantQueue
 from watcher.reconciler.last_applied import Applied, LastApplied
 
@@ -29,7 +29,7 @@ _LAST_RETRY_S: Final = 5.0
 
 
 class AppliedLoader:
-    """Loads the last applied objects. `on_loaded` gets the tenant, also if loading begins to fail."""
+    """Loads last applied objects. Calls `on_loaded` with a tenant when loading succeeds or begins to fail."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class AppliedLoader:
         self.thread = threading.Thread(target=self._run, name="last applied objects", daemon=True)
 
     def load_from_spec(self, manifest: Manifest) -> bool:
-        """Load a tenant whose spec is the applied one. Reads nothing; returns whether it is so."""
+        """Load a tenant whose spec is the applied one, without reading the backend. Returns whether it is."""
         name, status = manifest["metadata"]["name"], manifest.get("status") or {}
         desired = self._desired(name, manifest["spec"])
         if desired is None or desired.digest != status.get("appliedDigest") or is_paused(manifest):
@@ -61,7 +61,7 @@ class AppliedLoader:
         return self._applied.exchange(name, known, Applied(desired.by_key, has_budget=desired.has_budget))
 
     def want(self, manifest: Manifest) -> None:
-        """Have the last applied objects of a tenant loaded, unless they are known or it is paused."""
+        """Queue a tenant to be loaded, unless its last applied objects are known or it is paused."""
         name = manifest["metadata"]["name"]
         known = self._applied.get(name)
         if is_paused(manifest) or (known and known.is_known) or self.load_from_spec(manifest):
@@ -70,14 +70,14 @@ class AppliedLoader:
         self._queue.add(name)
 
     def problem_text(self, tenant: str) -> str:
-        """Why drift of a tenant is not repaired, to append to a message; empty if it is."""
+        """Why drift of a tenant is not repaired, to append to a message; empty if it is repaired."""
         problem = self._problems.get(tenant)
         return (
             f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
         )
 
     def forget(self, tenant: str) -> None:
-        """Have nothing of the tenant loaded or repaired from now on; waits for a repair that is running."""
+        """Stop loading and repairing a tenant; waits for a repair that is running."""
         self._wanted.discard(tenant)
         self._problems.pop(tenant, None)
         self._applied.forget(tenant)
@@ -98,7 +98,7 @@ class AppliedLoader:
                     self._on_loaded(tenant)
                 self._queue.failed(tenant)
             except Exception:
-                log.exception("loading broke", tenant=tenant)
+                log.exception("loading failed unexpectedly", tenant=tenant)
                 self._queue.failed(tenant)
             else:
                 self._problems.pop(tenant, None)
@@ -113,7 +113,7 @@ class AppliedLoader:
         is_half_done = known is not None and known.is_half_done
         loaded = None if is_half_done or not digest else self._from_history(tenant, digest)
         if self._applied.exchange(tenant, known, loaded or self._from_state(tenant)):
-            # First, or the turn that follows could report it once more.
+            # Before the call: it queues the tenant, whose status must not report the problem again.
             self._problems.pop(tenant, None)
             self._on_loaded(tenant)
 
@@ -138,17 +138,18 @@ class AppliedLoader:
         return Applied({object_key(manifest): manifest for manifest in manifests})
 
     def _was_applied(self, tenant: str) -> bool:
-        return any("lastUpdate" in (found.get("status") or {}) for found in self._tenants.named(tenant))
+        manifests = self._tenants.named(tenant)
+        return any("lastUpdate" in (manifest.get("status") or {}) for manifest in manifests)
 
     def _desired(self, name: str, spec: Manifest) -> DesiredState | None:
-        """The objects of a spec; None if it is rejected."""
+        """The desired state of a spec; None if it is rejected."""
+        manifest = {"metadata": {"name": name}, "spec": spec}
         try:
-            tenant = tenant_from_manifest({"metadata": {"name": name}, "spec": spec})
-            return desired_state(tenant, self._plans(), self._served())
-        except TenancyError:
+            return decide(manifest, Facts(self._plans(), self._served())).desired
+        except Rejection:
             return None
 
 
 def is_paused(manifest: Manifest) -> bool:
-    """Whether the spec says so. It may be invalid, so it is read as plain data."""
+    """Whether `spec.paused` is true. Reads the spec as plain data: it may be invalid."""
     return (manifest.get("spec") or {}).get("paused") is True

@@ -1,28 +1,24 @@
-"""Bringing a tenant's stack up: once, or in steps where its quotas share a budget, or namespaces leave it
-that are to stay."""
+"""Runs `up` on a tenant's stack.
+
+One run applies the desired state. A run before it is needed if quotas share a budget and some have to be
+lowered first, or if namespaces leave the tenant and stay in the cluster.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from cluster.client import Cluster
-from cluster.live_objects import is_ending
-from cluster.tenants import live_namespaces, live_quotas
+from cluster.tenants import leaving_namespaces, live_quotas
 from stacks.result import StackResult
 from stacks.stack import Stacks
-from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
+from tenancy.decision import check_quotas_in_use
 from tenancy.desired import DesiredState
 from tenancy.objects.namespace import as_it_stands
-from tenancy.quota_transition import budget_problem, budget_step
+from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
-from watcher.reconciler.work import NamespaceEnding, Work
-
-
-class QuotaInUse(TenancyError):
-    """A namespace uses more than its new share of the budget."""
-
-    reason = "QuotaInUse"
-
+from watcher.reconciler.next_step import Update
+from watcher.reconciler.retry import MustWait
 
 # Runs `up` with these objects and this message.
 Up = Callable[[DesiredState, str], StackResult]
@@ -32,54 +28,54 @@ def apply(
     cluster: Cluster,
     stacks: Stacks,
     applied: LastApplied,
-    tenant: Manifest,
+    manifest: Manifest,
     desired: DesiredState,
-    work: Work,
+    update: Update,
 ) -> StackResult:
+    """Apply the desired state. Raises MustWait, Rejection, StackError or ClusterError."""
+
     def up(step: DesiredState, message: str) -> StackResult:
         with applied.updating(step):
-            return stacks.up(step, message, work.record, refresh=work.needs_refresh)
+            return stacks.up(step, message, update.record, refresh=update.needs_refresh)
 
     if desired.retains:
-        _mark_what_stays(cluster, up, tenant, desired, work)
+        _mark_retained_namespaces(cluster, up, manifest, desired, update)
     if desired.has_budget:
-        _make_room(cluster, up, tenant, desired, work)
-    return up(desired, work.cause)
+        _lower_quotas(cluster, up, manifest, desired, update)
+    return up(desired, update.message)
 
 
-def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState) -> list[Manifest]:
-    """The namespaces that the tenant still has and no longer wants."""
-    return [
-        namespace
-        for name, namespace in live_namespaces(cluster, tenant).items()
-        if name not in desired.namespaces and not is_ending(namespace)
-    ]
+def _mark_retained_namespaces(
+    cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: Update
+) -> None:
+    """Record leaving namespaces as retained in the stack's state before they leave the program.
 
-
-def _mark_what_stays(cluster: Cluster, up: Up, tenant: Manifest, desired: DesiredState, work: Work) -> None:
-    """Pulumi goes by its state for what a program no longer has: a namespace that leaves in the same change
-    that says `Retain` would be deleted. So it is recorded as one that stays before it leaves."""
-    leaving = leaving_namespaces(cluster, tenant, desired)
+    Pulumi takes `retain_on_delete` from its state: if a namespace leaves in the same change that sets
+    `deletionPolicy: Retain`, Pulumi would delete it.
+    """
+    leaving = leaving_namespaces(cluster, manifest, desired)
     if not leaving:
         return
-    step = _next_step(cluster, desired)
+    step = _next_state(cluster, desired)
     marked = replace(step, manifests=(*step.manifests, *map(as_it_stands, leaving)))
-    up(marked, f"{work.cause}: marks namespaces that stay")
+    up(marked, f"{update.message}: marks namespaces that stay")
 
 
-def _make_room(cluster: Cluster, up: Up, tenant: Manifest, desired: DesiredState, work: Work) -> None:
-    """Quotas are lowered before any is raised, so that their sum never passes the budget."""
-    step = _next_step(cluster, desired)
+def _lower_quotas(
+    cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: Update
+) -> None:
+    """Lower quotas before others are raised, so that their sum never exceeds the budget."""
+    step = _next_state(cluster, desired)
     if step is desired:
         return
-    if (tenant.get("status") or {}).get("appliedDigest") != step.digest:
-        up(step, f"{work.cause}: lowers quotas first")
+    if (manifest.get("status") or {}).get("appliedDigest") != step.digest:
+        up(step, f"{update.message}: lowers quotas first")
     if budget_step(desired, live_quotas(cluster, desired.tenant)) is not desired:
-        raise NamespaceEnding("waiting until quota that is handed on is free: namespaces are ending", step)
+        raise MustWait("waiting for terminating namespaces to release their quota", step)
 
 
-def _next_step(cluster: Cluster, desired: DesiredState) -> DesiredState:
+def _next_state(cluster: Cluster, desired: DesiredState) -> DesiredState:
+    """The desired state, with quotas that may not be raised yet left as they are."""
     quotas = live_quotas(cluster, desired.tenant)
-    if problem := budget_problem(desired, quotas):
-        raise QuotaInUse(problem)
+    check_quotas_in_use(desired, quotas)
     return budget_step(desired, quotas)

@@ -1,7 +1,7 @@
-"""Objects that somebody changes again as often as they are repaired, such as another controller.
+"""Objects that somebody else, such as another controller, changes as often as they are repaired.
 
-Each repair would make Pulumi record an update. After a few rounds in a row the object is still repaired, but
-Pulumi does not run until it is left alone.
+Each repair needs an update that records it. After several rounds in a row the object is still repaired, but
+no update runs until nobody changes the object for a while.
 """
 
 import threading
@@ -12,6 +12,7 @@ from typing import Final
 
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import ObjectKey
+from tenancy.base.reasons import Reason
 
 _ROUNDS: Final = 4
 # Counted from the end of the update: on a slow cluster an update itself may take longer.
@@ -21,20 +22,20 @@ _FORGET_S: Final = 3600.0
 
 
 class DriftContested(TenancyError):
-    """An object is changed again as often as it is put back."""
+    """Somebody else changes an object as often as it is repaired."""
 
-    reason = "DriftContested"
+    reason = Reason.DRIFT_CONTESTED
 
     def __init__(self, key: ObjectKey) -> None:
         super().__init__(
-            f"{key} was put back {_ROUNDS} times in a row and is changed again within {_REST_S:g} s "
-            "each time; find who writes it: kubectl get --show-managed-fields"
+            f"{key} was repaired {_ROUNDS} times in a row and changed again within {_REST_S:g} s each time; "
+            "find out who writes it: kubectl get --show-managed-fields"
         )
 
 
 @dataclass
-class _Fight:
-    """How often an object was repaired without a rest, when that last began or ended, and the last repair."""
+class _Streak:
+    """The rounds of one object in a row, when the last one began or ended, and its repair."""
 
     rounds: int
     last_s: float
@@ -42,44 +43,46 @@ class _Fight:
 
 
 class ContestedObjects:
-    """Counts the rounds of repair per object. Shared by all workers."""
+    """Counts rounds of repair and change per object. Thread-safe."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
-        self._fights: dict[ObjectKey, _Fight] = {}
+        self._streaks: dict[ObjectKey, _Streak] = {}
         self._guard = threading.Lock()
 
-    def begun(self, repairs: Mapping[ObjectKey, object]) -> set[ObjectKey]:
-        """Count a round for each object; return those that had too many of them in a row.
+    def begin_round(self, repairs: Mapping[ObjectKey, object]) -> set[ObjectKey]:
+        """Count a round for each repaired object; return those with too many rounds in a row.
 
-        A repair that was counted before, because its update is tried again, is not counted again.
+        A repair counts once, even if the update that records it is retried.
         """
         now_s = self._now_s()
         with self._guard:
-            self._fights = {
-                key: fight for key, fight in self._fights.items() if now_s - fight.last_s < _FORGET_S
+            self._streaks = {
+                key: streak for key, streak in self._streaks.items() if now_s - streak.last_s < _FORGET_S
             }
             for key, repair in repairs.items():
-                fight = self._fights.get(key)
-                if fight and fight.repair is repair:
+                streak = self._streaks.get(key)
+                if streak and streak.repair is repair:
                     continue
-                rounds = fight.rounds if fight and now_s - fight.last_s < _REST_S else 0
-                self._fights[key] = _Fight(rounds + 1, now_s, repair)
-            return {key for key in repairs if self._fights[key].rounds > _ROUNDS}
+                rounds = streak.rounds if streak and now_s - streak.last_s < _REST_S else 0
+                self._streaks[key] = _Streak(rounds + 1, now_s, repair)
+            return {key for key in repairs if self._streaks[key].rounds > _ROUNDS}
 
     def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Those of the objects that had too many rounds in a row, and were not left alone since."""
+        """Those of the objects that had too many rounds in a row, the last one a short time ago."""
         now_s = self._now_s()
         with self._guard:
-            fights = {key: fight for key in keys if (fight := self._fights.get(key))}
+            streaks = {key: streak for key in keys if (streak := self._streaks.get(key))}
         return {
-            key for key, fight in fights.items() if fight.rounds > _ROUNDS and now_s - fight.last_s < _REST_S
+            key
+            for key, streak in streaks.items()
+            if streak.rounds > _ROUNDS and now_s - streak.last_s < _REST_S
         }
 
-    def ended(self, repaired: Iterable[ObjectKey]) -> None:
-        """Record that the round of these objects has ended, with success or not."""
+    def end_round(self, repaired: Iterable[ObjectKey]) -> None:
+        """Record that the update of these objects has ended, with success or not."""
         now_s = self._now_s()
         with self._guard:
             for key in repaired:
-                if fight := self._fights.get(key):
-                    fight.last_s = now_s
+                if streak := self._streaks.get(key):
+                    streak.last_s = now_s

@@ -1,7 +1,7 @@
-"""The objects that each tenant was last applied with: what drift is measured against in every state.
+"""The last applied objects of each tenant. Drift is measured against them, whatever the tenant's status is.
 
-`reconcile` records them around each `up`, `applied_loader` after a restart and after a failed `up`. `repairs`
-reads them, in threads of its own.
+`apply` records them around each update, `applied_loader` after a restart and after a failed update. `repairs`
+reads them in its own threads.
 """
 
 import threading
@@ -22,9 +22,9 @@ Objects = Mapping[ObjectKey, Manifest]
 
 @dataclass(frozen=True)
 class Applied:
-    """The last applied objects, and those of an update that is running or has failed half way."""
+    """The last applied objects, and those of an update that runs or has failed half way."""
 
-    # None: not known, so nothing is restored.
+    # None: unknown, so nothing is restored.
     objects: Objects | None
     next_objects: Objects | None = None
     # Whether the quotas share a budget.
@@ -37,10 +37,11 @@ class Applied:
         return self.objects is not None and not self.is_half_done
 
     def to_restore(self, key: ObjectKey, live: Manifest | None) -> Manifest | None:
-        """The object to apply in place of the live one; None if the live one is as applied, or not ours.
+        """The object to apply in place of the live one; None if the live one is as applied, or not managed.
 
-        During an update each object may be as before or as after it. A different one is restored as before, a
-        quota with the lower of both limits: others may be raised by what it had.
+        During an update an object may have its version from before or after the update. Any other version is
+        replaced by the one from before; a quota by one with the lower of both limits, because the update may
+        already have raised other quotas of the budget.
         """
         if self.objects is None:
             return None
@@ -76,7 +77,7 @@ class LastApplied:
 
     @contextmanager
     def held(self, tenant: str) -> Iterator[Applied | None]:
-        """Keep the objects as they are: no update and no destroy begins meanwhile."""
+        """Hold back updates and destroys of a tenant within the context."""
         with self._locks[tenant]:
             yield self._by_tenant.get(tenant)
 
@@ -86,7 +87,7 @@ class LastApplied:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
-        """Record what was found out about `before`, unless something else was recorded meanwhile."""
+        """Replace `before` by `after`; return False if another value was recorded in the meantime."""
         with self._locks[tenant]:
             if self._by_tenant.get(tenant) is not before:
                 return False
@@ -94,16 +95,16 @@ class LastApplied:
             return True
 
     def forget(self, tenant: str) -> None:
-        """Have nothing of the tenant repaired from now on; waits for a repair that is running."""
+        """Stop repairing a tenant; waits for a repair that is running."""
         with self._locks[tenant]:
-            # Not removed: `exchange` must notice it.
+            # Not removed: `exchange` must notice the change.
             self._by_tenant[tenant] = Applied(None)
 
     @contextmanager
     def updating(self, desired: DesiredState) -> Iterator[None]:
-        """Record that an update to these objects runs, and how it ends.
+        """Record that an update to these objects runs within the context, and how it ends.
 
-        Another process that holds the stack's lock may be applying the same objects: both versions count.
+        If the stack is busy, another process may be applying the same objects, so both versions stay valid.
         """
         tenant = desired.tenant
         with self._locks[tenant]:
@@ -121,7 +122,7 @@ class LastApplied:
 
 
 def _lowest(quotas: list[Manifest]) -> Manifest:
-    """The first quota, with the lowest limit that any of them has for a resource."""
+    """The first quota, with the lowest limit of all the quotas for each resource."""
     limits = [quota["spec"]["hard"] for quota in quotas]
     lowest = {
         resource: min((hard[resource] for hard in limits if resource in hard), key=quantity_value)

@@ -1,68 +1,46 @@
-"""The story of a tenant, from what is wanted to what is: one call per turn of the queue.
+"""Reconciles one tenant. Workers call `reconcile` once per queue item.
 
-Workers call `reconcile`. It reads from the live copies, acts through the tenant's stack, and
-writes status whatever happened. Deletion is told in `terminate`.
+`tenancy.decision` decides whether the tenant can be built, and `next_step` what to do next. `apply` and
+`sweep` do it, `report` writes the status. `terminate` handles deletion, `repairs` reverts drift in its own
+threads.
 """
 
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from cluster.client import Cluster, ClusterError
-from cluster.events import NORMAL, WARNING, record_event
-from cluster.live_objects import ManagedObjects, is_ending, tenant_of
+from cluster.facts import read_facts
+from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans
-from cluster.tenants import (
-    Tenants,
-    has_finalizer,
-    is_deleting,
-    known_hosts,
-    known_namespaces,
-    update_record,
-)
-from stacks.errors import StackBusy, StackError
-from stacks.result import StackResult
+from cluster.tenants import Tenants, has_finalizer, is_deleting, known_hosts, known_namespaces
+from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.errors import InvalidSpec, TenancyError
-from tenancy.base.kinds import Kind
-from tenancy.base.manifest import Manifest, ObjectKey, object_key
-from tenancy.changes import object_changes
-from tenancy.desired import DesiredState, desired_state
-from tenancy.drift import drift, drift_text, object_drift
-from tenancy.spec.tenant import tenant_from_manifest
+from tenancy.base.kinds import NAMESPACE, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.base.reasons import Reason
+from tenancy.claims import Claims
+from tenancy.decision import Facts
+from tenancy.desired import DesiredState
 from tenancy.usage import Measured
 from watcher.metrics import Metrics
-from watcher.reconciler.applied_loader import AppliedLoader, is_paused
+from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.apply import apply
-from watcher.reconciler.claims import Claims, check_names_are_free
 from watcher.reconciler.contested_objects import ContestedObjects, DriftContested
 from watcher.reconciler.last_applied import LastApplied
+from watcher.reconciler.next_step import Contested, InSync, Observation, Step, Update, Wait, next_step
 from watcher.reconciler.repairs import RepairFailed, Repairs
-from watcher.reconciler.retry import TryAgain
-from watcher.reconciler.status import (
-    active_status,
-    failed_status,
-    integrations_told,
-    paused_status,
-    pending_status,
-    ready_verdict,
-    with_usage,
-)
+from watcher.reconciler.report import Reporter
+from watcher.reconciler.requeue import tenants_to_requeue
+from watcher.reconciler.retry import MustWait, TryAgain
+from watcher.reconciler.status import pending_status
 from watcher.reconciler.sweep import sweep
 from watcher.reconciler.terminate import Terminator
-from watcher.reconciler.work import BY_SPEC, NamespaceEnding, Work
 
-log = structlog.get_logger(__name__)
-
-# How long after an `up` the watch has surely caught up with it.
+# After an update, the time by which the informers have seen its changes.
 _LOOK_AGAIN_S: Final = 2.0
-# How long a fight over an object must be over before the tenant counts as well again.
-_REST_S: Final = 10.0
-
-
-# What a turn can fail with, each with a reason for the status.
-Failure = TenancyError | StackError | ClusterError
+# How soon a tenant with a contested object is reconciled again.
+_CONTESTED_S: Final = 10.0
 
 
 class Reconciler:
@@ -82,221 +60,138 @@ class Reconciler:
     ) -> None:
         self._cluster = cluster
         self._stacks = stacks
-        self._measured = measured
         self._tenants = tenants
         self._managed = managed
         self._plans = plans
         self._served = served
         self._metrics = metrics
-        self._claims = Claims(cluster)
+        self._claims = Claims()
         self._applied = applied
         self._loader = loader
         self._repairs = repairs
         self._contested = ContestedObjects()
+        self.reporter = Reporter(cluster, tenants, managed, loader, repairs, metrics, measured)
         self._terminator = Terminator(cluster, stacks, tenants, self._claims, served, loader, repairs)
         self._desired: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
-        """One turn. Returns after how many seconds to look again though nothing has changed; None: never."""
-        found = self._tenants.named(name)
-        if not found:
+        """Reconcile a tenant. Returns after how many seconds to do so again without a change; None: never.
+
+        Raises TryAgain after a failure that a retry may solve, and ClusterError if the API server is away.
+        """
+        manifests = self._tenants.named(name)
+        if not manifests:
             self._forget(name)
             return None
-        tenant, *namesakes = found
+        manifest, *namesakes = manifests
         for namesake in namesakes:
-            self._turn_away(namesake, tenant)
-        if is_deleting(tenant):
+            self.reporter.reject_namesake(namesake, manifest)
+        if is_deleting(manifest):
             self._desired.pop(name, None)
-            return self._terminator.terminate(tenant)
-        work = None
-        try:
-            given = tenant_from_manifest(tenant)
-            desired = desired_state(given, self._plans.current, self._served())
-            self._claims.take(given, desired.hostnames, known_namespaces(tenant))
-            self._desired[name] = desired
-            if given.spec.paused:
-                self._loader.forget(name)
-                found_drift = drift_text(drift(desired, self._managed.of(name)))
-                self._write_status(tenant, paused_status(tenant, desired, found_drift))
-                return None
-            tenant = self._hold(tenant)
-            work = self._work(tenant, desired)
-            if work is None:
-                self._applied.put(desired)
-                self._repairs.check(name)
-                if failure := self._repairs.failure(name):
-                    raise failure
-                sweep(self._cluster, self._claims, tenant, desired, self._managed.of(name))
-                status = active_status(tenant, desired)
-            else:
-                check_names_are_free(self._cluster, desired, self._managed.of(name))
-                try:
-                    result = apply(self._cluster, self._stacks, self._applied, tenant, desired, work)
-                finally:
-                    self._contested.ended(work.repairs)
-                self._tell(tenant, work, result)
-                self._repairs.recorded(name, work.repairs)
-                self._repairs.check(name)
-                status = active_status(tenant, desired, result, work.cause, drift_text(work.drift))
-        except NamespaceEnding as ending:
-            self._keep_applied(tenant)
-            status = pending_status(
-                tenant,
-                "NamespaceTerminating",
-                f"{ending}{self._loader.problem_text(name)}",
-                self._repairs.unrecorded_text(name),
-                **({"applied_digest": ending.applied.digest} if ending.applied else {}),
-            )
-        except (DriftContested, RepairFailed) as error:
-            self._fail(tenant, error)
-            self._metrics.failed()
-            return _REST_S
-        except (TenancyError, StackError, ClusterError) as error:
-            self._keep_applied(tenant)
-            self._fail(tenant, error, work)
-            if isinstance(error, InvalidSpec):
-                self._metrics.failed()
-                return None
-            raise TryAgain from None
-        self._write_status(tenant, status)
-        if work is None:
-            log.debug("tenant unchanged", tenant=name)
-            self._metrics.unchanged()
-        return _LOOK_AGAIN_S if work else None
+            return self._terminator.terminate(manifest)
+        return self._build(name, manifest)
 
     def desired(self, name: str) -> DesiredState | None:
-        """What the tenant should be; None before its first turn, and while it is deleted."""
+        """The tenant's desired state; None before it is first reconciled, and while it is deleted."""
         return self._desired.get(name)
 
     def keep_applied(self) -> None:
-        """Have the applied objects of all tenants kept from the start, before each has its first turn."""
+        """Start to repair all tenants whose spec is the applied one, before each is first reconciled."""
         for name in self._tenants.names():
-            for tenant in self._tenants.named(name)[:1]:
-                if not is_deleting(tenant) and self._loader.load_from_spec(tenant):
+            for manifest in self._tenants.named(name)[:1]:
+                if not is_deleting(manifest) and self._loader.load_from_spec(manifest):
                     self._repairs.check(name)
 
-    def restore(self, tenant: Manifest) -> None:
-        """Takes up what an earlier run has written: called for every tenant before the first turn."""
-        self._claims.remember(tenant["metadata"]["name"], known_namespaces(tenant), known_hosts(tenant))
+    def restore(self, manifest: Manifest) -> None:
+        """Restore the reservations that a Tenant's status records. Called before it is first reconciled."""
+        self._claims.remember(manifest["metadata"]["name"], known_namespaces(manifest), known_hosts(manifest))
 
-    def concerns(self, before: Manifest | None, after: Manifest | None) -> set[str]:
-        """The tenants that must look at a change of a managed object. Our own changes are as desired."""
-        return {
-            name
-            for manifest in (before, after)
-            if manifest and (name := tenant_of(manifest)) and self._is_news(name, object_key(manifest), after)
-        }
+    def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
+        """The tenants to reconcile after a change of a managed object."""
+        return tenants_to_requeue(self._desired, before, after)
 
-    def _is_news(self, name: str, key: ObjectKey, after: Manifest | None) -> bool:
-        desired = self._desired.get(name)
-        if desired is None:
-            return key.kind == "Namespace" and after is None
-        if key not in desired.by_key:
-            return after is not None or key.kind == "Namespace"
-        return is_ending(after) or object_drift(desired.by_key[key], after) is not None
+    def _build(self, name: str, manifest: Manifest) -> float | None:
+        """Reconcile a tenant that is not being deleted."""
+        step: Step | None = None
+        try:
+            tenant, desired = self._claims.decide_and_reserve(manifest, self._facts(manifest))
+            self._desired[name] = desired
+            if tenant.spec.paused:
+                self._loader.forget(name)
+                self.reporter.report_paused(manifest, desired)
+                return None
+            manifest = self._prepare(manifest)
+            step = next_step(self._observe(manifest, desired))
+            self._act(manifest, desired, step)
+        except MustWait as wait:
+            self._repairs.keep(manifest)
+            self.reporter.report_waiting(manifest, wait)
+        except (DriftContested, RepairFailed) as error:
+            self._metrics.failed()
+            self.reporter.report_failure(manifest, error)
+            return _CONTESTED_S
+        except (TenancyError, StackError, ClusterError) as error:
+            self._repairs.keep(manifest)
+            self.reporter.report_failure(manifest, error, step)
+            if not isinstance(error, InvalidSpec):
+                raise TryAgain from None
+            self._metrics.failed()
+        return _LOOK_AGAIN_S if isinstance(step, Update) else None
 
-    def _work(self, tenant: Manifest, desired: DesiredState) -> Work | None:
-        """What is to be done, if anything: a new spec, a new plan, or drift."""
-        live = self._managed.of(desired.tenant)
-        if ending := [
-            key.name for key, manifest in live.items() if key in desired.by_key and is_ending(manifest)
-        ]:
-            raise NamespaceEnding(f"waiting for the end of {', '.join(ending)}")
-        status, generation = tenant.get("status") or {}, tenant["metadata"]["generation"]
-        is_applied = status.get("appliedDigest") == desired.digest
-        if not is_applied:
-            record = update_record(tenant, object_changes(desired, live))
-            if status.get("observedGeneration") != generation:
-                return Work(f"{BY_SPEC} {generation}", record)
-            if status.get("phase") == "Active":
-                has_new_kinds = integrations_told(tenant) != desired.missing_text
-                cause = "integrations changed" if has_new_kinds else f"plan {tenant['spec']['plan']} changed"
-                return Work(cause, record)
-            return Work(f"{BY_SPEC} {generation}", record, is_retry="lastUpdate" in status)
+    def _facts(self, manifest: Manifest) -> Facts:
+        name = manifest["metadata"]["name"]
+        applied = self._applied.get(name)
+        own = {*self._managed.of(name), *(applied.all_keys if applied else ())}
+        # A namespace counts as the tenant's own only if the status says so: a label can be forged.
+        own_objects = {key for key in own if key.kind != NAMESPACE.kind}
+        return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
+
+    def _prepare(self, manifest: Manifest) -> Manifest:
+        """Add the finalizer and a first status, before the first object is created."""
+        if not has_finalizer(manifest):
+            manifest = self._tenants.add_finalizer(manifest)
+        if "status" not in manifest:
+            applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")
+            manifest = self._tenants.write_status(manifest, applying)
+        return manifest
+
+    def _observe(self, manifest: Manifest, desired: DesiredState) -> Observation:
         repairs = self._repairs.unrecorded(desired.tenant)
-        contested = self._contested.begun(repairs)
-        if repairs and contested >= repairs.keys():
-            self._repairs.recorded(desired.tenant, repairs)
-            raise DriftContested(min(contested))
-        if not repairs:
-            if contested := self._contested.ongoing(desired.by_key):
-                raise DriftContested(min(contested))
-            return None
-        record = update_record(tenant, tuple(repair.change for repair in repairs.values()))
-        drifted = {key: repair.drift for key, repair in repairs.items()}
-        return Work(f"drift: {drift_text(drifted)}", record, repairs)
-
-    def _keep_applied(self, tenant: Manifest) -> None:
-        """Have the last applied objects kept while the tenant cannot be updated."""
-        name = tenant["metadata"]["name"]
-        if is_paused(tenant):
-            self._loader.forget(name)
-            return
-        self._loader.want(tenant)
-        self._repairs.check(name)
-
-    def _hold(self, tenant: Manifest) -> Manifest:
-        """The finalizer comes before the first object."""
-        if not has_finalizer(tenant):
-            tenant = self._tenants.add_finalizer(tenant)
-        if "status" not in tenant:
-            applying = pending_status(tenant, "Applying", "the stack is being applied")
-            tenant = self._tenants.write_status(tenant, applying)
-        return tenant
-
-    def _tell(self, tenant: Manifest, work: Work, result: StackResult) -> None:
-        name, counts = tenant["metadata"]["name"], dict(result.counts)
-        log.info(
-            "stack applied",
-            tenant=name,
-            cause=work.cause,
-            changes=counts,
-            repaired=len(work.drift),
-            took_s=result.duration_s,
+        contested = (
+            self._contested.begin_round(repairs) if repairs else self._contested.ongoing(desired.by_key)
         )
-        self._metrics.applied(result.duration_s, len(work.drift))
-        told = ", ".join(f"{count} {operation}" for operation, count in counts.items())
-        reason = "DriftRepaired" if work.drift else "Applied"
-        record_event(self._cluster, tenant, NORMAL, reason, f"{work.cause}: {told} in {result.duration_s} s")
+        return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested)
 
-    def _fail(self, tenant: Manifest, error: Failure, work: Work | None = None) -> None:
-        """Status, event and log. An event that would only say the same again is not written again."""
-        if isinstance(error, ClusterError) and not error.is_refusal:
-            raise error  # A conflict, or no answer: nothing a person could mend in the tenant.
-        name = tenant["metadata"]["name"]
-        # After a failed `up` it is unknown what is applied, unless it only had to record repairs.
-        is_half_done = work and not work.repairs and isinstance(error, StackError)
-        message = f"{error}{self._loader.problem_text(name)}"
-        status = failed_status(
-            tenant,
-            error.reason,
-            message,
-            unrepaired=message if isinstance(error, DriftContested | RepairFailed) else "",
-            repaired=self._repairs.unrecorded_text(name),
-            half_done=work.cause if work and is_half_done and not isinstance(error, StackBusy) else "",
-        )
-        log.warning("tenant failed", tenant=name, reason=error.reason, problem=str(error))
-        if ready_verdict(tenant) != (error.reason, message):
-            record_event(self._cluster, tenant, WARNING, error.reason, message)
-        self._write_status(tenant, status)
+    def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
+        """Do what the step says and report it. Raises MustWait or the error that stops it."""
+        match step:
+            case Wait(names):
+                raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")
+            case Contested(key, repairs):
+                self._repairs.mark_recorded(desired.tenant, repairs)
+                raise DriftContested(key)
+            case Update():
+                self._update(manifest, desired, step)
+            case InSync():
+                self._finish(manifest, desired)
 
-    def _write_status(self, tenant: Manifest, status: Manifest) -> None:
-        """With what the tenant uses: whether or not it is well, that goes on."""
-        name = tenant["metadata"]["name"]
-        self._tenants.write_status(tenant, with_usage(status, self._managed.of(name), self._measured(name)))
+    def _update(self, manifest: Manifest, desired: DesiredState, update: Update) -> None:
+        try:
+            result = apply(self._cluster, self._stacks, self._applied, manifest, desired, update)
+        finally:
+            self._contested.end_round(update.repairs)
+        self._repairs.mark_recorded(desired.tenant, update.repairs)
+        self._repairs.check(desired.tenant)
+        self.reporter.report_update(manifest, desired, update, result)
 
-    def report(self, name: str, error: Exception) -> None:
-        """A turn broke for a reason nobody thought of: the tenant's status must say so all the same."""
-        for tenant in self._tenants.named(name)[:1]:
-            message = f"{type(error).__name__}: {error}"
-            self._tenants.write_status(tenant, failed_status(tenant, "InternalError", message))
-
-    def _turn_away(self, namesake: Manifest, tenant: Manifest) -> None:
-        if is_deleting(namesake) and has_finalizer(namesake):
-            self._tenants.remove_finalizer(namesake)  # A copy that came with it; nothing was made for it.
-            return
-        message = f"metadata.name: taken by the {tenant['apiVersion']} Tenant of this name, which is older"
-        self._tenants.write_status(namesake, failed_status(namesake, "NameTaken", message))
+    def _finish(self, manifest: Manifest, desired: DesiredState) -> None:
+        """Remove objects that are not desired, once the desired state is applied."""
+        self._applied.put(desired)
+        self._repairs.check(desired.tenant)
+        if failure := self._repairs.failure(desired.tenant):
+            raise failure
+        sweep(self._cluster, self._claims, manifest, desired, self._managed.of(desired.tenant))
+        self.reporter.report_in_sync(manifest, desired)
 
     def _forget(self, name: str) -> None:
         self._desired.pop(name, None)

@@ -1,40 +1,29 @@
-"""Reverts edits and deletions of applied objects within a second or two, in threads of its own.
+"""Reverts edits and deletions of applied objects within a second or two, in its own threads.
 
-It does not depend on whether `up` can run: a rejected spec, a lock, a failing backend or backoff do not delay
-it. The `up` that follows records the repairs.
+Repairs do not wait for an update: a rejected spec, a locked stack, a failing backend or backoff do not delay
+them. The next update records them in the stack's history.
 """
 
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
 from cluster.client import Cluster, ClusterError
-from cluster.live_objects import ManagedObjects, is_ending, tenant_of
-from cluster.tenants import live_quotas
+from cluster.live_objects import ManagedObjects, tenant_of
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import (
-    CONFIG_MAP,
-    KIND_BY_KEY,
-    MANAGED_KINDS,
-    NAMESPACE,
-    RESOURCE_QUOTA,
-    ROLE_BINDING,
-    SERVICE,
-    Kind,
-)
+from tenancy.base.kinds import NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
-from tenancy.base.names import FIELD_MANAGER
-from tenancy.changes import ObjectChange, Operation, object_change
-from tenancy.component import apply_stage, resource_inputs
-from tenancy.desired import DesiredState
-from tenancy.drift import drift_text, object_drift, repair_patch
-from tenancy.quota_transition import budget_step
+from tenancy.base.reasons import Reason
+from tenancy.changes import Operation
+from tenancy.component import apply_stage
+from tenancy.drift import drift_text
 from watcher.queue import TenantQueue
-from watcher.reconciler.last_applied import Applied, LastApplied
+from watcher.reconciler.applied_loader import AppliedLoader, is_paused
+from watcher.reconciler.last_applied import LastApplied
+from watcher.reconciler.restore import Repair, restore_object
 
 log = structlog.get_logger(__name__)
 
@@ -43,37 +32,29 @@ _FIRST_RETRY_S: Final = 0.25
 _LAST_RETRY_S: Final = 1.0
 # An object that is changed all the time must not keep a thread busy.
 _PAUSE_S: Final = 0.2
-# Kinds that are recreated if a field is immutable. Never namespaces: they hold objects of others.
-_WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
-
-
-@dataclass(frozen=True)
-class Repair:
-    """An object that was repaired: the drift as a short phrase, and what was in the cluster before."""
-
-    drift: str
-    change: ObjectChange
 
 
 class RepairFailed(TenancyError):
-    """An object differs from the applied one, and the API server refuses to change that."""
+    """The API server refuses to restore an object."""
 
-    reason = "RepairFailed"
+    reason = Reason.REPAIR_FAILED
 
 
 class Repairs:
-    """Repairs the objects of all tenants. `on_repaired` is called with the tenant's name, in any thread."""
+    """Repairs the objects of all tenants. Calls `on_repaired` with the tenant's name, in any thread."""
 
     def __init__(
         self,
         cluster: Cluster,
         applied: LastApplied,
+        loader: AppliedLoader,
         managed: ManagedObjects,
         served: Callable[[], frozenset[Kind]],
         on_repaired: Callable[[str], None],
     ) -> None:
         self._cluster = cluster
         self._applied = applied
+        self._loader = loader
         self._managed = managed
         self._served = served
         self._on_repaired = on_repaired
@@ -94,19 +75,28 @@ class Repairs:
     def stop(self) -> None:
         self._queue.close()
 
+    def keep(self, manifest: Manifest) -> None:
+        """Keep the last applied objects of a tenant as they are, unless it is paused."""
+        name = manifest["metadata"]["name"]
+        if is_paused(manifest):
+            self._loader.forget(name)
+            return
+        self._loader.want(manifest)
+        self.check(name)
+
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Look at a change of a managed object, on an informer's thread."""
+        """Queue a managed object whose change has to be reverted. Informers call it on their threads."""
         for manifest in (before, after):
             if manifest is None:
                 continue
             tenant, key = tenant_of(manifest), object_key(manifest)
             applied = self._applied.get(tenant)
-            # An object that carries another tenant's label by now is gone for this one.
+            # For this tenant, an object that now carries another tenant's label is deleted.
             live = after if after and tenant_of(after) == tenant else None
             if applied and applied.to_restore(key, live):
                 self._suspect(tenant, {key})
             elif key.kind == NAMESPACE.kind and before is None:
-                self.check(tenant)  # Created, maybe by somebody else: its content may be missing.
+                self.check(tenant)  # Somebody else may have created it, without its content.
 
     def check(self, tenant: str) -> None:
         """Compare all objects of a tenant with the last applied ones, and repair those that differ."""
@@ -115,16 +105,16 @@ class Repairs:
             self._suspect(tenant, {key for key in applied.all_keys if applied.to_restore(key, live.get(key))})
 
     def unrecorded(self, tenant: str) -> dict[ObjectKey, Repair]:
-        """The repairs since the last update that recorded repairs."""
+        """The repairs that no update has recorded yet."""
         with self._guard:
             return dict(self._unrecorded.get(tenant, {}))
 
     def unrecorded_text(self, tenant: str) -> str:
-        """The same in one line, for people. Empty where there are none."""
+        """The unrecorded repairs in one line; empty if there are none."""
         return drift_text({key: repair.drift for key, repair in self.unrecorded(tenant).items()})
 
-    def recorded(self, tenant: str, repairs: Mapping[ObjectKey, Repair]) -> None:
-        """An update has recorded these repairs."""
+    def mark_recorded(self, tenant: str, repairs: Mapping[ObjectKey, Repair]) -> None:
+        """Forget repairs that an update has recorded."""
         with self._guard:
             left = {
                 key: repair
@@ -141,7 +131,7 @@ class Repairs:
             return RepairFailed(f"{min(failures)}: {failures[min(failures)]}") if failures else None
 
     def forget(self, tenant: str) -> None:
-        """Forget a tenant that is gone."""
+        """Forget a tenant that is deleted."""
         with self._guard:
             for by_tenant in (self._suspects, self._unrecorded, self._failures):
                 by_tenant.pop(tenant, None)
@@ -169,9 +159,9 @@ class Repairs:
                 self._queue.done(tenant, _PAUSE_S)
 
     def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Repair the objects that the cluster itself confirms: the informers' copies may lag behind.
+        """Restore those objects that differ in the cluster itself: the informers' copies may lag behind.
 
-        Returns those that have to be looked at again.
+        Returns the objects to check again.
         """
         repairs: dict[ObjectKey, Repair] = {}
         failures: dict[ObjectKey, str] = {}
@@ -181,9 +171,9 @@ class Repairs:
             while applied and waiting:
                 key = waiting.pop(0)
                 try:
-                    repair, is_done = self._repair(tenant, applied, key)
+                    repair, is_done = restore_object(self._cluster, self._served(), tenant, applied, key)
                 except ClusterError as error:
-                    failures[key] = str(error)  # The others must not wait for it.
+                    failures[key] = str(error)  # The other objects must not wait for it.
                     continue
                 if not is_done:
                     again.add(key)
@@ -210,60 +200,7 @@ class Repairs:
         if repairs or failures != before:
             self._on_repaired(tenant)
 
-    def _repair(self, tenant: str, applied: Applied, key: ObjectKey) -> tuple[Repair | None, bool]:
-        """Repair one object. Returns what was repaired, if anything, and whether nothing is left to do."""
-        kind = KIND_BY_KEY[key.kind]
-        if kind not in MANAGED_KINDS and kind not in self._served():
-            return None, True  # Its CRD is gone; when it is back, all tenants are checked.
-        live = self._cluster.get(kind, key.name, key.namespace)
-        desired = applied.to_restore(key, live)
-        if desired is None or (live is None and not self._can_be_created(key)):
-            return None, True
-        target = desired
-        if kind == RESOURCE_QUOTA and applied.has_budget:
-            target = self._within_budget(tenant, applied, key, desired)
-        is_done = target == desired
-        if live is not None and object_drift(target, live) is None:
-            return None, is_done
-        self._restore(kind, key, target, live)
-        drift = object_drift(desired, live)
-        assert drift is not None
-        return Repair(drift, object_change(key, desired, live)), is_done
-
-    def _can_be_created(self, key: ObjectKey) -> bool:
-        """Nothing can be created in a namespace that is gone or being deleted. Its own creation follows."""
-        if not key.namespace:
-            return True
-        namespace = self._cluster.get(NAMESPACE, key.namespace)
-        return namespace is not None and not is_ending(namespace)
-
-    def _within_budget(self, tenant: str, applied: Applied, key: ObjectKey, quota: Manifest) -> Manifest:
-        """The quota, raised no higher than the budget has room for while others are above their share."""
-        others = {**(applied.objects or {}), key: quota}
-        quotas = tuple(manifest for found, manifest in others.items() if found.kind == key.kind)
-        step = budget_step(DesiredState(tenant, quotas, has_budget=True), live_quotas(self._cluster, tenant))
-        return step.by_key[key]
-
-    def _restore(self, kind: Kind, key: ObjectKey, desired: Manifest, live: Manifest | None) -> None:
-        """Apply the whole object under Pulumi's field manager: no other manager keeps a field of ours."""
-        inputs = resource_inputs(desired)
-        if live is not None:
-            # By its uid the API server refuses to create it again, should it be deleted meanwhile.
-            uid = live["metadata"]["uid"]
-            inputs = {**inputs, "metadata": {**inputs["metadata"], "uid": uid}}
-        try:
-            restored = self._cluster.apply(inputs, field_manager=FIELD_MANAGER)
-        except ClusterError as error:
-            is_immutable = error.status == 422 and kind in _WITH_IMMUTABLE_FIELDS
-            if not is_immutable or live is None or is_ending(live):
-                raise
-            self._cluster.delete(kind, key.name, key.namespace, uid)
-            restored = self._cluster.apply(resource_inputs(desired), field_manager=FIELD_MANAGER)
-        # Server-side apply leaves fields that only others set, such as one more key in a quota.
-        if foreign := repair_patch(desired, restored):
-            self._cluster.patch(kind, key.name, foreign, namespace=key.namespace, field_manager=FIELD_MANAGER)
-
 
 def _order(key: ObjectKey) -> tuple[bool, int, ObjectKey]:
-    """Namespaces before their content, bindings last: nobody gets in before the namespace is isolated."""
+    """Namespaces before their content, RoleBindings last: isolation is restored before access."""
     return key.kind != NAMESPACE.kind, apply_stage(key), key

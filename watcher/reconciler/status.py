@@ -1,101 +1,81 @@
-"""The status a tenant gets, made from what happened. Pure; `reconcile` writes it.
-
-Conditions keep their transition time while their status stays, as Kubernetes wants it.
-"""
-
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any, Final
+"""The status of a tenant in each situation. Pure; `report` writes it."""
 
 from stacks.result import StackResult
-from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.base.model import Model
+from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
-from tenancy.base.quantity import quantity_value
+from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
-from tenancy.spec.tenant_status import (
-    Condition,
-    ConditionType,
-    LastUpdate,
-    NamespaceStatus,
-    Phase,
-    QuotaUsage,
-    ResourceUsage,
-    TenantStatus,
-    TenantUsage,
-)
-from tenancy.usage import Amounts, Measured, namespace_amounts, total_amounts
-
-_READINESS: Final = (ConditionType.READY, ConditionType.TENANT_READY, ConditionType.NAMESPACE_READY)
-
-_MISSING: Final = "the cluster has no "
-
-# What a condition says: its status, a reason, a sentence.
-Verdict = tuple[bool, str, str]
+from tenancy.spec.tenant_status import ConditionType, LastUpdate, Phase
+from watcher.reconciler.status_parts import KEEP, Keep, StatusChange, Verdict, condition, new_status, now_text
 
 
 def pending_status(
-    tenant: Manifest, reason: str, message: str, repaired: str = "", **changes: Any
+    manifest: Manifest, reason: Reason, message: str, repaired: str = "", applied_digest: str | Keep = KEEP
 ) -> Manifest:
-    verdicts = {**dict.fromkeys(_READINESS, (False, reason, message)), **_drifted(repaired)}
-    return _status(tenant, Phase.PENDING, verdicts, **changes)
+    """While the tenant waits. `applied_digest` is that of a step which was applied before the wait."""
+    return _waiting_status(manifest, Phase.PENDING, reason, message, repaired, applied_digest)
+
+
+def terminating_status(manifest: Manifest, reason: Reason, message: str, repaired: str = "") -> Manifest:
+    return _waiting_status(manifest, Phase.TERMINATING, reason, message, repaired, KEEP)
 
 
 def active_status(
-    tenant: Manifest,
+    manifest: Manifest,
     desired: DesiredState,
     result: StackResult | None = None,
-    cause: str = "",
+    message: str = "",
     repaired: str = "",
 ) -> Manifest:
-    """After an `up` that went well, or where nothing was to be done (no result)."""
-    conditions: dict[ConditionType, Verdict] = {
-        ConditionType.READY: (True, "Applied", f"{len(desired.manifests)} objects are as desired"),
-        ConditionType.TENANT_READY: (True, "Applied", "the stack is up to date"),
-        ConditionType.INTEGRATIONS_READY: _integrations(desired),
-        ConditionType.NAMESPACE_READY: (True, "Applied", ", ".join(desired.namespaces)),
-    }
+    """After a successful update with this message; or, without a result, if nothing had to be applied."""
+    drifted: Verdict | Keep = KEEP
     if repaired:
-        conditions[ConditionType.DRIFTED] = (False, "Repaired", f"{repaired}; repaired at {_now()}")
-    elif _condition(tenant, ConditionType.DRIFTED).get("status") != "False":
-        conditions[ConditionType.DRIFTED] = (False, "NoDrift", "")
-    namespaces = {name: NamespaceStatus(ready=True) for name in desired.namespaces}
-    changes: dict[str, Any] = {
-        "namespace_count": len(namespaces),
-        "namespace_status": namespaces,
-        "stack": stack_name(desired.tenant),
-        "applied_digest": desired.digest,
-        "protected": desired.is_protected,
-        "hostnames": desired.hostnames,
-    }
-    if result is not None:
-        changes["last_update"] = LastUpdate(
-            version=result.version,
-            result="succeeded",
-            message=cause,
-            time=_now(),
-            duration_seconds=result.duration_s,
-            resource_changes=dict(result.counts),
-        )
-    return _status(tenant, Phase.ACTIVE, conditions, **changes)
+        drifted = Verdict(False, Reason.REPAIRED, f"{repaired}; repaired at {now_text()}")
+    elif condition(manifest, ConditionType.DRIFTED).get("status") != "False":
+        drifted = Verdict(False, Reason.NO_DRIFT, "")
+    change = StatusChange(
+        phase=Phase.ACTIVE,
+        ready=Verdict(True, Reason.APPLIED, f"{len(desired.manifests)} objects are as desired"),
+        tenant_ready=Verdict(True, Reason.APPLIED, "the stack is up to date"),
+        namespace_ready=Verdict(True, Reason.APPLIED, ", ".join(desired.namespaces)),
+        integrations_ready=_integrations(desired),
+        drifted=drifted,
+        namespaces=desired.namespaces,
+        applied_digest=desired.digest,
+        last_update=_last_update(result, message) if result else KEEP,
+        stack=stack_name(desired.tenant),
+        is_protected=desired.is_protected,
+        hostnames=desired.hostnames,
+        missing_crds=dict(desired.missing),
+    )
+    return new_status(manifest, change)
 
 
-def paused_status(tenant: Manifest, desired: DesiredState, found_drift: str) -> Manifest:
-    """The tenant is left as it is; only what differs is told."""
-    is_applied = (tenant.get("status") or {}).get("appliedDigest") == desired.digest
+def paused_status(manifest: Manifest, desired: DesiredState, drift: str) -> Manifest:
+    """While the tenant is paused: drift is reported and not repaired."""
+    is_applied = (manifest.get("status") or {}).get("appliedDigest") == desired.digest
     waits = "as applied" if is_applied else "a change waits to be applied"
-    verdict = (is_applied and not found_drift, "Paused", f"the tenant is paused: {waits}")
-    conditions: dict[ConditionType, Verdict] = {
-        ConditionType.READY: verdict,
-        ConditionType.TENANT_READY: verdict,
-        ConditionType.DRIFTED: (bool(found_drift), "Paused" if found_drift else "NoDrift", found_drift),
-    }
-    phase = Phase((tenant.get("status") or {}).get("phase", Phase.PENDING))
-    return _status(tenant, phase, conditions)
+    verdict = Verdict(is_applied and not drift, Reason.PAUSED, f"the tenant is paused: {waits}")
+    change = StatusChange(
+        phase=KEEP,
+        ready=verdict,
+        tenant_ready=verdict,
+        namespace_ready=KEEP,
+        integrations_ready=KEEP,
+        drifted=Verdict(bool(drift), Reason.PAUSED if drift else Reason.NO_DRIFT, drift),
+        namespaces=KEEP,
+        applied_digest=KEEP,
+        last_update=KEEP,
+        stack=KEEP,
+        is_protected=KEEP,
+        hostnames=KEEP,
+        missing_crds=KEEP,
+    )
+    return new_status(manifest, change)
 
 
 def failed_status(
-    tenant: Manifest,
+    manifest: Manifest,
     reason: str,
     message: str,
     *,
@@ -103,129 +83,79 @@ def failed_status(
     repaired: str = "",
     half_done: str = "",
 ) -> Manifest:
-    """After an error. An update that was left half done is told by its cause, and what is applied is
-    forgotten: the next turn must apply it again."""
-    verdict = (False, reason, message)
-    conditions: dict[ConditionType, Verdict] = {
-        ConditionType.READY: verdict,
-        ConditionType.TENANT_READY: verdict,
-    }
-    if reason == "NamespaceTaken":
-        conditions[ConditionType.NAMESPACE_READY] = verdict
-    conditions |= _drifted(repaired, unrepaired)
-    changes: dict[str, Any] = {}
-    if half_done:
-        failed = LastUpdate(result="failed", message=half_done)
-        changes = {"applied_digest": None, "last_update": failed}
-    return _status(tenant, Phase.FAILED, conditions, **changes)
+    """After an error. `half_done` is the message of an update that failed half way."""
+    verdict = Verdict(False, reason, message)
+    change = StatusChange(
+        phase=Phase.FAILED,
+        ready=verdict,
+        tenant_ready=verdict,
+        namespace_ready=verdict if reason == Reason.NAMESPACE_TAKEN else KEEP,
+        integrations_ready=KEEP,
+        drifted=_drifted(repaired, unrepaired),
+        namespaces=KEEP,
+        # After an update that failed half way the applied state is unknown: the next one applies all of it.
+        applied_digest=None if half_done else KEEP,
+        last_update=LastUpdate(result="failed", message=half_done) if half_done else KEEP,
+        stack=KEEP,
+        is_protected=KEEP,
+        hostnames=KEEP,
+        missing_crds=KEEP,
+    )
+    return new_status(manifest, change)
+
+
+def ready_verdict(manifest: Manifest) -> tuple[str, str]:
+    """Reason and message of the condition Ready."""
+    ready = condition(manifest, ConditionType.READY)
+    return ready.get("reason", ""), ready.get("message", "")
+
+
+def _waiting_status(
+    manifest: Manifest,
+    phase: Phase,
+    reason: Reason,
+    message: str,
+    repaired: str,
+    applied_digest: str | Keep,
+) -> Manifest:
+    verdict = Verdict(False, reason, message)
+    change = StatusChange(
+        phase=phase,
+        ready=verdict,
+        tenant_ready=verdict,
+        namespace_ready=verdict,
+        integrations_ready=KEEP,
+        drifted=_drifted(repaired),
+        namespaces=KEEP,
+        applied_digest=applied_digest,
+        last_update=KEEP,
+        stack=KEEP,
+        is_protected=KEEP,
+        hostnames=KEEP,
+        missing_crds=KEEP,
+    )
+    return new_status(manifest, change)
+
+
+def _last_update(result: StackResult, message: str) -> LastUpdate:
+    return LastUpdate(
+        version=result.version,
+        result="succeeded",
+        message=message,
+        time=now_text(),
+        duration_seconds=result.duration_s,
+        resource_changes=dict(result.counts),
+    )
 
 
 def _integrations(desired: DesiredState) -> Verdict:
     if not desired.missing:
-        return True, "Applied", ""
-    return False, "CRDsMissing", f"{_MISSING}{desired.missing_text}"
+        return Verdict(True, Reason.APPLIED, "")
+    return Verdict(False, Reason.CRDS_MISSING, f"the cluster has no {desired.missing_text}")
 
 
-def integrations_told(tenant: Manifest) -> str:
-    """What the tenant's status says the cluster lacks."""
-    message: str = _condition(tenant, ConditionType.INTEGRATIONS_READY).get("message", "")
-    return message.removeprefix(_MISSING)
-
-
-def terminating_status(tenant: Manifest, reason: str, message: str, repaired: str = "") -> Manifest:
-    verdicts = {**dict.fromkeys(_READINESS, (False, reason, message)), **_drifted(repaired)}
-    return _status(tenant, Phase.TERMINATING, verdicts)
-
-
-def _drifted(repaired: str, unrepaired: str = "") -> dict[ConditionType, Verdict]:
-    """What is known of drift while no update records it; nothing if there is none."""
+def _drifted(repaired: str, unrepaired: str = "") -> Verdict | Keep:
+    """The condition Drifted while no update records the repairs."""
     if unrepaired:
-        return {ConditionType.DRIFTED: (True, "DriftFound", unrepaired)}
-    return {ConditionType.DRIFTED: (False, "Repaired", f"{repaired}; repaired")} if repaired else {}
-
-
-def ready_verdict(tenant: Manifest) -> tuple[str, str]:
-    """Reason and message of the condition Ready."""
-    ready = _condition(tenant, ConditionType.READY)
-    return ready.get("reason", ""), ready.get("message", "")
-
-
-def _status(
-    tenant: Manifest, phase: Phase, verdicts: Mapping[ConditionType, Verdict], **changes: Any
-) -> Manifest:
-    """The new status: what the old one says, but for what is known now."""
-    generation = tenant["metadata"]["generation"]
-    conditions = {condition["type"]: condition for condition in _conditions(tenant)}
-    for kind, (is_true, reason, message) in verdicts.items():
-        value = str(is_true)
-        before = conditions.get(kind, {})
-        since = before["lastTransitionTime"] if before.get("status") == value else _now()
-        conditions[kind] = _condition_of(kind, value, reason, message, since, generation)
-    for kind in ConditionType:
-        if kind not in conditions:
-            conditions[kind] = _condition_of(kind, "Unknown", "Pending", "", _now(), generation)
-    known = TenantStatus(phase=phase, observed_generation=generation, **changes)
-    written = known.model_dump(
-        by_alias=True, mode="json", include={"phase", "observed_generation", *changes}, exclude_none=True
-    )
-    old = tenant.get("status") or {}
-    kept = {field: value for field, value in old.items() if not (field == "appliedDigest" and changes)}
-    return {**kept, **written, "conditions": list(conditions.values())}
-
-
-def _condition_of(
-    kind: ConditionType, status: str, reason: str, message: str, since: str, generation: int
-) -> Manifest:
-    return Condition(
-        type=kind,
-        status=status,
-        reason=reason,
-        message=message,
-        last_transition_time=since,
-        observed_generation=generation,
-    ).model_dump(by_alias=True)
-
-
-def _conditions(tenant: Manifest) -> list[Manifest]:
-    found: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
-    return found
-
-
-def _condition(tenant: Manifest, kind: ConditionType) -> Manifest:
-    return next((condition for condition in _conditions(tenant) if condition["type"] == kind), {})
-
-
-def with_usage(status: Manifest, live: Mapping[ObjectKey, Manifest], measured: Measured | None) -> Manifest:
-    """The status with what the tenant uses now, in all and by namespace."""
-    by_namespace = namespace_amounts(live)
-    amounts = total_amounts(by_namespace.values())
-    usage = TenantUsage(
-        pods=int(quantity_value(amounts["pods"].used)) if "pods" in amounts else None,
-        quotas={
-            resource: QuotaUsage(used=amount.used, hard=amount.hard) for resource, amount in amounts.items()
-        },
-        cpu=measured.cpu_text if measured else None,
-        memory=measured.memory_text if measured else None,
-    )
-    namespaces = {
-        name: {**known, "resourceUsage": _written(_resource_usage(by_namespace.get(name, {})))}
-        for name, known in (status.get("namespaceStatus") or {}).items()
-    }
-    return {
-        **status,
-        **({"namespaceStatus": namespaces} if namespaces else {}),
-        "usage": _written(usage),
-    }
-
-
-def _resource_usage(amounts: Amounts) -> ResourceUsage:
-    used = {resource: amount.used for resource, amount in amounts.items()}
-    return ResourceUsage(cpu=used.get("cpu"), memory=used.get("memory"), storage=used.get("storage"))
-
-
-def _written(part: Model) -> Manifest:
-    return part.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return Verdict(True, Reason.DRIFT_FOUND, unrepaired)
+    return Verdict(False, Reason.REPAIRED, f"{repaired}; repaired") if repaired else KEEP

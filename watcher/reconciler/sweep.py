@@ -1,4 +1,4 @@
-"""Deleting what is labelled as a tenant's but not wanted, such as a create that nobody recorded."""
+"""Deletes objects that carry a tenant's labels but are not desired, such as one that no update recorded."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from cluster.live_objects import is_ending
 from cluster.tenants import needs_work
 from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.claims import Claims
 from tenancy.desired import DesiredState
 from tenancy.drift import unwanted
-from watcher.reconciler.claims import Claims
 from watcher.reconciler.release import release_namespace
 
 log = structlog.get_logger(__name__)
@@ -24,22 +24,23 @@ def sweep(
     desired: DesiredState,
     live: Mapping[ObjectKey, Manifest],
 ) -> None:
+    """Delete surplus objects, or release namespaces with `Retain`. Then release the tenant's old claims."""
     surplus = unwanted(desired, live)
     if surplus and not _is_current(cluster, tenant):
-        return  # Our copy of the spec lags behind; what it does not name may be wanted by now.
+        return  # This copy of the spec is outdated; the current one may ask for the objects.
     for key, manifest in surplus.items():
-        home = live.get(ObjectKey(NAMESPACE.kind, "", key.namespace), manifest)
-        if is_ending(manifest) or is_ending(home):
+        namespace = live.get(ObjectKey(NAMESPACE.kind, "", key.namespace), manifest)
+        if is_ending(manifest) or is_ending(namespace):
             continue
         if desired.retains and key.kind == NAMESPACE.kind:
-            # Also one that was adopted and dropped just before a restart, of which no status tells any more.
+            # Includes a namespace that was adopted and dropped just before a restart: no status names it.
             if claims.may_release(desired.tenant, key.name):
                 release_namespace(cluster, manifest)
             continue
         if not claims.may_remove(desired.tenant, key):
             continue
         cluster.delete(KIND_BY_KEY[key.kind], key.name, key.namespace, manifest["metadata"]["uid"])
-        log.info("removed what is not wanted", tenant=desired.tenant, object=str(key))
+        log.info("surplus object deleted", tenant=desired.tenant, object=str(key))
     claims.release(desired.tenant, keep=desired.namespaces, hosts=desired.hostnames)
 
 

@@ -1,4 +1,7 @@
-"""The end of a tenant: end its sessions, destroy its stack, see that nothing is left, and let it go."""
+"""Deletes a tenant.
+
+Ends its AISessions, destroys its stack, verifies that nothing is left, and removes the finalizer.
+"""
 
 import time
 from collections.abc import Callable
@@ -15,9 +18,10 @@ from stacks.stack import Stacks
 from tenancy.base.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.names import crd_name
+from tenancy.base.reasons import Reason
+from tenancy.claims import Claims
 from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
-from watcher.reconciler.claims import Claims
 from watcher.reconciler.release import release_namespace, remove_objects
 from watcher.reconciler.repairs import Repairs
 from watcher.reconciler.retry import TryAgain
@@ -26,13 +30,13 @@ from watcher.sessions.deletion import end_sessions
 
 log = structlog.get_logger(__name__)
 
-# A namespace's end wakes the tenant; this is for one that does not come to its end.
+# A deleted namespace queues its tenant. This is for a namespace that stays terminating.
 _LOOK_AGAIN_S: Final = 15.0
-# Pods end within their grace time. Where something holds them, looks become rare: each is two requests for
-# every namespace.
+# Pods end within their grace period. The longer they take, the less often the watcher looks: each look sends
+# two requests per namespace.
 _SESSIONS_S: Final = 0.5
 _SESSIONS_SHARE: Final = 0.1
-# How many of what is waited for a status names.
+# How many AISessions a message names.
 _NAMED: Final = 5
 
 
@@ -55,37 +59,37 @@ class Terminator:
         self._loader = loader
         self._repairs = repairs
         self._destroyed: set[str] = set()
-        # Since when the ends of their sessions are waited for, by the tenants' uids.
+        # When the wait for a tenant's AISessions began, by the tenant's uid.
         self._waiting_since_s: dict[str, float] = {}
 
     def terminate(self, tenant: Manifest) -> float | None:
-        """One turn of a tenant that is being deleted. The spec is not read: a bad one must not hold it."""
+        """Reconcile a tenant that is being deleted. An invalid spec must not block it, so it is not parsed.
+
+        Returns after how many seconds to do so again; None: not before a change. Raises TryAgain.
+        """
         name, uid = tenant["metadata"]["name"], tenant["metadata"]["uid"]
         if not has_finalizer(tenant):
-            return None  # Nothing was ever made for it.
+            return None  # Nothing was created for it.
         try:
-            if self._crd_is_ending(tenant):
+            if self._is_crd_deleted(tenant):
                 log.warning("released without destroying: the CRD is being deleted", tenant=name)
                 self._tenants.remove_finalizer(tenant)
                 return None
             if uid not in self._destroyed:
                 self._keep_applied(tenant)
-                if held := _held(tenant):
-                    self._tenants.write_status(tenant, self._status(tenant, *held))
+                if hold := _hold(tenant):
+                    self._tenants.write_status(tenant, self._status(tenant, *hold))
                     return None
                 if running := self._end_sessions(tenant):
-                    waiting = f"waiting for the end of {_few(running)}"
-                    self._tenants.write_status(tenant, terminating_status(tenant, "Deleting", waiting))
-                    return self._patience_s(uid)
+                    self._report_deleting(tenant, f"waiting for AISessions to end: {_few(running)}")
+                    return self._wait_s(uid)
                 self._waiting_since_s.pop(uid, None)
                 self._loader.forget(name)
-                destroying = terminating_status(tenant, "Deleting", "destroying the stack")
-                tenant = self._tenants.write_status(tenant, destroying)
-                self._end(tenant)
+                tenant = self._report_deleting(tenant, "destroying the stack")
+                self._destroy(tenant)
                 self._destroyed.add(uid)
-            if left := self._leftovers(tenant):
-                waiting = f"waiting for the end of {'; '.join(left)}"
-                self._tenants.write_status(tenant, terminating_status(tenant, "Deleting", waiting))
+            if leftovers := self._delete_leftovers(tenant):
+                self._report_deleting(tenant, f"waiting for namespaces to be deleted: {'; '.join(leftovers)}")
                 return _LOOK_AGAIN_S
         except (StackError, ClusterError) as error:
             self._fail(tenant, error)
@@ -93,43 +97,43 @@ class Terminator:
         self._tenants.remove_finalizer(tenant)
         self._claims.release(name)
         self._destroyed.discard(uid)
-        log.info("tenant gone", tenant=name)
+        log.info("tenant deleted", tenant=name)
         return None
 
     def _keep_applied(self, tenant: Manifest) -> None:
-        """Have the objects kept until the destroy begins, unless the tenant is paused.
+        """Repair drift until the destroy begins, unless the tenant is paused.
 
-        A status that says so is of an earlier turn: either they are kept already, or it has begun.
+        With one of these reasons in the status, either the destroy has begun, or repairs run already.
         """
-        name = tenant["metadata"]["name"]
-        if is_paused(tenant):
-            self._loader.forget(name)
-        elif ready_verdict(tenant)[0] not in ("Deleting", "DestroyFailed"):
-            self._loader.want(tenant)
-            self._repairs.check(name)
+        has_begun = ready_verdict(tenant)[0] in (Reason.DELETING, Reason.DESTROY_FAILED)
+        if is_paused(tenant) or not has_begun:
+            self._repairs.keep(tenant)
 
-    def _status(self, tenant: Manifest, reason: str, message: str) -> Manifest:
+    def _status(self, tenant: Manifest, reason: Reason, message: str) -> Manifest:
         name = tenant["metadata"]["name"]
         repaired = self._repairs.unrecorded_text(name)
         return terminating_status(tenant, reason, f"{message}{self._loader.problem_text(name)}", repaired)
 
+    def _report_deleting(self, tenant: Manifest, message: str) -> Manifest:
+        return self._tenants.write_status(tenant, terminating_status(tenant, Reason.DELETING, message))
+
     def _end_sessions(self, tenant: Manifest) -> list[str]:
-        """What of them is still there."""
+        """End the tenant's AISessions. Returns those that still run."""
         own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
         return end_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
 
-    def _patience_s(self, uid: str) -> float:
-        """How soon to look again at what is waited for: the longer it takes, the later."""
+    def _wait_s(self, uid: str) -> float:
+        """How soon to look at the AISessions again: the longer they take, the later."""
         now_s = time.monotonic()
         waited_s = now_s - self._waiting_since_s.setdefault(uid, now_s)
         return min(max(_SESSIONS_S, waited_s * _SESSIONS_SHARE), _LOOK_AGAIN_S)
 
-    def _end(self, tenant: Manifest) -> None:
-        """Destroys the stack; or, where the namespaces are to stay, takes all that is ours out of them."""
+    def _destroy(self, tenant: Manifest) -> None:
+        """Destroy the stack; with `Retain`, only remove the platform's objects and labels."""
         name = tenant["metadata"]["name"]
         if _is_retained(tenant):
             remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
-            # First: once released, a namespace may be anybody's, and no stack must have it any more.
+            # Before the release: afterwards a namespace may get another owner, and no stack may contain it.
             self._stacks.forget(name)
             for namespace in self._own_namespaces(tenant):
                 release_namespace(self._cluster, namespace)
@@ -140,33 +144,37 @@ class Terminator:
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error
         message = f"destroy failed ({error.reason}): {error}"
-        status = terminating_status(tenant, "DestroyFailed", message)
+        status = terminating_status(tenant, Reason.DESTROY_FAILED, message)
         log.warning(
             "destroy failed", tenant=tenant["metadata"]["name"], reason=error.reason, problem=str(error)
         )
         if tenant.get("status") != status:
-            record_event(self._cluster, tenant, WARNING, "DestroyFailed", message)
+            record_event(self._cluster, tenant, WARNING, Reason.DESTROY_FAILED, message)
         self._tenants.write_status(tenant, status)
         if isinstance(error, StackBusy):
-            self._loader.want(tenant)  # The destroy has not begun.
-            self._repairs.check(tenant["metadata"]["name"])
+            self._repairs.keep(tenant)  # The destroy has not begun.
 
-    def _crd_is_ending(self, tenant: Manifest) -> bool:
-        """Whether all Tenants go because their kind goes: an accident or a reinstallation, nobody's wish to
-        lose what runs in their namespaces. With the CRD back, the same Tenants take up where they were."""
+    def _is_crd_deleted(self, tenant: Manifest) -> bool:
+        """Whether the Tenant is deleted only because its CRD is.
+
+        That is an accident or a reinstallation. The namespaces stay; once the CRD and the same Tenants are
+        back, they are managed again.
+        """
         group = tenant["apiVersion"].partition("/")[0]
         crd = self._cluster.get(CRD, crd_name(group))
-        # With the CRD gone, the Tenant is too, and our copy of it is out of date.
+        # Without the CRD there is no Tenant either: the watcher's copy of it is out of date.
         return crd is None or is_ending(crd)
 
-    def _leftovers(self, tenant: Manifest) -> list[str]:
-        """What of the tenant is still there: namespaces, and objects outside of any. Those that state did
-        not know of are deleted now."""
+    def _delete_leftovers(self, tenant: Manifest) -> list[str]:
+        """Delete namespaces and cluster-scoped objects that the stack's state did not contain.
+
+        Returns the namespaces that still exist.
+        """
         name = tenant["metadata"]["name"]
         if _is_retained(tenant):
             return []
-        scattered = [kind for kind in self._served() if not kind.is_namespaced]
-        remove_objects(self._cluster, self._claims, name, scattered)
+        cluster_scoped = [kind for kind in self._served() if not kind.is_namespaced]
+        remove_objects(self._cluster, self._claims, name, cluster_scoped)
         own = self._own_namespaces(tenant)
         for namespace in own:
             if not is_ending(namespace):
@@ -176,7 +184,7 @@ class Terminator:
         return [_progress(namespace) for namespace in own]
 
     def _own_namespaces(self, tenant: Manifest) -> list[Manifest]:
-        """Those that are really its own: a label alone can be forged."""
+        """The tenant's namespaces. A label alone does not count: users can forge it."""
         name = tenant["metadata"]["name"]
         return [
             namespace
@@ -190,14 +198,13 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _held(tenant: Manifest) -> tuple[str, str] | None:
-    """Why the tenant must not go yet, if so: a reason and a sentence. Its spec may be bad, so it is read as
-    plain data."""
+def _hold(tenant: Manifest) -> tuple[Reason, str] | None:
+    """Why the tenant must not be destroyed yet, if so. Reads the spec as plain data: it may be invalid."""
     spec, status = tenant.get("spec") or {}, tenant.get("status") or {}
     if spec.get("protected", status.get("protected", False)) is True:
-        return "Protected", "the tenant is protected; set spec.protected to false to let it go"
+        return Reason.PROTECTED, "the tenant is protected; set spec.protected to false to delete it"
     if is_paused(tenant):
-        return "Paused", "the tenant is paused; set spec.paused to false to let it go"
+        return Reason.PAUSED, "the tenant is paused; set spec.paused to false to delete it"
     return None
 
 
@@ -206,7 +213,7 @@ def _is_retained(tenant: Manifest) -> bool:
 
 
 def _progress(namespace: Manifest) -> str:
-    """The namespace's name and, where its own controller says so, what holds it."""
+    """The namespace's name and the messages of its conditions, which say why it is not deleted yet."""
     conditions = (namespace.get("status") or {}).get("conditions") or []
     holding = [condition["message"] for condition in conditions if condition["status"] == "True"]
     name: str = namespace["metadata"]["name"]

@@ -5,7 +5,7 @@ from typing import Final
 
 from cli.manifests import GivenTenant
 from cli.preview.findings.finding import Finding, Rule, rule_of
-from tenancy.base.errors import TenancyError
+from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
 
 # The first of these that is given is the cause; what no field says is the plan's.
@@ -31,12 +31,11 @@ def placed(finding: Finding, given: GivenTenant) -> Finding:
     return finding.model_copy(update={"file": given.file, "line": given.line_of(*fields)})
 
 
-def error_finding(error: TenancyError, given: GivenTenant) -> Finding:
-    """An error names its field at the beginning of its message."""
-    field = str(error).partition(": ")[0]
-    is_own = field.startswith(_ROOTS) and " " not in field
+def error_finding(error: Rejection, given: GivenTenant) -> Finding:
+    """A rejection as a finding, at the line of the field that causes it."""
     rule = rule_of(error.reason)
-    fields = (field,) if is_own else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
+    is_in_manifest = error.field.startswith(_ROOTS)
+    fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
     return Finding(
         rule=rule, tenant=given.name, message=str(error), file=given.file, line=given.line_of(*fields)
     )

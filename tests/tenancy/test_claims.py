@@ -1,26 +1,24 @@
-"""Claims: a namespace or a host belongs to at most one tenant at any time, also before any object is made."""
+"""A namespace or host belongs to at most one tenant at any time, also before an object is created."""
 
 from typing import Any
 
 import pytest
 
-from cluster.client import Cluster
-from tenancy.spec.tenant import Tenant, tenant_from_manifest
-from watcher.reconciler.claims import Claims, HostTaken, NamespaceTaken
+from tenancy.base.errors import HostTaken, NamespaceTaken
+from tenancy.base.manifest import Manifest
+from tenancy.claims import Claims
+from tenancy.decision import Facts
+from tenancy.plans import read_plans
+
+FACTS = Facts(read_plans())
 
 
-class NoCluster(Cluster):
-    """Never asked: every namespace counts as known."""
-
-    def __init__(self) -> None: ...
+def tenant(name: str, *hosts: str, **spec: Any) -> Manifest:
+    return {"metadata": {"name": name}, "spec": {**spec, "hostnames": list(hosts)}}
 
 
-def tenant(name: str, **spec: Any) -> Tenant:
-    return tenant_from_manifest({"metadata": {"name": name}, "spec": spec})
-
-
-def take(claims: Claims, wanted: Tenant, *hosts: str) -> None:
-    claims.take(wanted, hosts, known=wanted.namespaces())
+def take(claims: Claims, manifest: Manifest) -> None:
+    claims.decide_and_reserve(manifest, FACTS)
 
 
 # Both want tenant-a-b-c.
@@ -29,7 +27,7 @@ SECOND = tenant("a-b", namespaces=[{"name": "d"}, {"name": "c"}])
 
 
 def test_namespace_belongs_to_the_first_tenant_that_claims_it() -> None:
-    claims = Claims(NoCluster())
+    claims = Claims()
     take(claims, FIRST)
     take(claims, FIRST)
     with pytest.raises(NamespaceTaken, match=r"namespaces\[1\].*'tenant-a-b-c' belongs to tenant 'a'"):
@@ -41,25 +39,25 @@ def test_namespace_belongs_to_the_first_tenant_that_claims_it() -> None:
 
 
 def test_namespace_of_an_earlier_run_is_still_claimed() -> None:
-    claims = Claims(NoCluster())
+    claims = Claims()
     claims.remember("a", ["tenant-a-b-c"], [])
     with pytest.raises(NamespaceTaken):
         take(claims, SECOND)
 
 
 def test_host_belongs_to_the_first_tenant_that_claims_it() -> None:
-    claims = Claims(NoCluster())
-    take(claims, tenant("shop"), "*.shop.example.com")
-    take(claims, tenant("shop"), "*.shop.example.com")
+    claims = Claims()
+    take(claims, tenant("shop", "*.shop.example.com"))
+    take(claims, tenant("shop", "*.shop.example.com"))
     with pytest.raises(HostTaken, match=r"hostnames\[1\].*'pay.shop.example.com' belongs to tenant 'shop'"):
-        take(claims, tenant("copy"), "copy.example.com", "pay.shop.example.com")
-    take(claims, tenant("third"), "copy.example.com")
+        take(claims, tenant("copy", "copy.example.com", "pay.shop.example.com"))
+    take(claims, tenant("third", "copy.example.com"))
     claims.release("shop")
-    take(claims, tenant("copy"), "pay.shop.example.com")
+    take(claims, tenant("copy", "pay.shop.example.com"))
 
 
 def test_host_of_an_earlier_run_is_still_claimed() -> None:
-    claims = Claims(NoCluster())
+    claims = Claims()
     claims.remember("shop", [], ["shop.example.com"])
     with pytest.raises(HostTaken):
-        take(claims, tenant("copy"), "shop.example.com")
+        take(claims, tenant("copy", "shop.example.com"))

@@ -1,0 +1,56 @@
+"""Reads the facts that `tenancy.decision` needs from the cluster."""
+
+from collections.abc import Container
+from dataclasses import replace
+
+from cluster.client import Cluster
+from cluster.served_kinds import served_kinds
+from cluster.tenants import known_hosts, known_namespaces, live_quotas, read_tenants
+from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.claims import Claims
+from tenancy.decision import Decision, Facts, keys_to_read
+from tenancy.objects.integrations import Served
+from tenancy.plans import Plans
+
+
+def read_facts(
+    cluster: Cluster,
+    manifest: Manifest,
+    plans: Plans,
+    served: Served,
+    own: Container[ObjectKey] = (),
+    unreadable: Container[str] = (),
+) -> Facts:
+    """Facts on the names that a Tenant asks for.
+
+    Sends one request per object that may be somebody else's. Objects in `own` and namespaces in the Tenant's
+    status are known to be its own; kinds in `unreadable` must not be read.
+    """
+    names = known_namespaces(manifest)
+    live = {
+        key: cluster.get(KIND_BY_KEY[key.kind], key.name, key.namespace)
+        for key in keys_to_read(manifest, plans, served)
+        if key not in own
+        and key.kind not in unreadable
+        and not (key.kind == NAMESPACE.kind and key.name in names)
+    }
+    return Facts(plans, served, live=live)
+
+
+def read_claims(cluster: Cluster) -> Claims:
+    """The namespaces and hosts of all tenants, as their status records them."""
+    claims = Claims()
+    for tenant in read_tenants(cluster):
+        claims.remember(tenant["metadata"]["name"], known_namespaces(tenant), known_hosts(tenant))
+    return claims
+
+
+def decide_on_live_facts(
+    cluster: Cluster, manifest: Manifest, plans: Plans, served: Served | None = None
+) -> Decision:
+    """Decide on one Tenant with all facts of the cluster, as the watcher would. Raises Rejection."""
+    kinds = served_kinds(cluster) if served is None else served
+    facts = read_facts(cluster, manifest, plans, kinds)
+    quotas = live_quotas(cluster, manifest["metadata"]["name"])
+    return read_claims(cluster).decide_and_reserve(manifest, replace(facts, quotas=quotas))

@@ -1,0 +1,34 @@
+"""The reasons that conditions of a Tenant and Events give. docs/reference/status.md explains each."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    # Conditions of a tenant that is well, or on its way.
+    PENDING = "Pending"
+    APPLYING = "Applying"
+    APPLIED = "Applied"
+    PAUSED = "Paused"
+    NAMESPACE_TERMINATING = "NamespaceTerminating"
+    DELETING = "Deleting"
+    PROTECTED = "Protected"
+    # The condition Drifted, and Events.
+    NO_DRIFT = "NoDrift"
+    REPAIRED = "Repaired"
+    DRIFT_FOUND = "DriftFound"
+    DRIFT_REPAIRED = "DriftRepaired"
+    # The condition IntegrationsReady.
+    CRDS_MISSING = "CRDsMissing"
+    # Rejections of a spec.
+    INVALID_SPEC = "InvalidSpec"
+    UNKNOWN_PLAN = "UnknownPlan"
+    NAME_TAKEN = "NameTaken"
+    NAMESPACE_TAKEN = "NamespaceTaken"
+    HOST_TAKEN = "HostTaken"
+    OBJECT_TAKEN = "ObjectTaken"
+    QUOTA_IN_USE = "QuotaInUse"
+    # Failures of the watcher's work on a tenant. Errors of Pulumi and the API server add their own.
+    DRIFT_CONTESTED = "DriftContested"
+    REPAIR_FAILED = "RepairFailed"
+    DESTROY_FAILED = "DestroyFailed"
+    INTERNAL_ERROR = "InternalError"

@@ -1,0 +1,74 @@
+"""Reserves namespaces and hosts for tenants: each belongs to at most one tenant at any time.
+
+A reservation is made before the first object is created and is kept until the tenant no longer has the
+namespace or host. Reservations of an earlier process come from the status of the Tenants.
+"""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.names import namespace_name
+from tenancy.decision import Decision, Facts, decide
+
+
+class Claims:
+    """The reservations of all tenants. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, str] = {}
+        self._hosts: dict[str, tuple[str, ...]] = {}
+        self._guard = threading.Lock()
+
+    def remember(self, tenant: str, namespaces: Iterable[str], hosts: Iterable[str]) -> None:
+        """Restore the reservations that a tenant's status records. The first holder keeps a namespace."""
+        with self._guard:
+            for namespace in namespaces:
+                self._holders.setdefault(namespace, tenant)
+            self._add_hosts(tenant, hosts)
+
+    def decide_and_reserve(self, manifest: Manifest, facts: Facts) -> Decision:
+        """Decide on a tenant, and reserve all its namespaces and hosts; none if it is rejected.
+
+        Deciding and reserving are one atomic step: of two tenants that ask for the same name at once, one is
+        rejected. Namespaces and hosts that the tenant had before stay reserved until `release`.
+        """
+        with self._guard:
+            decision = decide(manifest, replace(facts, holders=self._holders, hosts=self._hosts))
+            tenant = decision.tenant
+            self._holders.update(dict.fromkeys(tenant.namespaces(), tenant.name))
+            self._add_hosts(tenant.name, decision.desired.hostnames)
+        return decision
+
+    def release(self, tenant: str, keep: tuple[str, ...] = (), hosts: tuple[str, ...] = ()) -> None:
+        """Release the tenant's namespaces and hosts, except those to keep."""
+        with self._guard:
+            self._holders = {
+                namespace: holder
+                for namespace, holder in self._holders.items()
+                if holder != tenant or namespace in keep
+            }
+            self._hosts.pop(tenant, None)
+            if hosts:
+                self._hosts[tenant] = hosts
+
+    def may_remove(self, tenant: str, key: ObjectKey) -> bool:
+        """Whether an object that carries the tenant's label belongs to it: users can forge a label."""
+        namespace = key.namespace or key.name
+        holder = self._holder(namespace)
+        has_its_name = namespace == namespace_name(tenant) or namespace.startswith(
+            namespace_name(tenant, "") + "-"
+        )
+        return holder == tenant or (holder is None and has_its_name)
+
+    def may_release(self, tenant: str, namespace: str) -> bool:
+        """Whether the platform's labels may be removed from a namespace: not if it is another tenant's."""
+        return self._holder(namespace) in (None, tenant)
+
+    def _add_hosts(self, tenant: str, hosts: Iterable[str]) -> None:
+        self._hosts[tenant] = tuple(dict.fromkeys((*self._hosts.get(tenant, ()), *hosts)))
+
+    def _holder(self, namespace: str) -> str | None:
+        with self._guard:
+            return self._holders.get(namespace)

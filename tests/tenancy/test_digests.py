@@ -1,0 +1,37 @@
+"""The digests of sample tenants stay the same from version to version.
+
+After an upgrade the watcher runs one `up` for each tenant whose digest differs. The changelog announces it.
+"""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.environment import ROOT
+from tenancy.decision import Facts, decide
+from tenancy.plans import read_plans
+
+
+def digest(manifest: dict[str, Any]) -> str:
+    return decide(manifest, Facts(read_plans())).desired.digest
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("simple.yaml", "ddc4543f174f9e52"),
+        ("team.yaml", "a7c6c3121149f46e"),
+        ("more/everything.yaml", "aa54a6b08d41797b"),
+    ],
+)
+def test_example_has_the_same_digest(file: str, expected: str) -> None:
+    assert digest(yaml.safe_load((ROOT / "examples" / file).read_text("utf-8"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [("basic", "4d6665e4f4691e23"), ("pro", "09ce196ac10b2a2a"), ("enterprise", "9b963a177a890289")],
+)
+def test_tenant_on_a_shipped_plan_has_the_same_digest(plan: str, expected: str) -> None:
+    assert digest({"metadata": {"name": "acme"}, "spec": {"plan": plan}}) == expected

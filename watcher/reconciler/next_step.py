@@ -1,0 +1,115 @@
+"""Decides what a tenant needs next, from its desired state and what is in the cluster. Pure."""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from cluster.live_objects import is_ending
+from cluster.tenants import update_record
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.changes import Cause, UpdateRecord, object_changes
+from tenancy.desired import DesiredState
+from tenancy.drift import drift_text
+from watcher.reconciler.restore import Repair
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A tenant's desired state, and what is known of the cluster."""
+
+    manifest: Manifest
+    desired: DesiredState
+    live: Mapping[ObjectKey, Manifest]
+    # Repairs that no update has recorded yet.
+    repairs: Mapping[ObjectKey, Repair] = field(default_factory=dict)
+    # Objects that somebody else changes as often as they are repaired.
+    contested: Set[ObjectKey] = frozenset()
+
+
+@dataclass(frozen=True)
+class InSync:
+    """The desired state is applied, and no repair has to be recorded."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Namespaces are terminating. They are created again once they are gone."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Contested:
+    """Somebody else keeps changing an object. No update records its repairs until that ends."""
+
+    key: ObjectKey
+    repairs: Mapping[ObjectKey, Repair]
+
+
+@dataclass(frozen=True)
+class Update:
+    """Run `up`. `message` is the update's message in the stack's history."""
+
+    message: str
+    record: UpdateRecord
+    repairs: Mapping[ObjectKey, Repair] = field(default_factory=dict)
+    is_retry: bool = False
+
+    @property
+    def drift(self) -> dict[ObjectKey, str]:
+        """The drift of each repaired object, as a short phrase."""
+        return {key: repair.drift for key, repair in self.repairs.items()}
+
+    @property
+    def needs_refresh(self) -> bool:
+        """Whether the cluster may differ from the stack's state."""
+        return bool(self.repairs) or self.is_retry
+
+
+Step = InSync | Wait | Contested | Update
+
+
+def next_step(seen: Observation) -> Step:
+    if names := _terminating_namespaces(seen):
+        return Wait(names)
+    if _status(seen).get("appliedDigest") != seen.desired.digest:
+        return _update_to_desired(seen)
+    if seen.repairs.keys() - seen.contested:
+        return _update_after_repairs(seen)
+    return Contested(min(seen.contested), seen.repairs) if seen.contested else InSync()
+
+
+def _terminating_namespaces(seen: Observation) -> tuple[str, ...]:
+    return tuple(
+        key.name
+        for key, live_object in seen.live.items()
+        if key in seen.desired.by_key and is_ending(live_object)
+    )
+
+
+def _update_to_desired(seen: Observation) -> Update:
+    """The update that applies a desired state which is not the applied one."""
+    manifest, status = seen.manifest, _status(seen)
+    changes = object_changes(seen.desired, seen.live)
+    generation = manifest["metadata"]["generation"]
+    if status.get("observedGeneration") == generation and status.get("phase") == "Active":
+        # The spec is the same, so the desired state differs by the plan or by the kinds that are served.
+        missing = {integration: list(crds) for integration, crds in seen.desired.missing.items()}
+        if (status.get("missingCrds") or {}) != missing:
+            return Update("integrations changed", update_record(manifest, Cause.INTEGRATIONS, changes))
+        plan = manifest["spec"]["plan"]
+        return Update(f"plan {plan} changed", update_record(manifest, Cause.PLAN, changes))
+    is_retry = status.get("observedGeneration") == generation and "lastUpdate" in status
+    record = update_record(manifest, Cause.SPEC, changes)
+    return Update(f"spec generation {generation}", record, is_retry=is_retry)
+
+
+def _update_after_repairs(seen: Observation) -> Update:
+    """The update that records repairs in the stack's history."""
+    changes = tuple(repair.change for repair in seen.repairs.values())
+    drift = {key: repair.drift for key, repair in seen.repairs.items()}
+    record = update_record(seen.manifest, Cause.DRIFT, changes)
+    return Update(f"drift: {drift_text(drift)}", record, seen.repairs)
+
+
+def _status(seen: Observation) -> Manifest:
+    return seen.manifest.get("status") or {}

@@ -1,0 +1,152 @@
+"""Reports the result of reconciling a tenant: status, Events, logs and metrics."""
+
+from collections.abc import Callable
+
+import structlog
+
+from cluster.client import Cluster, ClusterError
+from cluster.events import NORMAL, WARNING, record_event
+from cluster.live_objects import ManagedObjects
+from cluster.tenants import Tenants, has_finalizer, is_deleting
+from stacks.errors import StackBusy, StackError
+from stacks.result import StackResult
+from tenancy.base.errors import NameTaken, TenancyError
+from tenancy.base.manifest import Manifest
+from tenancy.base.reasons import Reason
+from tenancy.desired import DesiredState
+from tenancy.drift import drift, drift_text
+from tenancy.usage import Measured
+from watcher.metrics import Metrics
+from watcher.reconciler.applied_loader import AppliedLoader
+from watcher.reconciler.contested_objects import DriftContested
+from watcher.reconciler.next_step import Step, Update
+from watcher.reconciler.repairs import RepairFailed, Repairs
+from watcher.reconciler.retry import MustWait
+from watcher.reconciler.status import (
+    active_status,
+    failed_status,
+    paused_status,
+    pending_status,
+    ready_verdict,
+)
+from watcher.reconciler.status_parts import KEEP
+from watcher.reconciler.usage_status import with_usage
+
+log = structlog.get_logger(__name__)
+
+# The errors that reconciling a tenant can end with. Each has a reason.
+Failure = TenancyError | StackError | ClusterError
+
+
+class Reporter:
+    def __init__(
+        self,
+        cluster: Cluster,
+        tenants: Tenants,
+        managed: ManagedObjects,
+        loader: AppliedLoader,
+        repairs: Repairs,
+        metrics: Metrics,
+        measured: Callable[[str], Measured | None],
+    ) -> None:
+        self._cluster = cluster
+        self._tenants = tenants
+        self._managed = managed
+        self._loader = loader
+        self._repairs = repairs
+        self._metrics = metrics
+        self._measured = measured
+
+    def report_in_sync(self, manifest: Manifest, desired: DesiredState) -> None:
+        self._write_status(manifest, active_status(manifest, desired))
+        log.debug("tenant unchanged", tenant=desired.tenant)
+        self._metrics.unchanged()
+
+    def report_paused(self, manifest: Manifest, desired: DesiredState) -> None:
+        live_drift = drift_text(drift(desired, self._managed.of(desired.tenant)))
+        self._write_status(manifest, paused_status(manifest, desired, live_drift))
+
+    def report_waiting(self, manifest: Manifest, wait: MustWait) -> None:
+        name = manifest["metadata"]["name"]
+        status = pending_status(
+            manifest,
+            wait.reason,
+            f"{wait}{self._loader.problem_text(name)}",
+            self._repairs.unrecorded_text(name),
+            wait.applied.digest if wait.applied else KEEP,
+        )
+        self._write_status(manifest, status)
+
+    def report_update(
+        self, manifest: Manifest, desired: DesiredState, update: Update, result: StackResult
+    ) -> None:
+        counts = dict(result.counts)
+        log.info(
+            "stack applied",
+            tenant=desired.tenant,
+            cause=update.message,
+            changes=counts,
+            repaired=len(update.repairs),
+            took_s=result.duration_s,
+        )
+        self._metrics.applied(result.duration_s, len(update.repairs))
+        summary = ", ".join(f"{count} {operation}" for operation, count in counts.items())
+        reason = Reason.DRIFT_REPAIRED if update.repairs else Reason.APPLIED
+        message = f"{update.message}: {summary} in {result.duration_s} s"
+        record_event(self._cluster, manifest, NORMAL, reason, message)
+        status = active_status(manifest, desired, result, update.message, drift_text(update.drift))
+        self._write_status(manifest, status)
+
+    def report_failure(self, manifest: Manifest, error: Failure, step: Step | None = None) -> None:
+        """Report an error. No Event is written if the status already has the same reason and message.
+
+        Raises the error itself if the API server did not answer or reported a conflict: nothing in the
+        tenant can be fixed then.
+        """
+        if isinstance(error, ClusterError) and not error.is_refusal:
+            raise error
+        name = manifest["metadata"]["name"]
+        message = f"{error}{self._loader.problem_text(name)}"
+        status = failed_status(
+            manifest,
+            error.reason,
+            message,
+            unrepaired=message if isinstance(error, DriftContested | RepairFailed) else "",
+            repaired=self._repairs.unrecorded_text(name),
+            half_done=_half_done(error, step),
+        )
+        log.warning("tenant failed", tenant=name, reason=error.reason, problem=str(error))
+        if ready_verdict(manifest) != (error.reason, message):
+            record_event(self._cluster, manifest, WARNING, error.reason, message)
+        self._write_status(manifest, status)
+
+    def report_internal_error(self, name: str, error: Exception) -> None:
+        """Report an unexpected exception in the tenant's status."""
+        for manifest in self._tenants.named(name)[:1]:
+            message = f"{type(error).__name__}: {error}"
+            self._tenants.write_status(manifest, failed_status(manifest, Reason.INTERNAL_ERROR, message))
+
+    def reject_namesake(self, namesake: Manifest, manifest: Manifest) -> None:
+        """Reject the newer of two Tenants of one name, or let it be deleted: nothing was created for it."""
+        if is_deleting(namesake) and has_finalizer(namesake):
+            self._tenants.remove_finalizer(namesake)
+            return
+        error = NameTaken(
+            "metadata.name", f"taken by the {manifest['apiVersion']} Tenant of this name, which is older"
+        )
+        self._tenants.write_status(namesake, failed_status(namesake, error.reason, str(error)))
+
+    def _write_status(self, manifest: Manifest, status: Manifest) -> None:
+        """Write the status together with the current usage."""
+        name = manifest["metadata"]["name"]
+        self._tenants.write_status(manifest, with_usage(status, self._managed.of(name), self._measured(name)))
+
+
+def _half_done(error: Failure, step: Step | None) -> str:
+    """The message of an update that failed half way; empty if none did.
+
+    A stack that is busy runs no update, and an update that only records repairs changes no object.
+    """
+    has_failed = isinstance(error, StackError) and not isinstance(error, StackBusy)
+    is_half_done = has_failed and isinstance(step, Update) and not step.repairs
+    return step.message if is_half_done and isinstance(step, Update) else ""

@@ -1,0 +1,102 @@
+"""Restores one object to its last applied version, by server-side apply."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from cluster.client import Cluster, ClusterError
+from cluster.live_objects import is_ending
+from cluster.tenants import live_quotas
+from tenancy.base.kinds import (
+    CONFIG_MAP,
+    KIND_BY_KEY,
+    MANAGED_KINDS,
+    NAMESPACE,
+    RESOURCE_QUOTA,
+    ROLE_BINDING,
+    SERVICE,
+    Kind,
+)
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.names import FIELD_MANAGER
+from tenancy.changes import ObjectChange, object_change
+from tenancy.component import resource_inputs
+from tenancy.desired import DesiredState
+from tenancy.drift import object_drift, repair_patch
+from tenancy.quota_transition import budget_step
+from watcher.reconciler.last_applied import Applied
+
+# Kinds that are recreated if a field is immutable. Never namespaces: they hold the tenant's own objects.
+_WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A repaired object: its drift as a short phrase, and the change that the repair made."""
+
+    drift: str
+    change: ObjectChange
+
+
+def restore_object(
+    cluster: Cluster, served: Collection[Kind], tenant: str, applied: Applied, key: ObjectKey
+) -> tuple[Repair | None, bool]:
+    """Restore an object if the live one differs. Raises ClusterError.
+
+    Returns the repair, if one was made, and whether nothing is left to do for the object.
+    """
+    kind = KIND_BY_KEY[key.kind]
+    if kind not in MANAGED_KINDS and kind not in served:
+        return None, True  # Its CRD is gone; when it is back, all tenants are checked.
+    live = cluster.get(kind, key.name, key.namespace)
+    desired = applied.to_restore(key, live)
+    if desired is None or (live is None and not _can_be_created(cluster, key)):
+        return None, True
+    target = desired
+    if kind == RESOURCE_QUOTA and applied.has_budget:
+        target = _within_budget(cluster, tenant, applied, key, desired)
+    is_done = target == desired
+    if live is not None and object_drift(target, live) is None:
+        return None, is_done
+    _apply(cluster, kind, key, target, live)
+    drift = object_drift(desired, live)
+    assert drift is not None
+    return Repair(drift, object_change(key, desired, live)), is_done
+
+
+def _can_be_created(cluster: Cluster, key: ObjectKey) -> bool:
+    """Whether the object's namespace exists and is not terminating."""
+    if not key.namespace:
+        return True
+    namespace = cluster.get(NAMESPACE, key.namespace)
+    return namespace is not None and not is_ending(namespace)
+
+
+def _within_budget(
+    cluster: Cluster, tenant: str, applied: Applied, key: ObjectKey, quota: Manifest
+) -> Manifest:
+    """The quota, raised no higher than the budget allows while other quotas exceed their share."""
+    objects = {**(applied.objects or {}), key: quota}
+    quotas = tuple(manifest for other, manifest in objects.items() if other.kind == key.kind)
+    step = budget_step(DesiredState(tenant, quotas, has_budget=True), live_quotas(cluster, tenant))
+    return step.by_key[key]
+
+
+def _apply(cluster: Cluster, kind: Kind, key: ObjectKey, desired: Manifest, live: Manifest | None) -> None:
+    """Apply the whole object under Pulumi's field manager, so that no other manager co-owns its fields."""
+    inputs = resource_inputs(desired)
+    if live is not None:
+        # With the uid the API server does not recreate an object that is deleted in the meantime.
+        uid = live["metadata"]["uid"]
+        inputs = {**inputs, "metadata": {**inputs["metadata"], "uid": uid}}
+    try:
+        restored = cluster.apply(inputs, field_manager=FIELD_MANAGER)
+    except ClusterError as error:
+        is_immutable = error.status == 422 and kind in _WITH_IMMUTABLE_FIELDS
+        if not is_immutable or live is None or is_ending(live):
+            raise
+        cluster.delete(kind, key.name, key.namespace, uid)
+        restored = cluster.apply(resource_inputs(desired), field_manager=FIELD_MANAGER)
+    # Server-side apply leaves fields that only others set, such as one more key in a quota.
+    if foreign_fields := repair_patch(desired, restored):
+        cluster.patch(kind, key.name, foreign_fields, namespace=key.namespace, field_manager=FIELD_MANAGER)

@@ -1,0 +1,131 @@
+"""A Tenant's status from its parts. Pure.
+
+A condition keeps its transition time while its status stays the same, as the Kubernetes API conventions ask.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from tenancy.base.manifest import Manifest
+from tenancy.base.reasons import Reason
+from tenancy.spec.tenant_status import (
+    Condition,
+    ConditionType,
+    LastUpdate,
+    NamespaceStatus,
+    Phase,
+    TenantStatus,
+)
+
+
+class Keep(Enum):
+    """The type of KEEP."""
+
+    KEEP = "keep"
+
+
+# Leaves a part as the old status has it.
+KEEP: Final = Keep.KEEP
+
+
+class Verdict(NamedTuple):
+    """The status, reason and message of a condition."""
+
+    is_true: bool
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusChange:
+    """A new status, part by part. No part has a default: leaving one unchanged is written as KEEP."""
+
+    phase: Phase | Keep
+    ready: Verdict
+    tenant_ready: Verdict
+    namespace_ready: Verdict | Keep
+    integrations_ready: Verdict | Keep
+    drifted: Verdict | Keep
+    namespaces: tuple[str, ...] | Keep
+    # None: nothing is known to be applied, so the next update applies the whole desired state.
+    applied_digest: str | Keep | None
+    last_update: LastUpdate | Keep
+    stack: str | Keep
+    is_protected: bool | Keep
+    hostnames: tuple[str, ...] | Keep
+    missing_crds: dict[str, tuple[str, ...]] | Keep
+
+
+def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
+    """The Tenant's status with the changed parts."""
+    old: Manifest = manifest.get("status") or {}
+    generation = manifest["metadata"]["generation"]
+    phase = Phase(old.get("phase", Phase.PENDING)) if change.phase is KEEP else change.phase
+    parts: dict[str, Any] = {
+        "applied_digest": change.applied_digest,
+        "last_update": change.last_update,
+        "stack": change.stack,
+        "protected": change.is_protected,
+        "hostnames": change.hostnames,
+        "missing_crds": change.missing_crds,
+    }
+    if change.namespaces is not KEEP:
+        parts["namespace_status"] = {name: NamespaceStatus(ready=True) for name in change.namespaces}
+        parts["namespace_count"] = len(change.namespaces)
+    # An empty map says no more than an absent one.
+    if change.missing_crds == {}:
+        parts["missing_crds"] = None
+    changed = {name: value for name, value in parts.items() if value is not KEEP}
+    model = TenantStatus(phase=phase, observed_generation=generation, **changed)
+    written = model.model_dump(
+        by_alias=True, mode="json", include={"phase", "observed_generation", *changed}, exclude_none=True
+    )
+    removed = {TenantStatus.model_fields[name].alias for name, value in changed.items() if value is None}
+    kept = {field: value for field, value in old.items() if field not in removed}
+    return {**kept, **written, "conditions": _conditions(manifest, change)}
+
+
+def condition(manifest: Manifest, kind: ConditionType) -> Manifest:
+    """A condition of a Tenant; empty if it has none of this type."""
+    conditions = (manifest.get("status") or {}).get("conditions") or []
+    return next((entry for entry in conditions if entry["type"] == kind), {})
+
+
+def now_text() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _conditions(manifest: Manifest, change: StatusChange) -> list[Manifest]:
+    """The conditions, in the order of the old status; new ones after them."""
+    verdicts: dict[ConditionType, Verdict | Keep] = {
+        ConditionType.READY: change.ready,
+        ConditionType.TENANT_READY: change.tenant_ready,
+        ConditionType.NAMESPACE_READY: change.namespace_ready,
+        ConditionType.INTEGRATIONS_READY: change.integrations_ready,
+        ConditionType.DRIFTED: change.drifted,
+    }
+    old: list[Manifest] = (manifest.get("status") or {}).get("conditions") or []
+    conditions = {entry["type"]: entry for entry in old}
+    for kind, verdict in verdicts.items():
+        if verdict is not KEEP:
+            conditions[kind] = _condition(
+                manifest, kind, str(verdict.is_true), verdict.reason, verdict.message
+            )
+        elif kind not in conditions:
+            conditions[kind] = _condition(manifest, kind, "Unknown", Reason.PENDING, "")
+    return list(conditions.values())
+
+
+def _condition(manifest: Manifest, kind: ConditionType, status: str, reason: str, message: str) -> Manifest:
+    before = condition(manifest, kind)
+    since = before["lastTransitionTime"] if before.get("status") == status else now_text()
+    return Condition(
+        type=kind,
+        status=status,
+        reason=reason,
+        message=message,
+        last_transition_time=since,
+        observed_generation=manifest["metadata"]["generation"],
+    ).model_dump(by_alias=True)
