@@ -1,0 +1,118 @@
+"""Background services: threads with one way to start them, stop them and check their health."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from cluster.client import ClusterError
+from stacks.errors import StackStopped
+from watcher.queue import TenantQueue
+
+log = structlog.get_logger(__name__)
+
+
+class TryAgain(Exception):
+    """Processing a tenant failed and the failure is reported. The queue retries it after a backoff."""
+
+
+class Service:
+    """One or more threads that run until they are stopped. Subclasses implement `_run`."""
+
+    def __init__(self, name: str, count: int = 1) -> None:
+        names = [name] if count == 1 else [f"{name} {number}" for number in range(count)]
+        self.name = name
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._run, name=each, daemon=True) for each in names]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Ask the threads to end; `join` waits for them."""
+        self._stopping.set()
+
+    @property
+    def threads(self) -> Sequence[threading.Thread]:
+        return self._threads
+
+    def _run(self) -> None:
+        raise NotImplementedError
+
+
+class PeriodicService(Service):
+    """Calls a function at the start and then once per period. It survives exceptions of the function."""
+
+    def __init__(self, name: str, function: Callable[[], None], period_s: float) -> None:
+        super().__init__(name)
+        self._function = function
+        self._period_s = period_s
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._function()
+            except Exception:
+                log.exception("background task failed", task=self.name, retry_after_s=self._period_s)
+            self._stopping.wait(self._period_s)
+
+
+class QueueWorkers(Service):
+    """Process the tenants of a queue.
+
+    `process` returns after how many seconds to process the tenant again without a change, or None. An exception
+    counts as a failure, after which the queue retries with backoff. `on_failure` gets the tenant and the
+    exception. `pause_s` is the shortest time between two runs for one tenant.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        queue: TenantQueue,
+        process: Callable[[str], float | None],
+        *,
+        count: int = 1,
+        pause_s: float = 0.0,
+        on_failure: Callable[[str, Exception], None] = lambda _tenant, _error: None,
+    ) -> None:
+        super().__init__(name, count)
+        self._queue = queue
+        self._process = process
+        self._pause_s = pause_s
+        self._on_failure = on_failure
+
+    def stop(self) -> None:
+        super().stop()
+        self._queue.close()
+
+    def _run(self) -> None:
+        while (tenant := self._queue.take()) is not None:
+            try:
+                requeue_after_s = self._process(tenant)
+            except StackStopped:
+                return  # The watcher stops. Its next process continues the work.
+            except Exception as error:
+                self._fail(tenant, error)
+            else:
+                self._queue.done(tenant, self._pause_s)
+                if requeue_after_s is not None:
+                    self._queue.add(tenant, requeue_after_s)
+
+    def _fail(self, tenant: str, error: Exception) -> None:
+        facts = {"task": self.name, "tenant": tenant, "retry_after_s": self._queue.failed(tenant)}
+        if isinstance(error, ClusterError):
+            log.warning("request failed", problem=str(error), **facts)
+        elif not isinstance(error, TryAgain):
+            log.exception("unexpected error", **facts)
+        self._on_failure(tenant, error)
+
+
+def join(services: Sequence[Service], timeout_s: float) -> None:
+    """Wait for the threads of stopped services, together at most this long."""
+    deadline = time.monotonic() + timeout_s
+    for service in services:
+        for thread in service.threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
