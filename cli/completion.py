@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.connection import Session
+from cli.connection import Connection
 from cluster.tenants import read_tenants
 
 
@@ -12,8 +12,8 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     """The tenants whose names begin like this. A shell in the middle of a line is told no errors."""
     given = context.find_root().params
     try:
-        session = Session(given.get("kubeconfig"), given.get("cluster_context"))
-        tenants = read_tenants(session.cluster)
+        connection = Connection(given.get("kubeconfig"), given.get("cluster_context"))
+        tenants = read_tenants(connection.cluster)
     except Exception:
         return []
     names = {tenant["metadata"]["name"] for tenant in tenants}

@@ -35,7 +35,7 @@ class NoSuchTenant(TenancyError):
 
 
 @dataclass(frozen=True)
-class Session:
+class Connection:
     kubeconfig: Path | None = None
     context: str | None = None
 
@@ -58,11 +58,11 @@ class Session:
             raise NoSuchTenant(f"there is no tenant {name!r}; `tenancy list` shows those there are")
         return found
 
-    def objects_of(self, tenant: str) -> Objects:
+    def live_objects(self, tenant: str) -> Objects:
         """All live objects of one tenant."""
         return dict(self._objects(tenant_selector(tenant)))
 
-    def objects_by_tenant(self, unreadable: set[str] | None = None) -> dict[str, Objects]:
+    def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> dict[str, Objects]:
         """All live objects of all tenants: one list per kind, however many tenants there are. A kind that may
         not be read is an error, or noted in `unreadable` by its key, where that is given."""
         found: dict[str, Objects] = {}

@@ -25,8 +25,8 @@ from cli.commands import (
 )
 from cli.commands.doctor import doctor
 from cli.commands.preview import preview
-from cli.connection import Session
-from cli.output import complain, console
+from cli.connection import Connection
+from cli.output import console, print_error
 from cli.version import VERSION
 from cluster.client import ClusterError
 from stacks.errors import StackError
@@ -80,7 +80,7 @@ def start(
     ] = False,
 ) -> None:
     """Tenants on Kubernetes: see them, preview changes, look into their history, and roll back."""
-    context.obj = Session(kubeconfig, cluster_context)
+    context.obj = Connection(kubeconfig, cluster_context)
 
 
 def main() -> None:
@@ -95,10 +95,10 @@ def main() -> None:
         app(prog_name="tenancy")
     except OSError as error:
         # Without the number that str() begins with: what went wrong, and where.
-        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(1)
     except (TenancyError, StackError, ClusterError, UsageUnavailable) as error:
-        complain(str(error))
+        print_error(str(error))
         sys.exit(1)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from cli.yaml_lines import found_at, line_of_node
+from cli.yaml_lines import field_location, node_line
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import TENANTS, api_group
 from tenancy.base.manifest import Manifest
@@ -38,7 +38,7 @@ class ManifestError(TenancyError):
 
 
 @dataclass(frozen=True)
-class GivenTenant:
+class TenantDocument:
     """A Tenant with a name and one of our API versions, and where it stands."""
 
     manifest: Manifest
@@ -56,15 +56,15 @@ class GivenTenant:
         does."""
         if self._node is None:
             return self.line
-        found = [found_at(self._node, path) for path in paths]
+        found = [field_location(self._node, path) for path in paths]
         return next((line for line, value in found if value is not None), found[0][0])
 
 
 @dataclass(frozen=True)
-class GivenManifests:
+class ManifestSet:
     """All that was found. `others` counts the documents that are no Tenants of ours."""
 
-    tenants: tuple[GivenTenant, ...]
+    tenants: tuple[TenantDocument, ...]
     faults: tuple[ManifestError, ...]
     others: int
 
@@ -73,9 +73,9 @@ class GivenManifests:
 Source = tuple[str, str]
 
 
-def read_manifests(paths: Sequence[str | Path]) -> list[GivenTenant]:
+def read_manifests(paths: Sequence[str | Path]) -> list[TenantDocument]:
     """The Tenants in these files and folders; `-` is standard input. Raises the first fault."""
-    given = manifests_in(read_sources(paths))
+    given = parsed_manifests(read_sources(paths))
     if given.faults:
         raise given.faults[0]
     return list(given.tenants)
@@ -92,14 +92,14 @@ def is_manifest_file(name: str) -> bool:
     return path.suffix in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
-def manifests_in(sources: Iterable[Source]) -> GivenManifests:
-    tenants: list[GivenTenant] = []
+def parsed_manifests(sources: Iterable[Source]) -> ManifestSet:
+    tenants: list[TenantDocument] = []
     faults: list[ManifestError] = []
     others = 0
     for file, text in sources:
         try:
             for found in _documents(file, text):
-                if isinstance(found, GivenTenant):
+                if isinstance(found, TenantDocument):
                     tenants.append(found)
                 elif isinstance(found, ManifestError):
                     faults.append(found)
@@ -107,7 +107,7 @@ def manifests_in(sources: Iterable[Source]) -> GivenManifests:
                     others += 1
         except ManifestError as fault:
             faults.append(fault)
-    return GivenManifests(tuple(tenants), tuple(faults), others)
+    return ManifestSet(tuple(tenants), tuple(faults), others)
 
 
 def _read(path: str | Path) -> Iterator[Source]:
@@ -126,7 +126,7 @@ def _read(path: str | Path) -> Iterator[Source]:
             yield file.as_posix(), file.read_text(encoding="utf-8", errors="surrogateescape")
 
 
-def _documents(file: str, text: str) -> Iterator[GivenTenant | ManifestError | None]:
+def _documents(file: str, text: str) -> Iterator[TenantDocument | ManifestError | None]:
     """Every document, those in lists too; None for one that is not ours."""
     try:
         if file.endswith(".json"):
@@ -141,7 +141,7 @@ def _documents(file: str, text: str) -> Iterator[GivenTenant | ManifestError | N
                 node = loader.get_node()
                 if node and _size(node, {}) > _MAX_VALUES:
                     raise ManifestError(
-                        file, line_of_node(node), "its anchors stand for too much: write them out"
+                        file, node_line(node), "its anchors stand for too much: write them out"
                     )
                 yield from _tenants(file, loader.construct_document(node), node)
         finally:
@@ -177,22 +177,22 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
 
 def _tenants(
     file: str, document: Any, node: yaml.Node | None
-) -> Iterator[GivenTenant | ManifestError | None]:
+) -> Iterator[TenantDocument | ManifestError | None]:
     if document is None:
         return
     if isinstance(document, dict) and document.get("kind") in _LISTS:
         items = document.get("items")
         for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield from _tenants(file, item, found_at(node, f"items[{index}]")[1])
+            yield from _tenants(file, item, field_location(node, f"items[{index}]")[1])
         return
     if not _is_ours(document):
         yield None
         return
     if fault := _fault(document):
         path, problem = fault
-        yield ManifestError(file, found_at(node, path)[0] or 1, f"{path}: {problem}")
+        yield ManifestError(file, field_location(node, path)[0] or 1, f"{path}: {problem}")
     else:
-        yield GivenTenant(document, file, line_of_node(node), node)
+        yield TenantDocument(document, file, node_line(node), node)
 
 
 def _is_ours(document: Any) -> bool:

@@ -54,7 +54,7 @@ def _shown(text: str) -> str:
 # What is printed is data: neither `[prod]` nor the `:a:` of an IPv6 address stands for something else.
 _PLAIN: Final = partial(SafeConsole, soft_wrap=True, highlight=False, markup=False, emoji=False)
 console = _PLAIN(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-errors = _PLAIN(stderr=True)
+error_console = _PLAIN(stderr=True)
 
 PHASE_STYLES = {"Active": "green", "Pending": "yellow", "Terminating": "yellow", "Failed": "bold red"}
 _SIGNS = {
@@ -65,8 +65,8 @@ _SIGNS = {
 }
 
 
-def complain(problem: str) -> None:
-    errors.print(Text.assemble(("error: ", "bold red"), problem))
+def print_error(problem: str) -> None:
+    error_console.print(Text.assemble(("error: ", "bold red"), problem))
 
 
 def print_data(data: Any, output: Format) -> None:

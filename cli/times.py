@@ -19,13 +19,13 @@ def age(since: datetime) -> str:
     return next((f"{age_s // size} {unit}" for size, unit in _UNITS if age_s >= size), f"{age_s} s")
 
 
-def when(moment: str) -> str:
+def display_time(time: str) -> str:
     """A time of the API's, as this output wants it."""
-    since = datetime.fromisoformat(moment)
+    since = datetime.fromisoformat(time)
     return f"{age(since)} ago" if console.is_terminal else since.isoformat(timespec="seconds")
 
 
-def moment(text: str, now: datetime) -> datetime:
+def parse_time(text: str, now: datetime) -> datetime:
     """A time as people give it: how long ago, or when; without a zone, this machine's. Else ValueError."""
     if ago := _AGO.fullmatch(text):
         return now - timedelta(**{_STEPS[ago[2]]: int(ago[1])})

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cli.output import PHASE_STYLES, errors
+from cli.output import PHASE_STYLES, error_console
 from cluster.client import Cluster
 from cluster.informer import Informer
 from stacks.errors import BackendUnreachable, ClusterUnreachable, StackBusy
@@ -34,7 +34,7 @@ class NotSettled(TenancyError):
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledTenant:
     tenant: Manifest
     took_s: float
 
@@ -44,10 +44,10 @@ def wait_until_settled(cluster: Cluster, tenants: Sequence[Manifest], timeout_s:
 
     One that is deleted meanwhile comes back as it was last, with the phase Gone.
     """
-    return [settled.tenant for settled in settle(cluster, tenants, timeout_s)]
+    return [settled.tenant for settled in wait_and_time(cluster, tenants, timeout_s)]
 
 
-def settle(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[Settled]:
+def wait_and_time(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[SettledTenant]:
     """The same, with how long each took."""
     wait = _Wait(cluster, tenants, timeout_s)
     try:
@@ -68,12 +68,12 @@ def ready_condition(tenant: Manifest) -> Manifest:
     return next((found for found in conditions if found["type"] == ConditionType.READY), unseen)
 
 
-def why_text(tenant: Manifest) -> str:
+def reason_text(tenant: Manifest) -> str:
     ready = ready_condition(tenant)
     return ": ".join(part for part in (ready["reason"], ready.get("message", "")) if part)
 
 
-def is_current(tenant: Manifest) -> bool:
+def is_status_current(tenant: Manifest) -> bool:
     """Whether the status is about the newest spec."""
     status = tenant.get("status") or {}
     return bool(status.get("observedGeneration") == tenant["metadata"]["generation"])
@@ -83,7 +83,7 @@ def is_settled(tenant: Manifest) -> bool:
     phase, reason = phase_of(tenant), ready_condition(tenant)["reason"]
     if phase == GONE:
         return True
-    if not is_current(tenant) or "deletionTimestamp" in tenant["metadata"]:
+    if not is_status_current(tenant) or "deletionTimestamp" in tenant["metadata"]:
         return False
     if tenant["spec"].get("paused"):
         return bool(reason == "Paused")
@@ -103,7 +103,7 @@ class _Wait:
             for kind in dict.fromkeys(map(kind_of, tenants))
         }
         # By their place in the order given.
-        self._settled: dict[int, Settled] = {}
+        self._settled: dict[int, SettledTenant] = {}
         for informer in self._informers.values():
             informer.start()
 
@@ -111,7 +111,7 @@ class _Wait:
         for informer in self._informers.values():
             informer.stop()
 
-    def finish(self) -> list[Settled]:
+    def finish(self) -> list[SettledTenant]:
         for informer in self._informers.values():
             informer.is_synced.wait(self._left_s())
         while True:
@@ -126,10 +126,10 @@ class _Wait:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """On a terminal, a line per tenant that moves. Elsewhere, `_look` writes a line when one is done."""
-        if not errors.is_terminal:
+        if not error_console.is_terminal:
             yield
             return
-        with Live(get_renderable=self._table, console=errors, refresh_per_second=5, transient=True):
+        with Live(get_renderable=self._table, console=error_console, refresh_per_second=5, transient=True):
             yield
 
     def _look(self) -> None:
@@ -138,11 +138,11 @@ class _Wait:
             if place in self._settled or not is_settled(tenant):
                 continue
             took_s = self._elapsed_s()
-            self._settled[place] = Settled(tenant, took_s)
-            if not errors.is_terminal:
+            self._settled[place] = SettledTenant(tenant, took_s)
+            if not error_console.is_terminal:
                 phase = phase_of(tenant)
-                told = "" if phase == Phase.ACTIVE else f"  {why_text(tenant)}"
-                errors.print(Text(f"{tenant['metadata']['name']}  {phase}  {took_s:.1f} s{told}"))
+                told = "" if phase == Phase.ACTIVE else f"  {reason_text(tenant)}"
+                error_console.print(Text(f"{tenant['metadata']['name']}  {phase}  {took_s:.1f} s{told}"))
 
     def _latest(self, given: Manifest) -> Manifest:
         informer = self._informers[kind_of(given)]
@@ -155,10 +155,10 @@ class _Wait:
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
         for place, given in enumerate(self._tenants):
-            shown = self._settled.get(place) or Settled(self._latest(given), self._elapsed_s())
+            shown = self._settled.get(place) or SettledTenant(self._latest(given), self._elapsed_s())
             tenant = shown.tenant
             phase, reason = phase_of(tenant), ready_condition(tenant)["reason"]
-            if not is_current(tenant) and phase != GONE:
+            if not is_status_current(tenant) and phase != GONE:
                 phase, reason = Phase.PENDING, "Waiting"
             table.add_row(
                 tenant["metadata"]["name"],
@@ -183,10 +183,11 @@ class _Wait:
 
 
 def _late_reason(tenant: Manifest) -> str:
-    if is_current(tenant) or "status" not in tenant:
-        return f"{phase_of(tenant)}, {why_text(tenant)}"
+    if is_status_current(tenant) or "status" not in tenant:
+        return f"{phase_of(tenant)}, {reason_text(tenant)}"
     observed, generation = tenant["status"].get("observedGeneration"), tenant["metadata"]["generation"]
     return (
-        f"the watcher is at generation {observed} of {generation} ({phase_of(tenant)}, {why_text(tenant)}); "
+        f"the watcher has observed generation {observed} of {generation} "
+        f"({phase_of(tenant)}, {reason_text(tenant)}); "
         "`tenancy doctor` says whether it runs"
     )

@@ -10,17 +10,17 @@ _STEP: Final = re.compile(r"\[(\d+)\]|[^.\[\]]+")
 
 def field_line(text: str, path: str) -> int:
     """Where a field stands in a YAML text, or the nearest one around it."""
-    return found_at(yaml.compose(text, yaml.SafeLoader), path)[0]
+    return field_location(yaml.compose(text, yaml.SafeLoader), path)[0]
 
 
-def line_of_node(node: yaml.Node | None) -> int:
+def node_line(node: yaml.Node | None) -> int:
     return node.start_mark.line + 1 if node else 1
 
 
-def found_at(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
+def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
     """The line of a field, or of the nearest one around it, and the field's value, None where it is not
     there. The line is that of the field's name: a value may begin on the next one."""
-    line = line_of_node(node)
+    line = node_line(node)
     for step in _STEP.finditer(path):
         index, inner = step[1], node.value if isinstance(node, yaml.CollectionNode) else []
         if index is not None and isinstance(node, yaml.SequenceNode):
@@ -31,5 +31,5 @@ def found_at(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
             pairs = []
         if not pairs:
             return line, None
-        line, node = line_of_node(pairs[0][0]), pairs[0][1]
+        line, node = node_line(pairs[0][0]), pairs[0][1]
     return line, node

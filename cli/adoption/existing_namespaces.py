@@ -23,7 +23,7 @@ class ExistingNamespace:
     claims: Sequence[Manifest] = ()
 
 
-def read_existing(cluster: Cluster, name: str) -> ExistingNamespace:
+def read_existing_namespace(cluster: Cluster, name: str) -> ExistingNamespace:
     def all_of(kind: Kind) -> list[Manifest]:
         return cluster.list(kind, namespace=name)[0]
 

@@ -32,20 +32,20 @@ _PURPOSES: Final = {
 }
 
 
-def adopting_tenant(name: str, plan: str, found: Sequence[ExistingNamespace]) -> Manifest:
+def adopting_manifest(name: str, plan: str, found: Sequence[ExistingNamespace]) -> Manifest:
     spec: dict[str, Any] = {"plan": plan, "adopt": True, "deletionPolicy": DeletionPolicy.RETAIN.value}
     short_names = _short_names(name, [space.name for space in found])
     if short_names:
         spec["namespaces"] = [_namespace(name, full, short) for full, short in short_names.items()]
     if access := _access(found, short_names):
         spec["access"] = access
-    if figures := quota_figures(found):
+    if figures := resource_quotas(found):
         spec["resourceQuotas"] = figures
     kind = TENANTS[0]
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
 
 
-def quota_figures(found: Iterable[ExistingNamespace]) -> dict[str, str]:
+def resource_quotas(found: Iterable[ExistingNamespace]) -> dict[str, str]:
     """Per resource the largest that a namespace's quotas allow: each of the tenant's gets the same."""
     figures: dict[str, str] = {}
     for space in found:
@@ -57,7 +57,7 @@ def quota_figures(found: Iterable[ExistingNamespace]) -> dict[str, str]:
     return figures
 
 
-def smallest_plan(plans: Plans, found: Sequence[ExistingNamespace]) -> str:
+def smallest_fitting_plan(plans: Plans, found: Sequence[ExistingNamespace]) -> str:
     """The smallest whose figures fit; the largest where none does."""
     needs = _needs(found)
     by_size = sorted(plans.plans, key=lambda name: tuple(_plan_figures(plans.plans[name]).values()))
@@ -75,7 +75,7 @@ def plan_notes(name: str, plan: Plan, found: Sequence[ExistingNamespace]) -> Ite
             f"Plan {name} allows {plan.max_namespaces} namespaces, these are {len(found)}: set maxNamespaces "
             "here, take another plan, or make two tenants."
         )
-    has_quota, allowed = quota_figures(found), _plan_figures(plan)
+    has_quota, allowed = resource_quotas(found), _plan_figures(plan)
     for figure, needed in _needs(found).items():
         if figure not in has_quota and needed > allowed[figure]:
             yield (
@@ -172,7 +172,7 @@ def _least(quotas: Iterable[Manifest], key: str) -> str | None:
 
 def _needs(found: Iterable[ExistingNamespace]) -> dict[str, Decimal]:
     spaces = list(found)
-    needs = {figure: quantity_value(amount) for figure, amount in quota_figures(spaces).items()}
+    needs = {figure: quantity_value(amount) for figure, amount in resource_quotas(spaces).items()}
     used = {
         "cpu": [_requested(space.pods, "cpu") for space in spaces],
         "memory": [_requested(space.pods, "memory") for space in spaces],

@@ -9,10 +9,10 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from cli.connection import Session
-from cli.manifests import GivenTenant, ManifestError, read_manifests
-from cli.output import PHASE_STYLES, Format, FormatOption, complain, print_data, print_table
-from cli.wait import GONE, phase_of, ready_condition, settle
+from cli.connection import Connection
+from cli.manifests import ManifestError, TenantDocument, read_manifests
+from cli.output import PHASE_STYLES, Format, FormatOption, print_data, print_error, print_table
+from cli.wait import GONE, phase_of, ready_condition, wait_and_time
 from cluster.client import Cluster, ClusterError
 from tenancy.base.errors import InvalidSpec, TenancyError
 from tenancy.base.kinds import kind_of
@@ -72,32 +72,34 @@ def apply_tenants(
     """Apply Tenants from files, and wait until each is Active. None is applied when one of them is faulty."""
     given = read_manifests(paths)
     check_manifests(given)
-    session: Session = context.obj
+    connection: Connection = context.obj
     manifests = [_sendable(found.manifest) for found in given]
     # What the API server refuses, it refuses before the first one is written.
     for manifest in manifests:
-        _send(session.cluster, manifest, is_forced, is_dry_run=True)
-    before = [session.cluster.get(kind_of(manifest), manifest["metadata"]["name"]) for manifest in manifests]
-    written = [_send(session.cluster, manifest, is_forced, is_dry_run) for manifest in manifests]
+        _send(connection.cluster, manifest, is_forced, is_dry_run=True)
+    before = [
+        connection.cluster.get(kind_of(manifest), manifest["metadata"]["name"]) for manifest in manifests
+    ]
+    written = [_send(connection.cluster, manifest, is_forced, is_dry_run) for manifest in manifests]
     rows = [_row(old, new) for old, new in zip(before, written, strict=True)]
     if not is_dry_run and not no_wait:
-        settled = settle(session.cluster, written, timeout_s)
+        settled = wait_and_time(connection.cluster, written, timeout_s)
         rows = [
             _settled_row(row, found.tenant, found.took_s) for row, found in zip(rows, settled, strict=True)
         ]
     _print(rows, output, is_dry_run=is_dry_run)
     failed = [row for row in rows if row.phase in _FAILED and not no_wait]
     for row in failed:
-        complain(f"{row.name}: {row.reason}: {row.message}")
+        print_error(f"{row.name}: {row.reason}: {row.message}")
     if failed:
         raise typer.Exit(1)
 
 
-def check_manifests(given: list[GivenTenant]) -> None:
+def check_manifests(given: list[TenantDocument]) -> None:
     """By the model, as the watcher would: the first fault, with its file and line."""
     if not given:
         raise ApplyRefused("there is no Tenant in what was given; see examples/simple.yaml")
-    seen: dict[tuple[str, str], GivenTenant] = {}
+    seen: dict[tuple[str, str], TenantDocument] = {}
     for tenant in given:
         key = (tenant.manifest["apiVersion"], tenant.name)
         if key in seen:

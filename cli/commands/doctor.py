@@ -6,18 +6,18 @@ from typing import Final
 import typer
 from rich.text import Text
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.caller_rights import check_rights_of_caller
 from cli.doctor.finding import Finding, Level, failed, warning
 from cli.doctor.installation import check_admission, check_crds, check_rights_of_watcher, check_server
 from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
-from cli.output import Format, FormatOption, console, errors, print_data
+from cli.output import Format, FormatOption, console, error_console, print_data
 from cluster.client import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
 
-Check = Callable[[Session], list[Finding]]
+Check = Callable[[Connection], list[Finding]]
 
 _ON_THE_CLUSTER: Final[dict[str, Check]] = {
     "your rights": check_rights_of_caller,
@@ -38,7 +38,7 @@ _NOT_FOUND: Final = 404
 def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Check all that tenants need, and say how to mend what is wrong. Changes nothing."""
     found: list[Finding] = []
-    with errors.status("Looking"):
+    with error_console.status("Looking"):
         for finding in _findings(context.obj):
             found.append(finding)
             if output is Format.TABLE:
@@ -49,22 +49,22 @@ def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
         raise typer.Exit(1)
 
 
-def _findings(session: Session) -> Iterator[Finding]:
-    server = _run("API server", check_server, session, "kubectl cluster-info")
+def _findings(connection: Connection) -> Iterator[Finding]:
+    server = _run("API server", check_server, connection, "kubectl cluster-info")
     yield from server
     has_cluster = server[0].level is Level.OK
     for subject, check in _ON_THE_CLUSTER.items() if has_cluster else ():
-        yield from _run(subject, check, session)
+        yield from _run(subject, check, connection)
     for subject, check in _ON_THIS_MACHINE.items():
-        yield from _run(subject, check, session)
+        yield from _run(subject, check, connection)
     if has_cluster:
-        yield from _run("backend", check_backend, session)
+        yield from _run("backend", check_backend, connection)
 
 
-def _run(subject: str, check: Check, session: Session, fix: str = "") -> list[Finding]:
+def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[Finding]:
     """A check that can't be made is a finding of its own, and keeps no other from being made."""
     try:
-        return check(session)
+        return check(connection)
     except ClusterError as error:
         if error.status == _FORBIDDEN:
             return [warning(subject, f"not checked: {error}")]

@@ -8,13 +8,13 @@ import typer
 from rich.text import Text
 
 from cli.completion import TenantName
-from cli.connection import Session
-from cli.output import Format, FormatOption, console, errors, print_changes, print_data, print_table
-from cli.times import when
+from cli.connection import Connection
+from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
+from cli.times import display_time
 from stacks.errors import StackNotFound
 from watcher.view import UpdateView, update_view
 
-COLUMNS = ("UPDATE", "WHEN", "WHAT", "CAUSE", "BY", "RESULT", "CHANGES", "TOOK")
+UPDATE_COLUMNS = ("UPDATE", "WHEN", "WHAT", "CAUSE", "BY", "RESULT", "CHANGES", "TOOK")
 
 
 def history(
@@ -32,10 +32,10 @@ def history(
 
     JSON and YAML hold all there is, the spec of each update included.
     """
-    session: Session = context.obj
-    updates = read_updates(session, name)
+    connection: Connection = context.obj
+    updates = read_updates(connection, name)
     if not updates:
-        session.tenant(name)
+        connection.tenant(name)
     shown = updates[:limit]
     if output is not Format.TABLE:
         print_data([update.model_dump(by_alias=True, mode="json") for update in shown], output)
@@ -44,25 +44,25 @@ def history(
     elif with_changes:
         _print_each(shown)
     else:
-        print_table(COLUMNS, map(cells, shown))
+        print_table(UPDATE_COLUMNS, map(update_cells, shown))
 
 
-def read_updates(session: Session, tenant: str) -> list[UpdateView]:
+def read_updates(connection: Connection, tenant: str) -> list[UpdateView]:
     """All updates of a tenant, newest first; none where its stack is not there yet."""
-    with session.stacks() as stacks, errors.status("reading the history"):
+    with connection.stacks() as stacks, error_console.status("reading the history"):
         try:
             return [update_view(update) for update in stacks.history(tenant)]
         except StackNotFound:
             return []
 
 
-def cells(update: UpdateView) -> tuple[str | Text, ...]:
+def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
     """An update as a line of a table."""
     result = Text(update.result, style="" if update.result == "succeeded" else "bold red")
     took = "-" if update.duration_s is None else f"{update.duration_s:.0f} s"
     return (
         str(update.version),
-        when(update.started),
+        display_time(update.started),
         "up" if update.operation == "update" else update.operation,
         update.cause,
         update.by or ("by hand" if is_by_hand(update) else "-"),
@@ -91,7 +91,7 @@ def _tally(counts: Mapping[str, int]) -> str:
 
 def _print_each(updates: Iterable[UpdateView]) -> None:
     for update in updates:
-        number, *rest = cells(update)
+        number, *rest = update_cells(update)
         console.print(Text(f"update {number}  ", style="bold") + Text("  ").join(map(_as_text, rest)))
         if update.spec is None:
             console.print("  what it changed is not on record")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.output import PHASE_STYLES, Format, FormatOption, console, print_data, print_table
 from cluster.tenants import read_tenants
 from tenancy.spec.tenant_status import Phase
@@ -43,11 +43,11 @@ def list_tenants(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List all tenants: phase, plan, what they use of their quota, and what is wrong."""
-    session: Session = context.obj
-    live = session.objects_by_tenant()
+    connection: Connection = context.obj
+    live = connection.live_objects_by_tenant()
     every = [
         tenant_row(tenant, live.get(tenant["metadata"]["name"], {}))
-        for tenant in read_tenants(session.cluster)
+        for tenant in read_tenants(connection.cluster)
     ]
     rows = [row for row in every if plan in (None, row.plan) and phase in (None, row.phase)]
     rows.sort(key=lambda row: (_ORDERS[order](row), row.name))

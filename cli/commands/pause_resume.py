@@ -5,9 +5,9 @@ from typing import Annotated, Final
 import typer
 
 from cli.completion import TenantNames
-from cli.connection import Session
+from cli.connection import Connection
 from cli.output import console
-from cli.wait import phase_of, wait_until_settled, why_text
+from cli.wait import phase_of, reason_text, wait_until_settled
 from cluster.tenants import is_deleting
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
@@ -29,9 +29,9 @@ def pause(context: typer.Context, names: TenantNames) -> None:
 
     If a Tenant comes from git, set `paused: true` there too, or the next sync may take it back.
     """
-    session: Session = context.obj
-    for tenant in [session.tenant(name) for name in names]:
-        if _set_paused(session, tenant, True):
+    connection: Connection = context.obj
+    for tenant in [connection.tenant(name) for name in names]:
+        if _set_paused(connection, tenant, True):
             console.print(f"{tenant['metadata']['name']} is paused.")
 
 
@@ -43,24 +43,26 @@ def resume(
     ] = _TIMEOUT_S,
 ) -> None:
     """Let the watcher work on tenants again, and wait until it has put right what is not as it should be."""
-    session: Session = context.obj
-    tenants = [session.tenant(name) for name in names]
-    resumed = [written for tenant in tenants if (written := _set_paused(session, tenant, False)) is not None]
+    connection: Connection = context.obj
+    tenants = [connection.tenant(name) for name in names]
+    resumed = [
+        written for tenant in tenants if (written := _set_paused(connection, tenant, False)) is not None
+    ]
     awaited = [tenant for tenant in resumed if not is_deleting(tenant)]
-    settled = wait_until_settled(session.cluster, awaited, timeout_s) if awaited else []
+    settled = wait_until_settled(connection.cluster, awaited, timeout_s) if awaited else []
     failed = [tenant for tenant in settled if phase_of(tenant) != Phase.ACTIVE]
     if failed:
-        told = "; ".join(f"{tenant['metadata']['name']}: {why_text(tenant)}" for tenant in failed)
+        told = "; ".join(f"{tenant['metadata']['name']}: {reason_text(tenant)}" for tenant in failed)
         raise NotResumed(f"the watcher works again, but {told}")
     for tenant in resumed:
         console.print(f"{tenant['metadata']['name']} is resumed.")
 
 
-def _set_paused(session: Session, tenant: Manifest, is_paused: bool) -> Manifest | None:
+def _set_paused(connection: Connection, tenant: Manifest, is_paused: bool) -> Manifest | None:
     """The tenant as written; None where it is so already."""
     name = tenant["metadata"]["name"]
     if bool(tenant["spec"].get("paused")) == is_paused:
         console.print(f"{name} is paused already." if is_paused else f"{name} is not paused.")
         return None
     change = {"spec": {"paused": is_paused}}
-    return session.cluster.patch(kind_of(tenant), name, change, field_manager=_FIELD_MANAGER)
+    return connection.cluster.patch(kind_of(tenant), name, change, field_manager=_FIELD_MANAGER)

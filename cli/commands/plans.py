@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.connection import Session
-from cli.manifests import GivenManifests, GivenTenant
-from cli.output import Format, FormatOption, errors, print_data, print_table
+from cli.connection import Connection
+from cli.manifests import ManifestSet, TenantDocument
+from cli.output import Format, FormatOption, error_console, print_data, print_table
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import Base, read_live
-from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, show
+from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.yaml_lines import field_line
 from cluster.tenants import is_deleting, read_tenants
@@ -41,11 +41,11 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
     """List the plans in force: what each gives to a namespace, and which tenants are on it."""
     if context.invoked_subcommand is not None:
         return
-    session: Session = context.obj
+    connection: Connection = context.obj
     users: dict[str, list[str]] = {}
-    for tenant in read_tenants(session.cluster):
+    for tenant in read_tenants(connection.cluster):
         users.setdefault(tenant["spec"]["plan"], []).append(tenant["metadata"]["name"])
-    rows = [_row(name, plan, users) for name, plan in sorted(session.plans().plans.items())]
+    rows = [_row(name, plan, users) for name, plan in sorted(connection.plans().plans.items())]
     if output is not Format.TABLE:
         print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
         return
@@ -66,19 +66,19 @@ def show_impact(
 
     Exit code 0: none; 2: some; 1: an error, such as a tenant whose plan is gone.
     """
-    session: Session = context.obj
+    connection: Connection = context.obj
     new = read_plans(file)
-    with errors.status("reading…"):
-        found = _impact(read_live(session), session.plans(), new, file)
-    show(found, form, output_file, place=file.as_posix())
+    with error_console.status("reading…"):
+        found = _impact(read_live(connection), connection.plans(), new, file)
+    write_preview(found, form, output_file, place=file.as_posix())
     raise typer.Exit(found.exit_code)
 
 
 def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
     text = file.read_text(encoding="utf-8")
-    given = GivenManifests(
+    given = ManifestSet(
         tuple(
-            GivenTenant(tenant, file.as_posix(), field_line(text, f"plans.{tenant['spec']['plan']}"))
+            TenantDocument(tenant, file.as_posix(), field_line(text, f"plans.{tenant['spec']['plan']}"))
             for tenant in base.tenants.values()
             if not is_deleting(tenant)
         ),

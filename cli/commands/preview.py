@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from cli.connection import Session
-from cli.manifests import STDIN, GivenManifests, manifests_in, read_sources
-from cli.output import errors
+from cli.connection import Connection
+from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_sources
+from cli.output import error_console
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import nothing, read_live, read_revision
-from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, show
-from cli.preview.git_revision import sources_at, text_at
+from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
+from cli.preview.git_revision import sources_at_revision, text_at_revision
 from cli.preview.result import Preview
 from tenancy.base.errors import TenancyError
 from tenancy.plans import Plans, plans_from_text, read_plans
@@ -55,14 +55,14 @@ def preview(
         raise typer.BadParameter(
             "--offline compares with nothing, so it goes with neither --against nor --prune"
         )
-    with errors.status("reading…"):
+    with error_console.status("reading…"):
         found = _preview(context.obj, paths, against, offline, plans, prune)
-    show(found, form, output_file, place=paths[0] if paths[0] != STDIN else "stdin")
+    write_preview(found, form, output_file, place=paths[0] if paths[0] != STDIN else "stdin")
     raise typer.Exit(found.exit_code)
 
 
 def _preview(
-    session: Session,
+    connection: Connection,
     paths: list[str],
     against: str | None,
     is_offline: bool,
@@ -76,21 +76,21 @@ def _preview(
         plans = read_plans(plans_file) if plans_file else read_plans()
         base = read_revision(against, paths, _plans_at(against, plans_file, plans)) if against else nothing()
     else:
-        plans, base = session.plans(plans_file), read_live(session)
+        plans, base = connection.plans(plans_file), read_live(connection)
     return Comparison(plans, base).preview(given, is_complete=prune or bool(against))
 
 
-def _given(paths: list[str], against: str | None) -> GivenManifests:
+def _given(paths: list[str], against: str | None) -> ManifestSet:
     """What is gone by now, and was there at the revision, is no mistake: all its tenants were removed."""
     there = [
         path
         for path in paths
-        if not against or path == STDIN or Path(path).exists() or not sources_at(against, [path])
+        if not against or path == STDIN or Path(path).exists() or not sources_at_revision(against, [path])
     ]
-    return manifests_in(read_sources(there))
+    return parsed_manifests(read_sources(there))
 
 
 def _plans_at(revision: str, file: Path | None, plans: Plans) -> Plans:
     """The plans as they stood, where they are kept with the manifests; else those of today."""
-    text = text_at(revision, file) if file else None
+    text = text_at_revision(revision, file) if file else None
     return plans if text is None else plans_from_text(text)

@@ -8,20 +8,20 @@ import typer
 from rich.text import Text
 
 from cli.commands.diff import PlansOption, found_drift
-from cli.commands.history import COLUMNS, cells, read_updates
+from cli.commands.history import UPDATE_COLUMNS, read_updates, update_cells
 from cli.completion import TenantName
-from cli.connection import Session
+from cli.connection import Connection
 from cli.output import (
     PHASE_STYLES,
     Format,
     FormatOption,
     console,
-    errors,
+    error_console,
     print_changes,
     print_data,
     print_table,
 )
-from cli.times import age, when
+from cli.times import age, display_time
 from cluster.tenants import is_deleting
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
@@ -42,16 +42,16 @@ def show(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show all about a tenant: quotas, namespaces, conditions, access, last updates, and drift just now."""
-    session: Session = context.obj
-    tenant, live = session.tenant(name), session.objects_of(name)
+    connection: Connection = context.obj
+    tenant, live = connection.tenant(name), connection.live_objects(name)
     drift: tuple[ObjectChange, ...] = ()
     drift_problem = "the tenant is being deleted" if is_deleting(tenant) else ""
     try:
         if not drift_problem:
-            drift = found_drift(session, tenant, live, session.plans(plans))
+            drift = found_drift(connection, tenant, live, connection.plans(plans))
     except TenancyError as error:
         drift_problem = str(error)
-    updates, updates_problem = _last_updates(session, name)
+    updates, updates_problem = _last_updates(connection, name)
     view = tenant_view(tenant, live, drift)
     if output is Format.TABLE:
         _print(view)
@@ -62,13 +62,13 @@ def show(
     print_data({**data, "updates": [_data(update) for update in updates]}, output)
     for what, problem in (("drift", drift_problem), ("updates", updates_problem)):
         if problem:
-            errors.print(Text(f"{what}: can't be told: {problem}"))
+            error_console.print(Text(f"{what}: can't be told: {problem}"))
 
 
-def _last_updates(session: Session, name: str) -> tuple[list[UpdateView], str]:
+def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], str]:
     """The newest updates, or why they can't be told: the rest of the page does not need them."""
     try:
-        return read_updates(session, name)[:_UPDATES], ""
+        return read_updates(connection, name)[:_UPDATES], ""
     except StackError as error:
         return [], str(error)
 
@@ -99,7 +99,7 @@ def _print(view: TenantView) -> None:
                 found["type"],
                 found["status"],
                 found["reason"],
-                when(found["lastTransitionTime"]),
+                display_time(found["lastTransitionTime"]),
                 found.get("message", ""),
             )
             for found in view.conditions
@@ -148,12 +148,12 @@ def _namespace(namespace: NamespaceView) -> tuple[str | Text, ...]:
 
 def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) -> None:
     if not problem:
-        _section("Last updates", COLUMNS, [cells(update) for update in updates])
+        _section("Last updates", UPDATE_COLUMNS, [update_cells(update) for update in updates])
         return
     last = row.last_update or {}
     known = (
         str(last.get("version", "-")),
-        when(last["time"]) if "time" in last else "-",
+        display_time(last["time"]) if "time" in last else "-",
         last.get("message", ""),
         last.get("result", ""),
     )

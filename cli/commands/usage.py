@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from cli.completion import tenant_names
 from cli.output import Format, console, print_data, print_table
-from cli.times import moment
+from cli.times import parse_time
 from tenancy.base.errors import TenancyError
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from watcher.usage.hours import UsageReport, UsageRow, tenant_rows
@@ -90,7 +90,7 @@ def usage(
 
 def _time(text: str, now: datetime, option: str) -> datetime:
     try:
-        return moment(text, now).astimezone(UTC)
+        return parse_time(text, now).astimezone(UTC)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
 

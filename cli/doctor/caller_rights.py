@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.finding import Finding, ok, warning
 from cluster.client import Cluster
 from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, TENANTS, Kind
@@ -18,19 +18,19 @@ _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
 )
 
 
-def check_rights_of_caller(session: Session) -> list[Finding]:
+def check_rights_of_caller(connection: Connection) -> list[Finding]:
     found = []
     for purpose, verbs, kinds in _NEEDS:
         lacking = [
             f"{verb} {kind.plural}{'.' + kind.group if kind.group else ''}"
             for kind in kinds
             for verb in verbs
-            if not _may(session.cluster, verb, kind)
+            if not _may(connection.cluster, verb, kind)
         ]
         if lacking:
             fix = f"kubectl auth can-i {lacking[0]} --all-namespaces"
             found.append(warning("your rights", f"for {purpose} you lack: {', '.join(lacking)}", fix))
-    if not _may(session.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
+    if not _may(connection.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
         fix = f"kubectl -n {SYSTEM_NAMESPACE} auth can-i get configmap/{PLANS_CONFIG_MAP}"
         found.append(warning("your rights", "you may not read the plans in force", fix))
     return found or [ok("your rights", "enough for every command")]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.finding import Finding, failed, ok
 from cluster.client import Cluster
 from cluster.served_kinds import is_established
@@ -27,8 +27,8 @@ _CRD_FIX: Final = "tenancy crd | kubectl apply --server-side --force-conflicts -
 PLATFORM_FIX: Final = "pulumi up --refresh --stack platform"
 
 
-def check_server(session: Session) -> list[Finding]:
-    return [version_finding(session.cluster.version())]
+def check_server(connection: Connection) -> list[Finding]:
+    return [version_finding(connection.cluster.version())]
 
 
 def version_finding(version: Manifest) -> Finding:
@@ -41,17 +41,17 @@ def version_finding(version: Manifest) -> Finding:
     return ok("API server", f"answers, and is {told}")
 
 
-def check_crds(session: Session) -> list[Finding]:
-    return [_crd_finding(session.cluster, crd) for crd in crds()]
+def check_crds(connection: Connection) -> list[Finding]:
+    return [_crd_finding(connection.cluster, crd) for crd in crds()]
 
 
-def check_rights_of_watcher(session: Session) -> list[Finding]:
-    return _compared(session.cluster, "watcher's rights", watcher_rbac(), _differs)
+def check_rights_of_watcher(connection: Connection) -> list[Finding]:
+    return _compared(connection.cluster, "watcher's rights", watcher_rbac(), _differs)
 
 
-def check_admission(session: Session) -> list[Finding]:
+def check_admission(connection: Connection) -> list[Finding]:
     shipped = [*crd_guard(), *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}")]
-    return _compared(session.cluster, "admission", shipped, _lacks)
+    return _compared(connection.cluster, "admission", shipped, _lacks)
 
 
 def _crd_finding(cluster: Cluster, crd: Manifest) -> Finding:

@@ -5,7 +5,7 @@ import socket
 from importlib.metadata import version
 from typing import Final
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.finding import Finding, failed, ok, warning
 from cluster.tenants import is_deleting, read_tenants
 from stacks.command import PulumiProcess
@@ -20,7 +20,7 @@ BACKEND_VARIABLE: Final = "PULUMI_BACKEND_URL"
 _EXEC: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy doctor"
 
 
-def check_pulumi(_: Session) -> list[Finding]:
+def check_pulumi(_: Connection) -> list[Finding]:
     wanted = version("pulumi")
     install = f"install Pulumi {wanted} or newer, and put it on PATH"
     try:
@@ -34,7 +34,7 @@ def check_pulumi(_: Session) -> list[Finding]:
     return [ok("pulumi", f"is {found}")]
 
 
-def check_provider(_: Session) -> list[Finding]:
+def check_provider(_: Connection) -> list[Finding]:
     wanted, found = wanted_provider(), found_provider()
     install = f"pulumi plugin install resource kubernetes {wanted}"
     if found is None:
@@ -45,7 +45,7 @@ def check_provider(_: Session) -> list[Finding]:
     return [ok("pulumi provider", f"kubernetes {found}")]
 
 
-def check_backend(session: Session) -> list[Finding]:
+def check_backend(connection: Connection) -> list[Finding]:
     url = os.environ.get(BACKEND_VARIABLE)
     if not url:
         told = f"not checked: {BACKEND_VARIABLE} is not set; set it as the watcher has it, or ask its pod"
@@ -56,7 +56,7 @@ def check_backend(session: Session) -> list[Finding]:
         fix = f"pulumi login {without_secrets(url)}"
         return [failed("backend", f"{without_secrets(url)}: {error}", fix)]
     answers = ok("backend", f"{without_secrets(url)} answers, with {len(names)} stacks of tenants")
-    return [answers, *_lock_findings(url), *_stack_findings(session, set(names))]
+    return [answers, *_lock_findings(url), *_stack_findings(connection, set(names))]
 
 
 def _lock_findings(url: str) -> list[Finding]:
@@ -76,8 +76,8 @@ def _lock_finding(stack: str, lock: Lock) -> Finding:
     return warning("locks", f"{holder}; whether it is alive can't be told from here. If it is not:", cancel)
 
 
-def _stack_findings(session: Session, stacks: set[str]) -> list[Finding]:
-    tenants = read_tenants(session.cluster)
+def _stack_findings(connection: Connection, stacks: set[str]) -> list[Finding]:
+    tenants = read_tenants(connection.cluster)
     expected = {stack_name(tenant["metadata"]["name"]) for tenant in tenants}
     built = {
         str(status["stack"])

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.finding import Finding, failed, ok, warning
-from cli.wait import is_current, phase_of, ready_condition, why_text
+from cli.wait import is_status_current, phase_of, ready_condition, reason_text
 from cluster.tenants import is_deleting, read_tenants
 from tenancy.base.errors import PlansError
 from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, Kind
@@ -19,9 +19,9 @@ _STATEFUL_SET: Final = Kind("apps/v1", "StatefulSet", "statefulsets")
 _LATE_S: Final = 60.0
 
 
-def check_watcher(session: Session) -> list[Finding]:
-    late = late_tenants(read_tenants(session.cluster))
-    stateful_set = session.cluster.get(_STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
+def check_watcher(connection: Connection) -> list[Finding]:
+    late = unobserved_tenants(read_tenants(connection.cluster))
+    stateful_set = connection.cluster.get(_STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
     restart = f"kubectl -n {SYSTEM_NAMESPACE} rollout restart statefulset {WATCHER}"
     found = []
     if stateful_set is None:
@@ -40,20 +40,20 @@ def check_watcher(session: Session) -> list[Finding]:
     return found
 
 
-def late_tenants(tenants: Iterable[Manifest]) -> list[str]:
+def unobserved_tenants(tenants: Iterable[Manifest]) -> list[str]:
     """Those whose newest spec nobody has looked at for too long."""
     return [
         tenant["metadata"]["name"]
         for tenant in tenants
-        if not is_current(tenant) and _age_s(_written_at(tenant)) > _LATE_S
+        if not is_status_current(tenant) and _age_s(_written_at(tenant)) > _LATE_S
     ]
 
 
-def check_plans(session: Session) -> list[Finding]:
+def check_plans(connection: Connection) -> list[Finding]:
     place = f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
-    is_shipped = session.cluster.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE) is None
+    is_shipped = connection.cluster.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE) is None
     try:
-        names = ", ".join(sorted(session.plans().plans))
+        names = ", ".join(sorted(connection.plans().plans))
     except PlansError as error:
         fix = f"kubectl -n {SYSTEM_NAMESPACE} edit configmap {PLANS_CONFIG_MAP}"
         return [failed("plans", f"ConfigMap {place}: {error}", fix)]
@@ -61,21 +61,21 @@ def check_plans(session: Session) -> list[Finding]:
     return [ok("plans", f"{names} ({source})")]
 
 
-def check_tenants(session: Session) -> list[Finding]:
-    tenants = read_tenants(session.cluster)
+def check_tenants(connection: Connection) -> list[Finding]:
+    tenants = read_tenants(connection.cluster)
     found = [finding for tenant in tenants for finding in tenant_findings(tenant)]
     well = len(tenants) - len({finding.subject for finding in found})
     return [ok("tenants", f"{len(tenants)} there, {well} with nothing to tell"), *found]
 
 
-def check_integrations(session: Session) -> list[Finding]:
+def check_integrations(connection: Connection) -> list[Finding]:
     served = [
         f"{name} ({len(there)} of {len(kinds)} CRDs)"
         for name, kinds in INTEGRATION_KINDS.items()
-        if (there := session.served & set(kinds))
+        if (there := connection.served & set(kinds))
     ]
     found = [ok("integrations", f"served: {', '.join(served) or 'none'}")]
-    for tenant in read_tenants(session.cluster):
+    for tenant in read_tenants(connection.cluster):
         told = _condition(tenant, ConditionType.INTEGRATIONS_READY)
         if told.get("reason") == "CRDsMissing":
             message = f"{told['message']}; it is completed by itself when they are installed"
@@ -89,14 +89,14 @@ def tenant_findings(tenant: Manifest) -> Iterator[Finding]:
     if is_deleting(tenant):
         if _age_s(tenant["metadata"]["deletionTimestamp"]) > _LATE_S:
             fix = f"tenancy resume {name}" if is_paused else f"tenancy show {name}"
-            yield failed(subject, f"is stuck in Terminating: {why_text(tenant)}", fix)
+            yield failed(subject, f"is stuck in Terminating: {reason_text(tenant)}", fix)
         return
     if is_paused:
         yield warning(
             subject, f"is paused: {ready_condition(tenant).get('message', '')}", f"tenancy resume {name}"
         )
     elif phase_of(tenant) == Phase.FAILED:
-        yield failed(subject, why_text(tenant), f"tenancy show {name}")
+        yield failed(subject, reason_text(tenant), f"tenancy show {name}")
     drifted = _condition(tenant, ConditionType.DRIFTED)
     if drifted.get("status") == "True":
         yield warning(subject, f"has drifted: {drifted.get('message', '')}", f"tenancy diff {name}")

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cli.connection import Objects
-from cli.manifests import GivenManifests, GivenTenant
+from cli.manifests import ManifestSet, TenantDocument
 from cli.preview.comparison_base import Base
-from cli.preview.deleted_tenant import ended
+from cli.preview.deleted_tenant import deleted_tenant_preview
 from cli.preview.findings.finding import Finding, Rule
 from cli.preview.findings.locations import error_finding, placed
 from cli.preview.findings.warnings import change_warnings
 from cli.preview.result import Outcome, Preview, TenantPreview
-from cli.preview.tenant_fields import switch_changes
+from cli.preview.tenant_fields import tenant_changes
 from cluster.client import Cluster
 from cluster.tenants import is_deleting, known_hosts, known_namespaces
 from tenancy.base.errors import TenancyError
@@ -48,10 +48,10 @@ class Comparison:
         self._plans = plans
         self._base = base
         self._claims = Claims(base.cluster or _NoCluster())
-        self._seen: dict[str, GivenTenant] = {}
+        self._seen: dict[str, TenantDocument] = {}
         self._not_compared: Counter[str] = Counter()
 
-    def preview(self, given: GivenManifests, is_complete: bool) -> Preview:
+    def preview(self, given: ManifestSet, is_complete: bool) -> Preview:
         """`is_complete`: tenants that the base has and nobody gives are deleted."""
         base = self._base
         names = {one.name for one in given.tenants}
@@ -69,7 +69,7 @@ class Comparison:
                 self._leave(name)
         # Who is there already has the better claim.
         ordered = sorted(given.tenants, key=lambda one: not self._is_known(one))
-        found = [*map(self._of, ordered), *(ended(base, name) for name in gone)]
+        found = [*map(self._of, ordered), *(deleted_tenant_preview(base, name) for name in gone)]
         notes += [
             f"{count} × {kind} not compared: these rights don't allow reading them"
             for kind, count in sorted(self._not_compared.items())
@@ -85,7 +85,7 @@ class Comparison:
             other_documents=given.others,
         )
 
-    def _is_known(self, given: GivenTenant) -> bool:
+    def _is_known(self, given: TenantDocument) -> bool:
         there = self._base.tenants.get(given.name)
         return there is not None and there["apiVersion"] == given.manifest["apiVersion"]
 
@@ -94,7 +94,7 @@ class Comparison:
         if there := self._base.tenants.get(name):
             self._claims.remember(name, known_namespaces(there), known_hosts(there))
 
-    def _of(self, given: GivenTenant) -> TenantPreview:
+    def _of(self, given: TenantDocument) -> TenantPreview:
         spec = given.manifest.get("spec")
         shown = spec.get("displayName") if isinstance(spec, dict) else None
         result = TenantPreview(
@@ -113,7 +113,7 @@ class Comparison:
             self._leave(given.name)
             return result.model_copy(update={"findings": (error_finding(error, given),)})
         changes = (
-            *switch_changes(tenant, self._base.tenants.get(given.name)),
+            *tenant_changes(tenant, self._base.tenants.get(given.name)),
             *object_changes(desired, before),
         )
         was_protected = given.name in self._base.protected
@@ -135,7 +135,7 @@ class Comparison:
             return Outcome.NEW
         return Outcome.CHANGED if changes else Outcome.UNCHANGED
 
-    def _check_name(self, given: GivenTenant) -> None:
+    def _check_name(self, given: TenantDocument) -> None:
         twin = self._seen.setdefault(given.name, given)
         if twin is not given:
             raise NameTaken(f"metadata.name: given in {twin.file}:{twin.line} too; a name is one tenant's")

@@ -9,7 +9,7 @@ from tenancy.desired import DesiredState
 from tenancy.spec.tenant import DeletionPolicy
 
 
-def ended(base: Base, name: str) -> TenantPreview:
+def deleted_tenant_preview(base: Base, name: str) -> TenantPreview:
     given, spec = base.given.get(name), base.tenants[name].get("spec") or {}
     file, line = (given.file, given.line) if given else ("", 0)
     is_protected = name in base.protected

@@ -22,12 +22,12 @@ class RevisionError(TenancyError):
     reason = "NoRevision"
 
 
-def sources_at(revision: str, paths: Sequence[str]) -> list[Source]:
+def sources_at_revision(revision: str, paths: Sequence[str]) -> list[Source]:
     """The files below these paths at the revision, each under the name it would have today."""
     return [source for path in paths for source in _sources(revision, path)]
 
 
-def text_at(revision: str, path: Path) -> str | None:
+def text_at_revision(revision: str, path: Path) -> str | None:
     """A file's content at the revision; None where it is not in a repository, or was not there."""
     try:
         root, inside = _place(path)

@@ -12,7 +12,7 @@ from tenancy.spec.tenant import Tenant, TenantSpec
 _SWITCHES: Final = ("protected", "paused", "adopt", "deletionPolicy")
 
 
-def switch_changes(tenant: Tenant, there: Manifest | None) -> Iterator[ObjectChange]:
+def tenant_changes(tenant: Tenant, there: Manifest | None) -> Iterator[ObjectChange]:
     """One change, or none. A tenant that is new, or was not sound, has none."""
     if there is None:
         return

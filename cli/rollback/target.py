@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.commands.history import is_by_hand
-from cli.connection import Session
+from cli.connection import Connection
 from cli.rollback.restored_spec import Spec, restored_spec, spec_change
 from cluster.tenants import is_deleting
 from tenancy.base.errors import TenancyError
@@ -36,7 +36,7 @@ class Target:
 
 
 def find_target(
-    session: Session, tenant: Manifest, updates: Sequence[UpdateView], number: int | None, plans: Plans
+    connection: Connection, tenant: Manifest, updates: Sequence[UpdateView], number: int | None, plans: Plans
 ) -> Target:
     """The update of this number; without one, the newest good one whose spec is not the live one."""
     name = tenant["metadata"]["name"]
@@ -51,7 +51,7 @@ def find_target(
         since = [later for later in updates if later.version > update.version]
         raise RollbackRefused(f"update {update.version} has the spec that {name} has now{_others(since)}")
     try:
-        in_cluster = _changes(session, {**tenant, "spec": spec}, plans)
+        in_cluster = _changes(connection, {**tenant, "spec": spec}, plans)
     except TenancyError as error:
         raise RollbackRefused(f"update {update.version} can't be restored today: {error}") from None
     return Target(update, spec, in_spec, in_cluster)
@@ -91,11 +91,11 @@ def _others(updates: Sequence[UpdateView]) -> str:
     return f"; what changed since is not in the spec: update {', '.join(told)}" if told else ""
 
 
-def _changes(session: Session, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
+def _changes(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
     """What the watcher will change for this spec. It would refuse what is refused here."""
-    live, given = session.objects_of(tenant["metadata"]["name"]), tenant_from_manifest(tenant)
-    desired = desired_state(given, plans, session.served)
-    check_against_others(session.cluster, tenant, given, desired)
+    live, given = connection.live_objects(tenant["metadata"]["name"]), tenant_from_manifest(tenant)
+    desired = desired_state(given, plans, connection.served)
+    check_against_others(connection.cluster, tenant, given, desired)
     if problem := budget_problem(desired, live):
         raise RollbackRefused(problem)
     return object_changes(desired, live)

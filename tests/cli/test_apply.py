@@ -23,7 +23,7 @@ def named(platform: Platform) -> Iterator[Any]:
         return made[-1]
 
     yield make
-    platform.end(made)
+    platform.verify_and_delete(made)
 
 
 def write(path: Path, *manifests: Manifest) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.doctor.installation import version_finding
-from cli.doctor.watcher_and_tenants import late_tenants, tenant_findings
+from cli.doctor.watcher_and_tenants import tenant_findings, unobserved_tenants
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.base.kinds import CONFIG_MAP, CRD, Kind
@@ -22,7 +22,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.platform.settings import PlatformSettings
 from tenancy.platform.watcher_workload import watcher_workload
 from tenancy.spec.crd import crds
-from tests.cli.conftest import Told
+from tests.cli.conftest import Completed
 from tests.commandline import run_tenancy
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
@@ -45,18 +45,18 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
     """Installed by its stack, as an operator does it, so that the stack can mend it."""
     folder = tmp_path_factory.mktemp("doctor")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
-        platform = Platform.on(plane.kubeconfig, path_with(tools), folder)
+        platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
         for arguments in (("stack", "init"), ("up", "--yes", "--skip-preview")):
             told = platform.pulumi("platform", *arguments)
             assert told.returncode == 0, told.stdout + told.stderr
-        platform.identify()
+        platform.write_watcher_kubeconfig()
         platform.start()
         yield platform
         platform.stop()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def after_installation(platform: Platform) -> tuple[Told, Told]:
+def after_installation(platform: Platform) -> tuple[Completed, Completed]:
     """What the doctor says before any test has broken something, as a table and as JSON."""
     platform.await_active(platform.apply(tenant_manifest("healthy")))
     return run_doctor(platform), run_doctor(platform, "-o", "json")
@@ -75,7 +75,7 @@ def found(platform: Platform) -> Findings:
     return run
 
 
-def run_doctor(platform: Platform, *arguments: str, **environment: str) -> Told:
+def run_doctor(platform: Platform, *arguments: str, **environment: str) -> Completed:
     administrators = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
     return run_tenancy("doctor", *arguments, environment={**administrators, **environment})
 
@@ -90,7 +90,7 @@ def run_fix(platform: Platform, fix: str, tmp_path: Path) -> None:
     subprocess.run(["bash", "-euo", "pipefail", "-c", fix], cwd=ROOT, env=environment, check=True)
 
 
-def test_all_is_well_after_an_installation(after_installation: tuple[Told, Told]) -> None:
+def test_all_is_well_after_an_installation(after_installation: tuple[Completed, Completed]) -> None:
     table, data = after_installation
     assert (table.returncode, data.returncode) == (0, 0)
     assert {finding["level"] for finding in json.loads(data.stdout)} == {"ok"}
@@ -220,8 +220,8 @@ def test_an_old_server_is_refused() -> None:
 def test_a_spec_that_nobody_looks_at_and_an_end_that_does_not_come_are_told() -> None:
     ignored, leaving = tenant_manifest("ignored"), tenant_manifest("leaving", paused=True)
     ignored["metadata"] |= {"generation": 2, "creationTimestamp": LONG_AGO}
-    assert late_tenants([ignored]) == ["ignored"]
-    assert late_tenants([{**ignored, "status": {"observedGeneration": 2}}]) == []
+    assert unobserved_tenants([ignored]) == ["ignored"]
+    assert unobserved_tenants([{**ignored, "status": {"observedGeneration": 2}}]) == []
     leaving["metadata"] |= {"deletionTimestamp": LONG_AGO}
     (told,) = tenant_findings(leaving)
     assert told.message.startswith("is stuck in Terminating")

@@ -109,7 +109,7 @@ def test_imported_namespaces_become_active_with_their_workloads_untouched(
         }
         assert object_changes(desired, {key: found for key, found in live.items() if found}) == ()
     finally:
-        platform.end([manifest])
+        platform.verify_and_delete([manifest])
 
 
 def test_what_a_tenant_cannot_hold_is_said_in_comments(put: Any, tenancy: Run) -> None:

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from cli.preview.findings.finding import MEANINGS, Finding, Rule, Severity, rule_of, severity_of
+from cli.preview.findings.finding import (
+    RULE_DESCRIPTIONS,
+    Finding,
+    Rule,
+    Severity,
+    rule_for_reason,
+    severity_of,
+)
 from cli.preview.findings.warnings import change_warnings, deletion_warning
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import object_changes
@@ -178,6 +185,6 @@ def test_protection_taken_away_is_a_warning() -> None:
 
 
 def test_every_rule_has_a_meaning_and_every_reason_a_rule() -> None:
-    assert set(MEANINGS) == set(Rule)
-    assert rule_of("NamespaceTaken") is Rule.NAMESPACE_TAKEN
+    assert set(RULE_DESCRIPTIONS) == set(Rule)
+    assert rule_for_reason("NamespaceTaken") is Rule.NAMESPACE_TAKEN
     assert severity_of(Rule.NAMESPACE_TAKEN) is Severity.ERROR

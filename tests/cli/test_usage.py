@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from embedded.controlplane.loopback import HOST
-from tests.cli.conftest import Told
+from tests.cli.conftest import Completed
 from tests.commandline import run_tenancy
 from watcher.http import serve_http
 from watcher.page.usage_route import UsageRoute
@@ -50,12 +50,12 @@ def watcher(store: UsageStore) -> Iterator[str]:
     server.shutdown()
 
 
-def tenancy(*arguments: str, **environment: str) -> Told:
+def tenancy(*arguments: str, **environment: str) -> Completed:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TENANCY_")}
     return run_tenancy("usage", *arguments, environment={**kept, **environment})
 
 
-def lines(told: Told) -> list[list[str]]:
+def lines(told: Completed) -> list[list[str]]:
     assert told.returncode == 0, told.stderr
     return [line.split() for line in told.stdout.splitlines()]
 

@@ -46,7 +46,7 @@ class Rule(StrEnum):
     TENANT_PROTECTED = "tenant-protected"
 
 
-MEANINGS: Final = {
+RULE_DESCRIPTIONS: Final = {
     Rule.TENANT_DELETED: "A tenant is deleted, and unless they are retained, its namespaces with it.",
     Rule.NAMESPACE_REMOVED: "A namespace is deleted with everything in it.",
     Rule.NAMESPACE_RELEASED: "A namespace leaves its tenant and stays in the cluster.",
@@ -114,6 +114,6 @@ def severity_of(rule: Rule) -> Severity:
     return Severity.NOTE if rule in NOTES else Severity.ERROR
 
 
-def rule_of(reason: str) -> Rule:
+def rule_for_reason(reason: str) -> Rule:
     """The rule for the reason of an error: NamespaceTaken is namespace-taken."""
     return Rule("".join(f"-{char.lower()}" if char.isupper() else char for char in reason).lstrip("-"))

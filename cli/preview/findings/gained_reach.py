@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from cli.preview.findings.finding import Gain, Objects
 from tenancy.base.kinds import NETWORK_POLICY
 from tenancy.base.manifest import ObjectKey
-from tenancy.reachability import block_net
+from tenancy.reachability import network_from_cidr
 
 
 class Opening(NamedTuple):
@@ -74,7 +74,7 @@ def _covers_peer(old: str | None, new: str | None) -> bool:
 
 
 def _is_inside(part: str, whole: str) -> bool:
-    inner, outer = block_net(part), block_net(whole)
+    inner, outer = network_from_cidr(part), network_from_cidr(whole)
     return inner.version == outer.version and inner.subnet_of(outer)  # type: ignore[arg-type]
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cli.manifests import GivenTenant
-from cli.preview.findings.finding import Finding, Rule, rule_of
+from cli.manifests import TenantDocument
+from cli.preview.findings.finding import Finding, Rule, rule_for_reason
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
 
@@ -25,17 +25,17 @@ _FIELDS: Final = {
 _ROOTS: Final = ("spec", "metadata", "apiVersion")
 
 
-def placed(finding: Finding, given: GivenTenant) -> Finding:
+def placed(finding: Finding, given: TenantDocument) -> Finding:
     """The finding with file and line of what causes it."""
     fields = (*_subject_fields(finding, given.manifest), *_FIELDS.get(finding.rule, ("metadata.name",)))
     return finding.model_copy(update={"file": given.file, "line": given.line_of(*fields)})
 
 
-def error_finding(error: TenancyError, given: GivenTenant) -> Finding:
+def error_finding(error: TenancyError, given: TenantDocument) -> Finding:
     """An error names its field at the beginning of its message."""
     field = str(error).partition(": ")[0]
     is_own = field.startswith(_ROOTS) and " " not in field
-    rule = rule_of(error.reason)
+    rule = rule_for_reason(error.reason)
     fields = (field,) if is_own else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
     return Finding(
         rule=rule, tenant=given.name, message=str(error), file=given.file, line=given.line_of(*fields)

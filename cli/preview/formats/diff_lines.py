@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from cli.preview.formats.escape import visible
+from cli.preview.formats.escape import printable
 from cli.preview.result import TenantPreview
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.changes import ObjectChange, Operation
@@ -27,9 +27,9 @@ def diff_lines(tenant: TenantPreview) -> list[str]:
 
 
 def _change_lines(change: ObjectChange, made: Manifest | None) -> Iterator[str]:
-    yield f"{_SIGNS[change.operation]} {change.operation} {visible(str(change.key))}"
+    yield f"{_SIGNS[change.operation]} {change.operation} {printable(str(change.key))}"
     for field in change.fields:
-        path = visible(field.path)
+        path = printable(field.path)
         if field.before is not None:
             yield f"-   {path}: {_inline(field.before)}"
         if field.after is not None:
@@ -38,7 +38,7 @@ def _change_lines(change: ObjectChange, made: Manifest | None) -> Iterator[str]:
         # Parts that two objects share would be told by reference.
         unshared = json.loads(json.dumps(made))
         lines = yaml.safe_dump(unshared, sort_keys=False, allow_unicode=True, width=1000).splitlines()
-        yield from (f"+   {visible(line)}" for line in islice(lines, MAX_OBJECT_LINES))
+        yield from (f"+   {printable(line)}" for line in islice(lines, MAX_OBJECT_LINES))
         if len(lines) > MAX_OBJECT_LINES:
             yield f"    … and {len(lines) - MAX_OBJECT_LINES} more lines"
 
@@ -46,4 +46,4 @@ def _change_lines(change: ObjectChange, made: Manifest | None) -> Iterator[str]:
 def _inline(value: Any) -> str:
     """An empty text would not be seen."""
     is_text = isinstance(value, str) and value
-    return visible(value if is_text else json.dumps(value, ensure_ascii=False))
+    return printable(value if is_text else json.dumps(value, ensure_ascii=False))

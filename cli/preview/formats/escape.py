@@ -11,14 +11,14 @@ _NOTHING: Final = "&#8203;"
 _LINK: Final = re.compile(r"(?i)\bwww\.")
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     """Without line breaks, control characters, and those that turn the writing around."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def plain(text: str) -> str:
+def escaped_markdown(text: str) -> str:
     """A text that reads as itself anywhere in a line of Markdown, also in a table's cell."""
-    escaped = _SPECIAL.sub(_entity, visible(text))
+    escaped = _SPECIAL.sub(_entity, printable(text))
     return _LINK.sub(lambda found: f"{found[0][:3]}&#46;{_NOTHING}", escaped)
 
 

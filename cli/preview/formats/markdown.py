@@ -9,7 +9,7 @@ from typing import Final
 
 from cli.preview.findings.finding import Finding, Rule, Severity
 from cli.preview.formats.diff_lines import diff_lines
-from cli.preview.formats.escape import fence, plain
+from cli.preview.formats.escape import escaped_markdown, fence
 from cli.preview.result import Outcome, Preview, TenantPreview
 from tenancy.changes import Operation
 
@@ -40,7 +40,7 @@ def markdown(preview: Preview, limit: int = LIMIT) -> str:
     told = preview.of(*_OUTCOMES)
     head = [
         MARKER,
-        f"### Tenants\n\n{plain(preview.summary)}. Compared with {plain(preview.base)}.",
+        f"### Tenants\n\n{escaped_markdown(f'{preview.summary}. Compared with {preview.base}.')}",
         *(block for severity in _HEADS for block in _alert(severity, list(preview.findings(severity)))),
         *_table(told),
         *_notes(preview.notes),
@@ -60,7 +60,7 @@ def _fitted(head: list[str], details: list[tuple[str, str]], limit: int) -> str:
             blocks.append(block)
             room = room_left
     if left_out:
-        told = plain(_listed(left_out))
+        told = escaped_markdown(_listed(left_out))
         blocks.append(f"*Left out for size: the details of {told}. `--format json` has all.*")
     return "\n\n".join(blocks) + "\n"
 
@@ -87,7 +87,7 @@ def _short(lines: list[str], lead: str) -> list[str]:
 
 
 def _notes(notes: Iterable[str]) -> Iterator[str]:
-    if lines := [f"- {plain(_cut(note))}" for note in notes]:
+    if lines := [f"- {escaped_markdown(_cut(note))}" for note in notes]:
         yield "\n".join(_short(lines, "- "))
 
 
@@ -96,9 +96,9 @@ def _cut(text: str, length: int = _MAX_MESSAGE) -> str:
 
 
 def _told(finding: Finding) -> str:
-    tenant = f"**{plain(finding.tenant)}**: " if finding.tenant else ""
-    place = f" ({plain(f'{finding.file}:{finding.line}')})" if finding.file else ""
-    return f"{tenant}{plain(_cut(finding.message))}{place} `{finding.rule}`"
+    tenant = f"**{escaped_markdown(finding.tenant)}**: " if finding.tenant else ""
+    place = f" ({escaped_markdown(f'{finding.file}:{finding.line}')})" if finding.file else ""
+    return f"{tenant}{escaped_markdown(_cut(finding.message))}{place} `{finding.rule}`"
 
 
 def _table(told: list[TenantPreview]) -> Iterator[str]:
@@ -109,14 +109,18 @@ def _table(told: list[TenantPreview]) -> Iterator[str]:
 
 
 def _row(one: TenantPreview) -> str:
-    shown = f" ({plain(_cut(one.display_name, _MAX_NAME))})" if one.display_name else ""
+    shown = f" ({escaped_markdown(_cut(one.display_name, _MAX_NAME))})" if one.display_name else ""
     counts = (
         one.count(Operation.CREATE),
         one.count(Operation.UPDATE),
         one.count(Operation.DELETE, Operation.RELEASE),
         sum(finding.severity is Severity.WARNING for finding in one.findings),
     )
-    cells = (f"{plain(one.name)}{shown}", _OUTCOMES[one.outcome], *(str(count or "") for count in counts))
+    cells = (
+        f"{escaped_markdown(one.name)}{shown}",
+        _OUTCOMES[one.outcome],
+        *(str(count or "") for count in counts),
+    )
     return f"| {' | '.join(cells)} |"
 
 
@@ -126,7 +130,7 @@ def _details(one: TenantPreview) -> str:
     objects = f"{len(one.changes)} object{'s' if len(one.changes) > 1 else ''}"
     # The empty line after the summary is what makes the rest Markdown again.
     return (
-        f"<details><summary>{plain(one.name)}: {one.outcome}, {objects}</summary>\n\n"
+        f"<details><summary>{escaped_markdown(one.name)}: {one.outcome}, {objects}</summary>\n\n"
         f"{mark}diff\n{body}\n{mark}\n\n</details>"
     )
 

@@ -37,7 +37,7 @@ OutputFileOption = Annotated[
 ]
 
 
-def show(preview: Preview, form: PreviewFormat, file: Path | None, place: str) -> None:
+def write_preview(preview: Preview, form: PreviewFormat, file: Path | None, place: str) -> None:
     """`place` is what findings are about that stand in no file."""
     text = _text(preview, form, place)
     if file is None:

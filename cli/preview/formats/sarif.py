@@ -3,7 +3,7 @@
 from typing import Any, Final
 from urllib.parse import quote
 
-from cli.preview.findings.finding import MEANINGS, Finding, Rule, Severity, severity_of
+from cli.preview.findings.finding import RULE_DESCRIPTIONS, Finding, Rule, Severity, severity_of
 from cli.preview.result import Preview
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -28,7 +28,7 @@ def sarif(preview: Preview, place: str) -> dict[str, Any]:
 def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.value,
-        "shortDescription": {"text": MEANINGS[rule]},
+        "shortDescription": {"text": RULE_DESCRIPTIONS[rule]},
         "defaultConfiguration": {"level": severity_of(rule).value},
     }
 

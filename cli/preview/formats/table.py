@@ -6,7 +6,7 @@ from rich.text import Text
 
 from cli.output import console, print_changes, print_table
 from cli.preview.findings.finding import Finding, Severity
-from cli.preview.formats.escape import visible
+from cli.preview.formats.escape import printable
 from cli.preview.result import Outcome, Preview, TenantPreview
 from tenancy.changes import FieldChange, ObjectChange, Operation
 
@@ -32,14 +32,14 @@ def print_preview(preview: Preview) -> None:
     for finding in preview.findings(*Severity):
         console.print(_line(finding))
     for note in preview.notes:
-        console.print(Text(f"note: {visible(note)}", style="cyan"))
+        console.print(Text(f"note: {printable(note)}", style="cyan"))
     console.print(Text(f"{preview.summary} (compared with {preview.base})", style="bold"))
 
 
 def _safe(change: ObjectChange) -> ObjectChange:
     """A terminal obeys some characters that a manifest may hold."""
     fields = [
-        {name: visible(value) if isinstance(value, str) else value for name, value in field}
+        {name: printable(value) if isinstance(value, str) else value for name, value in field}
         for field in change.fields
     ]
     return change.model_copy(update={"fields": tuple(FieldChange.model_validate(field) for field in fields)})
@@ -59,5 +59,5 @@ def _line(finding: Finding) -> Text:
     tenant = f"{finding.tenant}: " if finding.tenant else ""
     return Text.assemble(
         (f"{finding.severity}: ", _SEVERITIES[finding.severity]),
-        visible(f"{tenant}{finding.message}{place} [{finding.rule}]"),
+        printable(f"{tenant}{finding.message}{place} [{finding.rule}]"),
     )
