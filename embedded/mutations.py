@@ -89,8 +89,8 @@ MUTATIONS: Final = (
         "managed-objects-are-not-guarded",
         "the managed-objects policy always allows",
         "tenancy/admission/write_protection.py",
-        'conditions={"others": f"!{platform}", "not-a-namespace"',
-        'conditions={"others": "false", "not-a-namespace"',
+        '"others": f"!{is_platform}",\n            "not-a-namespace"',
+        '"others": "false",\n            "not-a-namespace"',
         ("tests/admission/test_managed.py::test_tenants_admin_changes_nothing_managed",),
     ),
     Mutation(
@@ -100,11 +100,11 @@ MUTATIONS: Final = (
         """\
             check(
                 "object.spec.type != 'NodePort'",
-                text("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
+                cel_string("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
             ),
 """,
         "",
-        ("tests/admission/test_network.py::test_way_through_the_walls_is_refused",),
+        ("tests/admission/test_network.py::test_object_that_breaks_isolation_is_refused",),
     ),
     Mutation(
         "finalizer-goes-first",
@@ -126,7 +126,7 @@ MUTATIONS: Final = (
         "live-lock-is-taken",
         "a live process's lock is taken",
         "stacks/lock.py",
-        "return born > lock.since.timestamp() + 1",
+        "return started_at > lock.since.timestamp() + 1",
         "return True",
         ("tests/stacks/test_errors.py::test_lock_of_this_very_process_is_not_abandoned",),
     ),

@@ -11,7 +11,7 @@ from watcher.sessions.refused_starts import Refusals, refusal_reason
     [
         ('pods "a" is forbidden: exceeded quota: q, requested: pods=1', SessionReason.QUOTA_EXCEEDED),
         ('serviceaccount "analyst" not found', SessionReason.POD_REFUSED),
-        ("spec.containers[].image: comes from no registry", SessionReason.POD_REFUSED),
+        ("spec.containers[].image: evil.test/a is not from a registry", SessionReason.POD_REFUSED),
     ],
 )
 def test_only_a_quota_is_named_as_one(message: str, reason: SessionReason) -> None:
