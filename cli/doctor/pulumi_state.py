@@ -11,7 +11,7 @@ from cluster.tenants import is_deleting, read_tenants
 from stacks.command import PulumiProcess
 from stacks.errors import Lock, PulumiMissing, StackError, without_secrets
 from stacks.lock import is_abandoned
-from stacks.provider import found_provider, wanted_provider
+from stacks.provider import installed_provider_version, required_provider_version
 from stacks.survey import file_locks, stack_names
 from tenancy.base.names import stack_name
 from tenancy.base.platform_names import PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
@@ -35,7 +35,7 @@ def check_pulumi(_: Connection) -> list[Finding]:
 
 
 def check_provider(_: Connection) -> list[Finding]:
-    wanted, found = wanted_provider(), found_provider()
+    wanted, found = required_provider_version(), installed_provider_version()
     install = f"pulumi plugin install resource kubernetes {wanted}"
     if found is None:
         return [failed("pulumi provider", f"kubernetes {wanted} is not installed", install)]
