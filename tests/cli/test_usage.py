@@ -133,8 +133,8 @@ def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
     [
         ((), "whom to ask? Give --watcher"),
         (("--db", "/nowhere/usage.db"), "/nowhere/usage.db: nothing is recorded there yet"),
-        (("--db", "x", "--since", "soon"), "'soon' is no time such as 30d"),
-        (("--db", "x", "--since", "-3d"), "'-3d' is no time such as 30d"),
+        (("--db", "x", "--since", "soon"), "'soon' is not a time: write a duration such as 30d"),
+        (("--db", "x", "--since", "-3d"), "'-3d' is not a time: write a duration such as 30d"),
         (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' is not before the end"),
         (("--watcher", "foo"), "foo can't be asked: Invalid URL"),
     ],
