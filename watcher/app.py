@@ -146,7 +146,7 @@ class Watcher:
         self._join_workers(_WIND_DOWN_S)
 
     def not_ready(self) -> list[str]:
-        return [*self.not_listed(), *self._plans.missing()]
+        return [*self.not_listed(), *self._plans.not_loaded()]
 
     def notes(self) -> list[str]:
         """What waits though tenants are looked after: a cluster may have no AISessions, or not yet."""
@@ -174,9 +174,9 @@ class Watcher:
         self._dns.start()
         self._pod_metrics.start()
         self._recorder.start()
-        for problem in self._plans.missing():
+        for problem in self._plans.not_loaded():
             log.warning("waiting for plans", problem=problem)
-        self._plans.is_known.wait()
+        self._plans.is_loaded.wait()
         log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
         self._reconciler.keep_applied()
         self._repairs.start()

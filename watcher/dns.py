@@ -82,7 +82,7 @@ class DnsConfig:
                 pause_s = _GATHER_S
 
     def _write(self) -> None:
-        known = [self._namespaces.get(key) for key in self._namespaces.known()]
+        known = [self._namespaces.get(key) for key in self._namespaces.object_keys()]
         wanted = coredns_config_map(families(filter(None, known)))
         live = self.informer.get(object_key(wanted)) or {}
         if (live.get("data") or {}).get(COREFILE_KEY) != wanted["data"][COREFILE_KEY]:

@@ -206,7 +206,7 @@ def test_no_cluster_is_found_and_the_rest_is_looked_at(platform: Platform) -> No
     told = run_doctor(platform, KUBECONFIG="/nowhere")
     assert told.returncode == 1
     first, fix, *others = told.stdout.splitlines()
-    assert first.startswith("FAILED  API server: no cluster to talk to")
+    assert first.startswith("FAILED  API server: no usable kubeconfig")
     assert fix.split() == ["fix:", "kubectl", "cluster-info"]
     assert [line.split(":")[0] for line in others] == ["ok      pulumi", "ok      pulumi provider"]
 

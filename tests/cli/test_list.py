@@ -56,7 +56,7 @@ def test_no_cluster_is_one_line_on_standard_error(tenancy: Run) -> None:
     told = tenancy("list", KUBECONFIG="/nowhere")
     assert told.returncode == 1
     assert told.stdout == ""
-    assert told.stderr.startswith("error: no cluster to talk to")
+    assert told.stderr.startswith("error: no usable kubeconfig")
 
 
 def test_a_wrong_command_line_is_an_error_and_no_change(tenancy: Run) -> None:

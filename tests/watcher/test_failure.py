@@ -163,7 +163,7 @@ def test_watcher_that_cannot_start_says_why_in_one_line(platform: Platform) -> N
     faults = {
         "set PULUMI_BACKEND_URL": {"PULUMI_BACKEND_URL": ""},
         "cannot run the pulumi command": {"PATH": "/nowhere"},
-        "no cluster to talk to": {"KUBECONFIG": "/nowhere"},
+        "no usable kubeconfig": {"KUBECONFIG": "/nowhere"},
         "unable to read PULUMI_CONFIG_PASSPHRASE_FILE": {"PULUMI_CONFIG_PASSPHRASE_FILE": "/nowhere"},
     }
     given = {name: value for name, value in platform.environment.items() if "PASSPHRASE" not in name}

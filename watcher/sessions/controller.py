@@ -79,7 +79,7 @@ class SessionController:
         # Who saw half of the Jobs would start too many.
         for informer in (*self._others, *self._live.informers):
             informer.is_synced.wait()
-        self._plans.is_known.wait()
+        self._plans.is_loaded.wait()
         for worker in self._workers:
             worker.start()
 

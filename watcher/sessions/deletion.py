@@ -82,5 +82,5 @@ def _delete(cluster: Cluster, kind: Kind, found: Manifest, told: str) -> None:
     if is_ending(found):
         return
     metadata = found["metadata"]
-    cluster.delete(kind, metadata["name"], metadata["namespace"], metadata["uid"], is_owner_last=kind == JOB)
+    cluster.delete(kind, metadata["name"], metadata["namespace"], metadata["uid"], is_foreground=kind == JOB)
     log.info(told, kind=kind.kind, name=place(found))
