@@ -11,7 +11,7 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.tools import NODE_TOOLS
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, Kind
 from tenancy.base.manifest import Manifest
-from tests.integrations.pods import IMAGE, POD, SAFE, allow_pods
+from tests.integrations.pods import IMAGE, POD, RESTRICTED_CONTEXT, allow_pods
 from tests.waiting import eventually
 
 JOB = Kind("batch/v1", "Job", "jobs")
@@ -43,7 +43,7 @@ def pod_spec() -> Manifest:
     container = {
         "name": "main",
         "image": IMAGE,
-        "securityContext": SAFE,
+        "securityContext": RESTRICTED_CONTEXT,
         "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}},
     }
     return {
