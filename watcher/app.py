@@ -109,7 +109,7 @@ class Watcher:
             for number in range(workers)
         ]
         self._sessions = SessionController(cluster, self.tenants, plans, namespaces, periods.session_retry_s)
-        self.metrics.add(SessionFigures(self._sessions.phases))
+        self.metrics.register(SessionFigures(self._sessions.phases))
 
     def follow(self, on_news: Callable[[str], None]) -> None:
         """Has it called with a tenant's name whenever something of that tenant has changed, on an informer's
@@ -245,16 +245,16 @@ class Watcher:
             try:
                 again_after_s = self._reconciler.reconcile(tenant)
             except TryAgain:
-                self.metrics.failed()
+                self.metrics.count_failed()
                 self._queue.failed(tenant)
             except StackStopped:
                 return  # The next process takes it up.
             except ClusterError as error:
-                self.metrics.failed()
+                self.metrics.count_failed()
                 retry_after_s = self._queue.failed(tenant)
                 log.warning("cluster refused", tenant=tenant, problem=str(error), retry_after_s=retry_after_s)
             except Exception as error:
-                self.metrics.failed()
+                self.metrics.count_failed()
                 retry_after_s = self._queue.failed(tenant)
                 log.exception("turn broke", tenant=tenant, retry_after_s=retry_after_s)
                 with contextlib.suppress(ClusterError):

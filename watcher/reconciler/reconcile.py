@@ -31,7 +31,7 @@ from tenancy.changes import object_changes
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, drift_text, object_drift
 from tenancy.spec.tenant import tenant_from_manifest
-from tenancy.usage import Measured
+from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.apply import apply
@@ -78,7 +78,7 @@ class Reconciler:
         loader: AppliedLoader,
         repairs: Repairs,
         metrics: Metrics,
-        measured: Callable[[str], Measured | None],
+        measured: Callable[[str], MeasuredUsage | None],
     ) -> None:
         self._cluster = cluster
         self._stacks = stacks
@@ -149,19 +149,19 @@ class Reconciler:
             )
         except (DriftContested, RepairFailed) as error:
             self._fail(tenant, error)
-            self._metrics.failed()
+            self._metrics.count_failed()
             return _REST_S
         except (TenancyError, StackError, ClusterError) as error:
             self._keep_applied(tenant)
             self._fail(tenant, error, work)
             if isinstance(error, InvalidSpec):
-                self._metrics.failed()
+                self._metrics.count_failed()
                 return None
             raise TryAgain from None
         self._write_status(tenant, status)
         if work is None:
             log.debug("tenant unchanged", tenant=name)
-            self._metrics.unchanged()
+            self._metrics.count_unchanged()
         return _LOOK_AGAIN_S if work else None
 
     def desired(self, name: str) -> DesiredState | None:
@@ -254,7 +254,7 @@ class Reconciler:
             repaired=len(work.drift),
             took_s=result.duration_s,
         )
-        self._metrics.applied(result.duration_s, len(work.drift))
+        self._metrics.count_applied(result.duration_s, len(work.drift))
         told = ", ".join(f"{count} {operation}" for operation, count in counts.items())
         reason = "DriftRepaired" if work.drift else "Applied"
         record_event(self._cluster, tenant, NORMAL, reason, f"{work.cause}: {told} in {result.duration_s} s")
