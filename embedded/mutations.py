@@ -1,6 +1,7 @@
-"""The faults that `./dev mutate` puts into the product, and the tests that must find them.
+"""The faults that `./dev mutate` puts into the product, and the tests that must detect them.
 
-Each fault breaks one promise to users. `old` occurs exactly once in the file. All listed tests must fail.
+Each fault breaks one guarantee to users. `old` must occur exactly once in the file. All listed tests must
+fail.
 """
 
 from dataclasses import dataclass
@@ -9,14 +10,14 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault: the text `old` of a file becomes `new`."""
+    """One fault: replaces the text `old` of a file by `new`."""
 
     name: str
     fault: str
     file: str
     old: str
     new: str
-    # Test functions by their pytest node ids, without parameters.
+    # pytest node ids of test functions, without parameters.
     tests: tuple[str, ...]
 
 
@@ -55,7 +56,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "quota-is-doubled",
-        "a quota is twice the plan's",
+        "a quota is twice the value in the plan",
         "tenancy/objects/quotas.py",
         "figures.get(key, amount)",
         'figures.get(key, canonical_quantity(f"{quantity_value(amount) * 2:f}"))',
@@ -63,7 +64,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "budget-raises-first",
-        "the budget raises before it lowers",
+        "a shared budget raises quotas before it lowers others",
         "tenancy/quota_transition.py",
         "must_wait = figure in waiting and now.written < quantity_value(share)",
         "must_wait = figure in waiting and now.written > quantity_value(share)",
@@ -95,7 +96,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "node-port-is-allowed",
-        "the NodePort rule is gone",
+        "a tenant can create a NodePort Service",
         "tenancy/admission/network.py",
         """\
             check(
@@ -108,7 +109,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "finalizer-goes-first",
-        "the finalizer goes before the namespaces",
+        "the finalizer is removed before the namespaces are deleted",
         "watcher/reconciler/terminate.py",
         "if left := self._leftovers(tenant):",
         "if (left := self._leftovers(tenant)) is None:",
@@ -124,7 +125,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "live-lock-is-taken",
-        "a live process's lock is taken",
+        "the lock of a live process is taken over",
         "stacks/lock.py",
         "return started_at > lock.since.timestamp() + 1",
         "return True",
@@ -208,7 +209,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "page-ignores-rights",
-        "the page shows a tenant to a token without rights on it",
+        "the page shows a tenant to a user without access to it",
         "watcher/page/routes.py",
         'await self._admit(request, "get", name)\n        view =',
         "await self._admit(request)\n        view =",

@@ -31,8 +31,8 @@ _WHOLE_FOLDERS = ("tests/admission/", "tests/sessions/", "tests/usage/")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     tiers = parser.getgroup("tiers").addoption
-    tiers("--quick", action="store_true", help="only tests that need no cluster, no browser and no build")
-    tiers("--long", action="store_true", help="only load and soak tests, at full size")
+    tiers("--quick", action="store_true", help="run only tests that need no cluster, browser or build")
+    tiers("--long", action="store_true", help="run only the load and soak tests, at full size")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
