@@ -114,8 +114,8 @@ def test_changed_or_missing_crd_is_found_and_mended_by_the_fix(
     subjects = [f"CRD {crd['metadata']['name']}" for crd in crds()]
     old, absent = found("FAILED", *subjects)
     assert old["subject"] == "CRD tenants.platform.ai"
-    assert "is another version's" in old["message"]
-    assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not there")
+    assert "is of another version" in old["message"]
+    assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not installed")
     run_fix(platform, old["fix"], tmp_path)
     eventually(lambda: len(found("ok", *subjects)) == len(subjects), "every CRD is established again")
 
@@ -134,15 +134,15 @@ def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
     platform.admin.patch(BINDING, binding, {"spec": {"validationActions": ["Audit"]}})
     subjects = ("watcher's rights", "admission")
     rights, admission = found("FAILED", *subjects)
-    assert rights["message"] == "ClusterRole tenancy-watcher: rules is not what this version ships"
-    assert f"{binding}: spec.validationActions[0] is not" in admission["message"]
+    assert rights["message"] == "ClusterRole tenancy-watcher: rules differs from this version of tenancy"
+    assert f"{binding}: spec.validationActions[0] differs" in admission["message"]
     for told in (rights, admission):
         deletion, _, update = told["fix"].partition(" && ")
         assert update == "pulumi up --refresh --stack platform"
         run_fix(platform, deletion, tmp_path)
     absent = [entry["message"] for entry in found("FAILED", *subjects)]
-    assert absent[0] == "ClusterRole tenancy-watcher is not there"
-    assert absent[1].endswith(f"{binding} is not there")
+    assert absent[0] == "ClusterRole tenancy-watcher does not exist"
+    assert absent[1].endswith(f"{binding} does not exist")
     done = platform.pulumi("platform", "up", "--refresh", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
     assert [entry["subject"] for entry in found("ok", *subjects)] == list(subjects)

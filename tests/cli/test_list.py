@@ -80,7 +80,7 @@ def test_list_is_filtered_and_sorted(tenancy: Run) -> None:
     assert names("--sort", "cpu")[0] == names("--sort", "memory")[0] == BUSY
     assert names("--plan", "pro") == [IDLE]
     assert names("--phase", "failed") == [FAILED]
-    assert tenancy("list", "--plan", "nobodys").stdout == "No tenant is like that.\n"
+    assert tenancy("list", "--plan", "nobodys").stdout == "No tenants match.\n"
 
 
 def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> None:

@@ -107,4 +107,4 @@ def test_a_folder_without_tenants_is_an_error(offline_previews: Previews) -> Non
     offline_previews.write("other", text="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
     told = offline_previews.run("preview", "tenants", "--offline")
     assert (told.returncode, told.stdout) == (1, "")
-    assert "there is no Tenant in what was given" in told.stderr
+    assert "found no Tenant in the given paths" in told.stderr
