@@ -31,7 +31,7 @@ from watcher.reconciler.reconcile import Reconciler
 from watcher.reconciler.repairs import Repairs
 from watcher.reconciler.retry import TryAgain
 from watcher.sessions.controller import SessionController
-from watcher.sessions.metrics import SessionFigures
+from watcher.sessions.metrics import SessionPhaseCollector
 from watcher.usage.pod_metrics import PodMetrics
 from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
@@ -109,7 +109,7 @@ class Watcher:
             for number in range(workers)
         ]
         self._sessions = SessionController(cluster, self.tenants, plans, namespaces, periods.session_retry_s)
-        self.metrics.register(SessionFigures(self._sessions.phases))
+        self.metrics.register(SessionPhaseCollector(self._sessions.phases))
 
     def follow(self, on_news: Callable[[str], None]) -> None:
         """Has it called with a tenant's name whenever something of that tenant has changed, on an informer's

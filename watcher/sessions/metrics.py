@@ -1,4 +1,4 @@
-"""What Prometheus is told of sessions: how many are in each phase. Registered by `app` with the metrics."""
+"""The Prometheus metric of AISessions: how many are in each phase."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -6,8 +6,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 
-class SessionFigures(Collector):
-    """Read anew for each scrape."""
+class SessionPhaseCollector(Collector):
+    """Counts the sessions for each scrape."""
 
     def __init__(self, phases: Callable[[], Mapping[str, int]]) -> None:
         self._phases = phases
