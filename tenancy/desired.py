@@ -13,16 +13,16 @@ from tenancy.base.errors import InvalidSpec
 from tenancy.base.kinds import ROLE, ROLE_BINDING, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.objects.extra_objects import extra_resources
-from tenancy.objects.hnc import staying
-from tenancy.objects.integrations import EVERYTHING, Served, integration_objects
-from tenancy.objects.namespace import namespace
+from tenancy.objects.hnc import without_hnc_propagation
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds, integration_objects
+from tenancy.objects.namespace import namespace_object
 from tenancy.objects.network_policies import network_policies
 from tenancy.objects.policy_annotations import hostnames
 from tenancy.objects.quotas import limit_range, resource_quotas
-from tenancy.objects.role_ceiling import above_admin
+from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.objects.roles import role_bindings, roles
 from tenancy.plans import Plans
-from tenancy.spec.settings import QuotaScope, settings_of
+from tenancy.spec.settings import QuotaScope, effective_settings
 from tenancy.spec.tenant import DeletionPolicy, Tenant
 
 
@@ -61,20 +61,20 @@ class DesiredState:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> DesiredState:
-    settings = settings_of(plans.plan(tenant.spec.plan), tenant.spec)
+def desired_state(tenant: Tenant, plans: Plans, served: ServedKinds = ALL_INTEGRATION_KINDS) -> DesiredState:
+    settings = effective_settings(plans.plan(tenant.spec.plan), tenant.spec)
     namespaces = tenant.namespaces()
     if len(namespaces) > settings.max_namespaces:
         raise InvalidSpec(
             "spec.namespaces",
             f"{len(namespaces)} given, but plan {tenant.spec.plan!r} allows {settings.max_namespaces}",
         )
-    for place, problem in above_admin(settings.roles):
+    for place, problem in rules_beyond_admin(settings.roles):
         root = "spec" if tenant.spec.roles is not None else f"plans.{tenant.spec.plan}"
         raise InvalidSpec(f"{root}.roles.{place}", problem)
     manifests: list[Manifest] = []
     for name, given in namespaces.items():
-        home = namespace(tenant, settings, name, given)
+        home = namespace_object(tenant, settings, name, given)
         own = [
             home,
             *roles(tenant, settings, name),
@@ -85,7 +85,10 @@ def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> 
         ]
         manifests += [*own, *extra_resources(tenant, settings, home, own)]
     if settings.hnc.enabled:
-        manifests = [staying(made) if kind_of(made) in (ROLE, ROLE_BINDING) else made for made in manifests]
+        manifests = [
+            without_hnc_propagation(made) if kind_of(made) in (ROLE, ROLE_BINDING) else made
+            for made in manifests
+        ]
     integrated, missing = integration_objects(tenant, settings, served)
     return DesiredState(
         tenant.name,

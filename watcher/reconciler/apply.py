@@ -12,7 +12,7 @@ from stacks.stack import Stacks
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
 from tenancy.desired import DesiredState
-from tenancy.objects.namespace import as_it_stands
+from tenancy.objects.namespace import with_managed_metadata_only
 from tenancy.quota_transition import budget_problem, budget_step
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.work import NamespaceEnding, Work
@@ -63,7 +63,7 @@ def _mark_what_stays(cluster: Cluster, up: Up, tenant: Manifest, desired: Desire
     if not leaving:
         return
     step = _next_step(cluster, desired)
-    marked = replace(step, manifests=(*step.manifests, *map(as_it_stands, leaving)))
+    marked = replace(step, manifests=(*step.manifests, *map(with_managed_metadata_only, leaving)))
     up(marked, f"{work.cause}: marks namespaces that stay")
 
 

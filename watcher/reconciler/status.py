@@ -24,7 +24,7 @@ from tenancy.spec.tenant_status import (
     TenantStatus,
     TenantUsage,
 )
-from tenancy.usage import Amounts, Measured, namespace_amounts, total_amounts
+from tenancy.usage import Amounts, MeasuredUsage, namespace_amounts, total_amounts
 
 _READINESS: Final = (ConditionType.READY, ConditionType.TENANT_READY, ConditionType.NAMESPACE_READY)
 
@@ -195,7 +195,9 @@ def _condition(tenant: Manifest, kind: ConditionType) -> Manifest:
     return next((condition for condition in _conditions(tenant) if condition["type"] == kind), {})
 
 
-def with_usage(status: Manifest, live: Mapping[ObjectKey, Manifest], measured: Measured | None) -> Manifest:
+def with_usage(
+    status: Manifest, live: Mapping[ObjectKey, Manifest], measured: MeasuredUsage | None
+) -> Manifest:
     """The status with what the tenant uses now, in all and by namespace."""
     by_namespace = namespace_amounts(live)
     amounts = total_amounts(by_namespace.values())

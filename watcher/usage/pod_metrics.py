@@ -14,7 +14,7 @@ import structlog
 from cluster.client import Cluster, ClusterError
 from cluster.live_objects import ManagedObjects
 from tenancy.base.kinds import NAMESPACE, POD_METRICS
-from tenancy.usage import Measured, is_news, measured_by_namespace, total_measured
+from tenancy.usage import MeasuredUsage, is_significant_change, measured_by_namespace, total_measured
 
 log = structlog.get_logger(__name__)
 
@@ -22,13 +22,13 @@ _NOT_SERVED: Final = 404
 # So many failures in a row change nothing: all tenants' statuses would be written, and then again.
 _FAILURES_MAX: Final = 4
 
-ByNamespace = dict[str, Measured]
+ByNamespace = dict[str, MeasuredUsage]
 
 
 class _Told(NamedTuple):
     """What a tenant's status says, and since when."""
 
-    measured: Measured | None
+    measured: MeasuredUsage | None
     at_s: float
 
 
@@ -63,7 +63,7 @@ class PodMetrics:
     def stop(self) -> None:
         self._stopping.set()
 
-    def steady(self, tenant: str) -> Measured | None:
+    def steady(self, tenant: str) -> MeasuredUsage | None:
         """What the tenant uses, as a figure that stays while it hardly moves: a status is not for more."""
         return self._told.get(tenant, _NEVER).measured
 
@@ -73,7 +73,7 @@ class PodMetrics:
         if current is None:
             return {}
         homes = [key.name for key in self._managed.of(tenant) if key.kind == NAMESPACE.key]
-        return {home: current.get(home, Measured()) for home in homes}
+        return {home: current.get(home, MeasuredUsage()) for home in homes}
 
     def read(self) -> None:
         """One look at all pods, in one request."""
@@ -99,7 +99,7 @@ class PodMetrics:
             found = self.now(name)
             measured = total_measured(found.values()) if found else None
             told = self._told.get(name, _NEVER)
-            if is_news(told.measured, measured, now_s - told.at_s):
+            if is_significant_change(told.measured, measured, now_s - told.at_s):
                 self._told[name] = _Told(measured, now_s)
                 self._on_moved(name)
 
