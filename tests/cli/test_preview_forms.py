@@ -83,7 +83,7 @@ def test_markdown_stays_below_the_limit_and_names_what_is_left_out(offline_previ
     assert told.stdout.startswith(MARKER)
     assert len(told.stdout) <= LIMIT
     assert "60 tenants are new" in told.stdout
-    assert "Left out for size: the details of many-" in told.stdout
+    assert "Omitted to keep the comment short: the details of many-" in told.stdout
     assert told.stdout.count("<details>") == told.stdout.count("</details>")
 
 

@@ -56,5 +56,5 @@ def _text(preview: Preview, form: PreviewFormat, default_file: str) -> str:
         return capture.get()
     if form is PreviewFormat.MARKDOWN:
         return markdown(preview)
-    data = preview.document() if form is PreviewFormat.JSON else sarif(preview, default_file)
+    data = preview.json_document() if form is PreviewFormat.JSON else sarif(preview, default_file)
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
