@@ -11,8 +11,8 @@ from tenancy.spec.tenant import DeletionPolicy
 
 def deleted_tenant_preview(base: Base, name: str) -> TenantPreview:
     """The deletion of all objects of the tenant, or an error if the tenant is protected."""
-    given, spec = base.given.get(name), base.tenants[name].get("spec") or {}
-    file, line = (given.file, given.line) if given else ("", 0)
+    document, spec = base.given.get(name), base.tenants[name].get("spec") or {}
+    file, line = (document.file, document.line) if document else ("", 0)
     is_protected = name in base.protected
     no_objects = DesiredState(name, (), retains=spec.get("deletionPolicy") == DeletionPolicy.RETAIN)
     changes = () if is_protected else object_changes(no_objects, base.objects.get(name, {}))

@@ -5,8 +5,8 @@ from typing import Final
 
 # Characters with a meaning in Markdown, HTML, or their extensions on GitHub and GitLab: emoji, references.
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>&#|~@!$%]|:(?=\S)")
-# GitHub and GitLab look for mentions and references after rendering, so an entity alone does not prevent them.
-# A zero-width space after these characters does.
+# GitHub and GitLab look for mentions and references after rendering, so an entity alone is not enough: these
+# characters need a zero-width space after them.
 _REFERENCE_SIGNS: Final = "@#!$&%~"
 _ZERO_WIDTH_SPACE: Final = "&#8203;"
 _LINK: Final = re.compile(r"(?i)\bwww\.")
