@@ -80,7 +80,7 @@ class Watcher:
             self._queue.depth,
             lambda: plans.is_valid,
             self._recorder.is_recording,
-            self._pod_metrics.now,
+            self._pod_metrics.current,
         )
 
         def served() -> frozenset[Kind]:
@@ -102,7 +102,7 @@ class Watcher:
             self._loader,
             self._repairs,
             self.metrics,
-            self._pod_metrics.steady,
+            self._pod_metrics.reported,
         )
         self._workers = [
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
