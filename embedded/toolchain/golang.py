@@ -40,8 +40,10 @@ def go_environment() -> dict[str, str]:
 
     `GOTOOLCHAIN=local` keeps Go from downloading another Go version.
     """
-    kept = {name: value for name, value in os.environ.items() if name not in ("GOROOT", "GOOS", "GOARCH")}
-    return kept | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    removed = ("GOROOT", "GOOS", "GOARCH")
+    inherited = {name: value for name, value in os.environ.items() if name not in removed}
+    fixed = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    return inherited | fixed
 
 
 def go_version(text: str) -> tuple[int, int]:
