@@ -109,7 +109,7 @@ class Watcher:
             for number in range(workers)
         ]
         self._sessions = SessionController(cluster, self.tenants, plans, namespaces, periods.session_retry_s)
-        self.metrics.register(SessionPhaseCollector(self._sessions.phases))
+        self.metrics.register(SessionPhaseCollector(self._sessions.phase_counts))
 
     def follow(self, on_news: Callable[[str], None]) -> None:
         """Has it called with a tenant's name whenever something of that tenant has changed, on an informer's

@@ -66,7 +66,7 @@ def test_without_a_list_all_is_allowed(attempt: str, mallory: Person) -> None:
 
 
 @pytest.mark.parametrize("attempt", DENIED)
-def test_what_no_list_opens_stays_closed(attempt: str, mallory: Person) -> None:
+def test_request_without_a_matching_list_entry_is_refused(attempt: str, mallory: Person) -> None:
     request, policy, message = DENIED[attempt]
     refusal = mallory.refusal(request)
     assert denied_by(policy) in refusal

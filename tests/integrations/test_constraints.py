@@ -24,7 +24,7 @@ REGISTRIES = (
     "ghcr.io/acme/app",
 )
 # The first two are named like namespaces of tenants: the constraints match namespaces by name.
-RESTRICTED, BASELINE, OTHER = "tenant-restricted", "tenant-baseline", "somebody-elses"
+RESTRICTED, BASELINE, OTHER = "tenant-restricted", "tenant-baseline", "not-a-tenants"
 
 
 @pytest.fixture(scope="module")
@@ -211,5 +211,5 @@ def test_pod_that_is_older_than_its_constraint_can_change_but_not_take_in_more(a
     admin.delete(POD, "older", RESTRICTED)
 
 
-def test_pods_of_others_are_not_looked_at(admin: Cluster) -> None:
+def test_pods_in_other_namespaces_are_not_checked(admin: Cluster) -> None:
     admin.create(POD, pod(OTHER, "evil.test/app", privileged=True, allowPrivilegeEscalation=None))

@@ -1,4 +1,4 @@
-"""What the users of a tenant may do with sessions, and what they cannot forge."""
+"""The rights of a tenant's users on sessions, and the objects that they cannot forge."""
 
 from collections.abc import Callable
 from typing import Any

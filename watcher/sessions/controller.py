@@ -61,8 +61,8 @@ class SessionController:
         """Enqueue the tenant, because its sessions or something that they wait for may have changed."""
         self._queue.add(tenant, _GATHER_S)
 
-    def phases(self) -> Mapping[str, int]:
-        return self._live.phases()
+    def phase_counts(self) -> Mapping[str, int]:
+        return self._live.phase_counts()
 
     @property
     def informers(self) -> tuple[Informer, ...]:

@@ -66,7 +66,7 @@ class LiveSessions:
             sessions = list(self._by_tenant.get(tenant, {}).values())
         return [session for session in sessions if _is_final(session) and not is_ending(session)]
 
-    def phases(self) -> Mapping[str, int]:
+    def phase_counts(self) -> Mapping[str, int]:
         """The number of sessions in each phase."""
         with self._lock:
             sessions = [session for by_key in self._by_tenant.values() for session in by_key.values()]

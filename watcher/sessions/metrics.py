@@ -9,11 +9,11 @@ from prometheus_client.registry import Collector
 class SessionPhaseCollector(Collector):
     """Counts the sessions for each scrape."""
 
-    def __init__(self, phases: Callable[[], Mapping[str, int]]) -> None:
-        self._phases = phases
+    def __init__(self, phase_counts: Callable[[], Mapping[str, int]]) -> None:
+        self._phase_counts = phase_counts
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         family = GaugeMetricFamily("tenancy_sessions", "AISessions by their phase.", labels=["phase"])
-        for phase, count in self._phases().items():
+        for phase, count in self._phase_counts().items():
             family.add_metric([phase], count)
         yield family

@@ -29,6 +29,8 @@ _QUOTA_CHECK_FACTOR: Final = 3
 
 
 class Waiting(NamedTuple):
+    """A session without a Job, and its parsed spec."""
+
     session: Manifest
     spec: AISessionSpec
 
@@ -41,6 +43,8 @@ class Ready(NamedTuple):
 
 
 class Starter:
+    """Creates the Jobs of waiting sessions."""
+
     def __init__(
         self,
         cluster: Cluster,
