@@ -1,6 +1,6 @@
-# The watcher's image. Build it in a checkout: docker build -t tenancy-watcher .
-# In its pod, `tenancy` has all it needs: kubectl -n tenancy-system exec tenancy-watcher-0 -- tenancy list
-# The first stage gets or builds Pulumi and its Kubernetes provider, as ./dev does, in the versions pinned here.
+# The image of the watcher. Build it in a checkout: docker build -t tenancy-watcher .
+# It also has the `tenancy` command: kubectl -n tenancy-system exec tenancy-watcher-0 -- tenancy list
+# The first stage downloads or builds Pulumi and its Kubernetes provider in the versions pinned under toolchain/.
 
 FROM python:3.11-slim AS tools
 WORKDIR /src

@@ -1,1 +1,1 @@
-"""The `tenancy` command: what people type. It reads the cluster and the stacks, and writes Tenants only."""
+"""The `tenancy` command line. It reads the cluster and the stacks, and writes only Tenants."""

@@ -1,19 +1,22 @@
-"""The NAME arguments, and how a shell completes them: with the names of the tenants that there are."""
+"""The NAME arguments of commands, and their shell completion with the names of live tenants."""
 
 from typing import Annotated
 
 import typer
 
-from cli.connection import Session
+from cli.connection import Connection
 from cluster.tenants import read_tenants
 
 
 def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
-    """The tenants whose names begin like this. A shell in the middle of a line is told no errors."""
-    given = context.find_root().params
+    """The names of live tenants that start with `incomplete`.
+
+    Empty on any error: an error message would be printed into the command line that the user is typing.
+    """
+    options = context.find_root().params
     try:
-        session = Session(given.get("kubeconfig"), given.get("cluster_context"))
-        tenants = read_tenants(session.cluster)
+        connection = Connection(options.get("kubeconfig"), options.get("cluster_context"))
+        tenants = read_tenants(connection.cluster)
     except Exception:
         return []
     names = {tenant["metadata"]["name"] for tenant in tenants}
@@ -21,8 +24,8 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 TenantName = Annotated[
-    str, typer.Argument(metavar="NAME", help="The tenant's name.", autocompletion=tenant_names)
+    str, typer.Argument(metavar="NAME", help="The name of the tenant.", autocompletion=tenant_names)
 ]
 TenantNames = Annotated[
-    list[str], typer.Argument(metavar="NAME", help="The tenants' names.", autocompletion=tenant_names)
+    list[str], typer.Argument(metavar="NAME", help="The names of the tenants.", autocompletion=tenant_names)
 ]

@@ -1,4 +1,4 @@
-"""What a command works with: the cluster, the plans in force, the stacks. Each is opened when first used."""
+"""A command's access to the cluster, the plans in force and the stacks. Each is opened on first use."""
 
 import os
 import tempfile
@@ -35,7 +35,9 @@ class NoSuchTenant(TenancyError):
 
 
 @dataclass(frozen=True)
-class Session:
+class Connection:
+    """The cluster that the command line options select, and what commands read from it."""
+
     kubeconfig: Path | None = None
     context: str | None = None
 
@@ -45,39 +47,44 @@ class Session:
 
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds of integrations that the cluster has."""
+        """The kinds of integrations whose CRDs the cluster serves."""
         return served_kinds(self.cluster)
 
     def plans(self, file: Path | None = None) -> Plans:
-        """Those in the file where one is given, else those that the cluster's watcher goes by."""
+        """The plans in the file, or without a file the plans that the watcher in the cluster uses."""
         return read_plans(file) if file else plans_in_force(self.cluster)
 
     def tenant(self, name: str) -> Manifest:
-        found = read_tenant(self.cluster, name)
-        if found is None:
-            raise NoSuchTenant(f"there is no tenant {name!r}; `tenancy list` shows those there are")
-        return found
+        """The live Tenant. Raises NoSuchTenant."""
+        manifest = read_tenant(self.cluster, name)
+        if manifest is None:
+            raise NoSuchTenant(f"there is no tenant {name!r}; run `tenancy list` to see all tenants")
+        return manifest
 
-    def objects_of(self, tenant: str) -> Objects:
-        """All live objects of one tenant."""
+    def live_objects(self, tenant: str) -> Objects:
+        """All live managed objects of one tenant."""
         return dict(self._objects(tenant_selector(tenant)))
 
-    def objects_by_tenant(self, unreadable: set[str] | None = None) -> dict[str, Objects]:
-        """All live objects of all tenants: one list per kind, however many tenants there are. A kind that may
-        not be read is an error, or noted in `unreadable` by its key, where that is given."""
-        found: dict[str, Objects] = {}
+    def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> dict[str, Objects]:
+        """All live managed objects by tenant, with one list request per kind.
+
+        If `unreadable` is given, kinds that the user may not list are skipped, and their keys are added to
+        it. Otherwise, and for kinds that every tenant has, the ClusterError is raised.
+        """
+        objects: dict[str, Objects] = {}
         for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):
-            found.setdefault(tenant_of(manifest), {})[key] = manifest
-        return found
+            objects.setdefault(tenant_of(manifest), {})[key] = manifest
+        return objects
 
     @contextmanager
     def stacks(self) -> Iterator[Stacks]:
-        """The stacks of the backend that the environment names, for reading."""
+        """The stacks in the backend of PULUMI_BACKEND_URL, to read. Raises StackError if it is not set."""
         url = os.environ.get("PULUMI_BACKEND_URL")
         if not url:
             raise StackError(
-                "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE as the watcher has "
-                f"them, or run this in its pod: kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy …"
+                "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE to the watcher's "
+                "values, or run the command in the watcher's pod: "
+                f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy …"
             )
         with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:
             yield Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))
@@ -89,7 +96,7 @@ class Session:
             try:
                 manifests, _ = self.cluster.list(kind, selector)
             except ClusterError as error:
-                # Without what every tenant is made of, there is nothing to work with.
+                # Every tenant has objects of the core kinds: without them no comparison makes sense.
                 if unreadable is None or error.status != _FORBIDDEN or kind in CORE_KINDS:
                     raise
                 unreadable.add(kind.key)

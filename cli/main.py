@@ -1,6 +1,6 @@
-"""The commands of `tenancy`, and how each ends: one exit code and, where it failed, one line that says why.
+"""The entry point of `tenancy`: registers the commands, and turns errors into messages and exit codes.
 
-Each command is a function in a module of its own, which says what it does in its help.
+The docstring of a command's function is its help text.
 """
 
 import os
@@ -25,8 +25,8 @@ from cli.commands import (
 )
 from cli.commands.doctor import doctor
 from cli.commands.preview import preview
-from cli.connection import Session
-from cli.output import complain, console
+from cli.connection import Connection
+from cli.output import console, print_error
 from cli.version import VERSION
 from cluster.client import ClusterError
 from stacks.errors import StackError
@@ -39,10 +39,11 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, or nothing would change; 1 an error, which is told on standard error; "
-    "2 changes found (preview, diff, plans impact, rollback --dry-run).",
+    epilog="If something does not work, run `tenancy doctor`. Exit codes: 0 for success, or if there are no "
+    "changes; 1 for an error, with a message on standard error; 2 if there are changes (preview, diff, plans "
+    "impact, rollback --dry-run).",
 )
-# In the order in which they are needed; `--help` shows them so.
+# `--help` lists the commands in this order.
 app.command("list")(list_tenants.list_tenants)
 app.command("show")(show.show)
 app.command("usage")(usage.usage)
@@ -59,8 +60,8 @@ app.command("doctor")(doctor)
 app.command("crd")(crd.print_crds)
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         console.print(VERSION)
         raise typer.Exit
 
@@ -70,35 +71,38 @@ def start(
     context: typer.Context,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option(help="The kubeconfig to use. Default: $KUBECONFIG, ~/.kube/config, else the pod's own."),
+        typer.Option(
+            help="The kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the pod's service account."
+        ),
     ] = None,
     cluster_context: Annotated[
-        str | None, typer.Option("--context", help="The kubeconfig's context. Default: its current one.")
+        str | None, typer.Option("--context", help="The kubeconfig context. Default: the current context.")
     ] = None,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Tenants on Kubernetes: see them, preview changes, look into their history, and roll back."""
-    context.obj = Session(kubeconfig, cluster_context)
+    """Manage tenants on Kubernetes: inspect them, preview and apply changes, read history, and roll back."""
+    context.obj = Connection(kubeconfig, cluster_context)
 
 
 def main() -> None:
-    # As everywhere, 2 would be for a wrong command line. Here it says that there are changes.
+    # click exits with 2 on a wrong command line. Here, 2 means that there are changes.
     usage_error: Any = typer.BadParameter.__base__
     usage_error.exit_code = 1
-    # Commands say themselves what matters; the layers below keep their notes to themselves.
+    # Commands print what matters; log lines of the layers below would mix with their output.
     configure_log("critical")
-    # --show-completion takes the shell by its name: it can't be told by the process that asks.
+    # Completion options take the name of the shell, because the parent process need not be that shell.
     os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
     try:
         app(prog_name="tenancy")
     except OSError as error:
-        # Without the number that str() begins with: what went wrong, and where.
-        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        # str(error) starts with the errno, which tells users nothing.
+        print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(1)
     except (TenancyError, StackError, ClusterError, UsageUnavailable) as error:
-        complain(str(error))
+        print_error(str(error))
         sys.exit(1)
 
 

@@ -1,7 +1,6 @@
-"""Tenant manifests as people keep them: in files, in folders, on standard input, several in one.
+"""Reads Tenant manifests from files, folders and standard input, with the file and line of every field.
 
-`apply` and `preview` read them here. Each knows its file and line, and those of its fields. Whether the
-spec is sound is for others to say.
+Only the API version and the name are validated here, not the spec.
 """
 
 import json
@@ -14,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from cli.yaml_lines import found_at, line_of_node
+from cli.yaml_lines import field_location, node_line
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import TENANTS, api_group
 from tenancy.base.manifest import Manifest
@@ -22,13 +21,13 @@ from tenancy.base.names import DNS_LABEL_PATTERN, GROUPS, NAMESPACE_MAX_LENGTH
 
 STDIN: Final = "-"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
-_LISTS: Final = ("List", "TenantList")
-# References make a few lines stand for billions of values: what stands for more than this is no manifest.
+_LIST_KINDS: Final = ("List", "TenantList")
+# A few lines of YAML aliases can expand to billions of values ("billion laughs"). No manifest has this many.
 _MAX_VALUES: Final = 1_000_000
 
 
 class ManifestError(TenancyError):
-    """A file, or a document in it, can't be read as manifests."""
+    """A file, or a document in it, is not a valid manifest."""
 
     reason = "InvalidManifest"
 
@@ -38,8 +37,8 @@ class ManifestError(TenancyError):
 
 
 @dataclass(frozen=True)
-class GivenTenant:
-    """A Tenant with a name and one of our API versions, and where it stands."""
+class TenantDocument:
+    """A Tenant manifest with a valid name and API version, and its position in a file. Lines count from 1."""
 
     manifest: Manifest
     file: str
@@ -52,62 +51,63 @@ class GivenTenant:
         return name
 
     def line_of(self, *paths: str) -> int:
-        """Where the first of these fields stands that is there; else where the nearest one around the first
-        does."""
+        """The line of the first of these fields that exists, or else of the closest parent of `paths[0]`."""
         if self._node is None:
             return self.line
-        found = [found_at(self._node, path) for path in paths]
-        return next((line for line, value in found if value is not None), found[0][0])
+        locations = [field_location(self._node, path) for path in paths]
+        return next((line for line, value in locations if value is not None), locations[0][0])
 
 
 @dataclass(frozen=True)
-class GivenManifests:
-    """All that was found. `others` counts the documents that are no Tenants of ours."""
+class ManifestSet:
+    """The documents of all given files."""
 
-    tenants: tuple[GivenTenant, ...]
+    tenants: tuple[TenantDocument, ...]
     faults: tuple[ManifestError, ...]
+    # The number of documents that are other kinds of objects.
     others: int
 
 
-# A file's name as people know it, and its content.
+# A file's name as the user gave it, and its content.
 Source = tuple[str, str]
 
 
-def read_manifests(paths: Sequence[str | Path]) -> list[GivenTenant]:
-    """The Tenants in these files and folders; `-` is standard input. Raises the first fault."""
-    given = manifests_in(read_sources(paths))
-    if given.faults:
-        raise given.faults[0]
-    return list(given.tenants)
+def read_manifests(paths: Sequence[str | Path]) -> list[TenantDocument]:
+    """Read the Tenants in files and folders; `-` is standard input. Raises ManifestError or OSError."""
+    manifests = parsed_manifests(read_sources(paths))
+    if manifests.faults:
+        raise manifests.faults[0]
+    return list(manifests.tenants)
 
 
 def read_sources(paths: Sequence[str | Path]) -> list[Source]:
-    """OSError for what is not there."""
+    """Read the manifest files in files and folders; `-` is standard input. Raises OSError."""
     return [source for path in paths for source in _read(path)]
 
 
 def is_manifest_file(name: str) -> bool:
-    """By its name. What is hidden is other tools' business."""
+    """Whether a file name has a manifest suffix, and no part of the path is hidden."""
     path = Path(name)
     return path.suffix in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
-def manifests_in(sources: Iterable[Source]) -> GivenManifests:
-    tenants: list[GivenTenant] = []
+def parsed_manifests(sources: Iterable[Source]) -> ManifestSet:
+    """The documents of the sources. A fault does not affect other documents, unless it is a syntax error."""
+    tenants: list[TenantDocument] = []
     faults: list[ManifestError] = []
     others = 0
     for file, text in sources:
         try:
-            for found in _documents(file, text):
-                if isinstance(found, GivenTenant):
-                    tenants.append(found)
-                elif isinstance(found, ManifestError):
-                    faults.append(found)
+            for document in _documents(file, text):
+                if isinstance(document, TenantDocument):
+                    tenants.append(document)
+                elif isinstance(document, ManifestError):
+                    faults.append(document)
                 else:
                     others += 1
         except ManifestError as fault:
             faults.append(fault)
-    return GivenManifests(tuple(tenants), tuple(faults), others)
+    return ManifestSet(tuple(tenants), tuple(faults), others)
 
 
 def _read(path: str | Path) -> Iterator[Source]:
@@ -115,22 +115,22 @@ def _read(path: str | Path) -> Iterator[Source]:
         yield STDIN, sys.stdin.read()
         return
     root = Path(path)
-    found = (
+    files = (
         sorted(file for file in root.rglob("*") if is_manifest_file(str(file.relative_to(root))))
         if root.is_dir()
         else [root]
     )
-    for file in found:
+    for file in files:
         if not root.is_dir() or file.is_file():
-            # What is no text is told as such by the YAML library, with its place.
+            # surrogateescape: the YAML library then reports invalid bytes with their position.
             yield file.as_posix(), file.read_text(encoding="utf-8", errors="surrogateescape")
 
 
-def _documents(file: str, text: str) -> Iterator[GivenTenant | ManifestError | None]:
-    """Every document, those in lists too; None for one that is not ours."""
+def _documents(file: str, text: str) -> Iterator[TenantDocument | ManifestError | None]:
+    """Every document, including the items of lists; None for a document that is not a Tenant."""
     try:
         if file.endswith(".json"):
-            # Tabs are blanks in JSON, and nothing in YAML.
+            # JSON may be indented with tabs, YAML may not.
             yield from _tenants(
                 file, json.loads(text), yaml.compose(text.replace("\t", " "), yaml.SafeLoader)
             )
@@ -141,7 +141,7 @@ def _documents(file: str, text: str) -> Iterator[GivenTenant | ManifestError | N
                 node = loader.get_node()
                 if node and _size(node, {}) > _MAX_VALUES:
                     raise ManifestError(
-                        file, line_of_node(node), "its anchors stand for too much: write them out"
+                        file, node_line(node), "its aliases expand to too many values: write them out"
                     )
                 yield from _tenants(file, loader.construct_document(node), node)
         finally:
@@ -156,59 +156,63 @@ def _documents(file: str, text: str) -> Iterator[GivenTenant | ManifestError | N
 
 
 class _Loader(yaml.SafeLoader):
-    """Dates stay text, as kubectl reads them."""
+    """A loader that keeps dates as strings, like kubectl."""
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
-def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """How many values there are once every reference is written out."""
-    if id(node) not in known:
-        known[id(node)] = _MAX_VALUES + 1  # For what is within itself.
-        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
-        parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))
-        known[id(node)] = 1 + sum(_size(part, known) for part in parts)
-    return known[id(node)]
+def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """The number of values after all aliases are expanded. `sizes` caches it by the id of the node."""
+    if id(node) not in sizes:
+        # An alias to a node that contains it would recurse forever.
+        sizes[id(node)] = _MAX_VALUES + 1
+        entries = node.value if isinstance(node, yaml.CollectionNode) else ()
+        children = (child for entry in entries for child in (entry if isinstance(entry, tuple) else (entry,)))
+        sizes[id(node)] = 1 + sum(_size(child, sizes) for child in children)
+    return sizes[id(node)]
 
 
 def _tenants(
     file: str, document: Any, node: yaml.Node | None
-) -> Iterator[GivenTenant | ManifestError | None]:
+) -> Iterator[TenantDocument | ManifestError | None]:
     if document is None:
         return
-    if isinstance(document, dict) and document.get("kind") in _LISTS:
+    if isinstance(document, dict) and document.get("kind") in _LIST_KINDS:
         items = document.get("items")
         for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield from _tenants(file, item, found_at(node, f"items[{index}]")[1])
+            yield from _tenants(file, item, field_location(node, f"items[{index}]")[1])
         return
-    if not _is_ours(document):
+    if not _is_tenant(document):
         yield None
         return
     if fault := _fault(document):
         path, problem = fault
-        yield ManifestError(file, found_at(node, path)[0] or 1, f"{path}: {problem}")
+        yield ManifestError(file, field_location(node, path)[0] or 1, f"{path}: {problem}")
     else:
-        yield GivenTenant(document, file, line_of_node(node), node)
+        yield TenantDocument(document, file, node_line(node), node)
 
 
-def _is_ours(document: Any) -> bool:
+def _is_tenant(document: Any) -> bool:
     if not isinstance(document, dict) or document.get("kind") != "Tenant":
         return False
     return api_group(str(document.get("apiVersion"))) in GROUPS
 
 
 def _fault(document: Manifest) -> tuple[str, str] | None:
-    """What keeps a Tenant from being told apart from others."""
-    known = [kind.api_version for kind in TENANTS]
-    if document["apiVersion"] not in known:
-        return "apiVersion", f"is {document['apiVersion']!r}; known: {', '.join(known)}"
+    """The field that keeps the Tenant from being identified, and the problem. None if there is none."""
+    api_versions = [kind.api_version for kind in TENANTS]
+    if document["apiVersion"] not in api_versions:
+        return "apiVersion", f"is {document['apiVersion']!r}, but must be {' or '.join(api_versions)}"
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     is_label = isinstance(name, str) and re.fullmatch(DNS_LABEL_PATTERN, name)
     if not is_label or len(str(name)) > NAMESPACE_MAX_LENGTH:
-        return "metadata.name", f"is {str(name)[:80]!r}, but must be lower-case letters, digits and dashes"
+        return "metadata.name", (
+            f"is {str(name)[:80]!r}, but must have at most {NAMESPACE_MAX_LENGTH} lower-case letters, digits "
+            "and dashes, with a letter or digit at both ends"
+        )
     return None

@@ -1,6 +1,6 @@
-"""How commands speak: tables for people, JSON and YAML for programs, complaints on standard error.
+"""The output of commands: tables, JSON and YAML on standard output, errors on standard error.
 
-Colours, and anything that moves, only on a terminal; rich sees to that.
+rich prints colours and progress only on a terminal.
 """
 
 import json
@@ -27,34 +27,37 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
-FormatOption = Annotated[Format, typer.Option("--output", "-o", help="A table for people, or all there is.")]
+FormatOption = Annotated[
+    Format, typer.Option("--output", "-o", help="The output format. JSON and YAML have all fields.")
+]
 
+# Spaces between columns, in the order of preference.
 _GAPS: Final = (3, 2, 1)
-# How far a column may be squeezed.
-_LEAST_WIDTH: Final = 12
-# A pipe has no width: there, nothing is cut off.
+_MIN_FOLDED_WIDTH: Final = 12
+# A pipe has no width. This is wide enough that rich never wraps there.
 _PIPE_WIDTH: Final = 10_000
-# What a terminal obeys, or no encoding has. Line breaks are for rich to place.
-_OBEYED: Final = re.compile(r"[^\n -~\u00a0-\ud7ff\ue000-\U0010ffff]")
+# Control characters, which a terminal would interpret, and surrogates, which have no encoding. rich handles
+# line breaks.
+_UNPRINTABLE: Final = re.compile(r"[^\n -~\u00a0-\ud7ff\ue000-\U0010ffff]")
 
 
 class SafeConsole(Console):
-    """Shows what is in a text, and does nothing of it: names, messages and fields are other people's."""
+    """A console that escapes control characters, because names, messages and fields are untrusted input."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(_shown(segment.text), segment.style)
+            yield segment if segment.control else Segment(_escaped(segment.text), segment.style)
 
 
-def _shown(text: str) -> str:
-    """In the form that JSON has for them: what is printed as JSON stays JSON."""
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+def _escaped(text: str) -> str:
+    """The text with JSON escapes, so that JSON output stays valid."""
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-# What is printed is data: neither `[prod]` nor the `:a:` of an IPv6 address stands for something else.
-_PLAIN: Final = partial(SafeConsole, soft_wrap=True, highlight=False, markup=False, emoji=False)
-console = _PLAIN(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-errors = _PLAIN(stderr=True)
+# Output is data: rich must not interpret `[prod]` as markup, or the `:a:` of an IPv6 address as an emoji.
+_data_console: Final = partial(SafeConsole, soft_wrap=True, highlight=False, markup=False, emoji=False)
+console = _data_console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+error_console = _data_console(stderr=True)
 
 PHASE_STYLES = {"Active": "green", "Pending": "yellow", "Terminating": "yellow", "Failed": "bold red"}
 _SIGNS = {
@@ -65,12 +68,13 @@ _SIGNS = {
 }
 
 
-def complain(problem: str) -> None:
-    errors.print(Text.assemble(("error: ", "bold red"), problem))
+def print_error(problem: str) -> None:
+    """Print the problem to standard error, after `error: `."""
+    error_console.print(Text.assemble(("error: ", "bold red"), problem))
 
 
 def print_data(data: Any, output: Format) -> None:
-    """As JSON or YAML, the same content."""
+    """Print as JSON or YAML."""
     if output is Format.JSON:
         text = json.dumps(data, indent=2, ensure_ascii=False)
     else:
@@ -79,7 +83,7 @@ def print_data(data: Any, output: Format) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """On a narrow terminal, long cells go on in the next line; nothing is cut off."""
+    """Print a table. On a narrow terminal, long cells wrap to the next line; nothing is truncated."""
     lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [
         max(len(title), *(line[index].cell_len for line in lines)) for index, title in enumerate(columns)
@@ -93,30 +97,30 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) ->
     console.print(table)
 
 
-def _layout(widths: Sequence[int], room: int) -> tuple[int, set[int]]:
-    """The gap between columns, and which are folded. Narrow gaps are better than a second folded column."""
+def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
+    """The gap between columns, and the columns that wrap. A narrow gap is better than two wrapped columns."""
     for gap in _GAPS:
-        folded = _folded(widths, room - gap * (len(widths) - 1))
+        folded = _folded(widths, total_width - gap * (len(widths) - 1))
         if len(folded) <= 1:
             break
     return gap, folded
 
 
-def _folded(widths: Sequence[int], room: int) -> set[int]:
-    """The widest columns, as few as will do, so that the others stay whole."""
+def _folded(widths: Sequence[int], total_width: int) -> set[int]:
+    """The columns that must wrap: as few as possible, the widest first."""
     folded: set[int] = set()
     for widest in sorted(range(len(widths)), key=lambda index: -widths[index]):
-        squeezed = (
-            min(width, _LEAST_WIDTH) if index in folded else width for index, width in enumerate(widths)
+        min_widths = (
+            min(width, _MIN_FOLDED_WIDTH) if index in folded else width for index, width in enumerate(widths)
         )
-        if sum(squeezed) <= room:
+        if sum(min_widths) <= total_width:
             break
         folded.add(widest)
     return folded
 
 
 def print_changes(changes: Iterable[ObjectChange]) -> None:
-    """Objects that change, a line each; of those that are changed, each field before and after."""
+    """Print one line per object, and below updated objects each changed field before and after."""
     for change in changes:
         sign, style = _SIGNS[change.operation]
         console.print(Text(f"{sign} {change.key}", style=style))

@@ -1,4 +1,4 @@
-"""Times as people read them: how long ago on a terminal, the full time where a program reads along."""
+"""Formats times for output, and parses the times that users give in options."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -6,32 +6,36 @@ from typing import Final
 
 from cli.output import console
 
-# From how many seconds on a unit is used, and what it is called.
+# The units of ages, with their lengths in seconds.
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
-_AGO: Final = re.compile(r"(\d{1,5})(min|m|h|d|w)")
-_STEPS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DURATION: Final = re.compile(r"(\d{1,5})(min|m|h|d|w)")
+_DURATION_UNITS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def age(since: datetime) -> str:
-    """How long it is since then, in the largest unit that fits."""
+    """The time since then, in the largest unit that gives at least 1."""
     age_s = max(0, int((datetime.now(UTC) - since).total_seconds()))
     return next((f"{age_s // size} {unit}" for size, unit in _UNITS if age_s >= size), f"{age_s} s")
 
 
-def when(moment: str) -> str:
-    """A time of the API's, as this output wants it."""
-    since = datetime.fromisoformat(moment)
+def display_time(time: str) -> str:
+    """An RFC 3339 time: as an age on a terminal, in full where a program may read the output."""
+    since = datetime.fromisoformat(time)
     return f"{age(since)} ago" if console.is_terminal else since.isoformat(timespec="seconds")
 
 
-def moment(text: str, now: datetime) -> datetime:
-    """A time as people give it: how long ago, or when; without a zone, this machine's. Else ValueError."""
-    if ago := _AGO.fullmatch(text):
-        return now - timedelta(**{_STEPS[ago[2]]: int(ago[1])})
+def parse_time(text: str, now: datetime) -> datetime:
+    """The time that `text` means: a duration before `now`, or an ISO 8601 time.
+
+    A time without a zone is in this machine's time zone. Raises ValueError.
+    """
+    if duration := _DURATION.fullmatch(text):
+        return now - timedelta(**{_DURATION_UNITS[duration[2]]: int(duration[1])})
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise ValueError(
-            f"{text!r} is no time such as 30d, 12h, 90m, 2026-01-31 or 2026-01-31T12:00Z"
+            f"{text!r} is not a time: write a duration such as 30d, 12h or 90m, or a time such as 2026-01-31 "
+            "or 2026-01-31T12:00Z"
         ) from None

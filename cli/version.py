@@ -1,4 +1,4 @@
-"""The product's version. The package's metadata is made from it; CHANGELOG.md says what is in it."""
+"""The version of tenancy. The package metadata reads it from here; CHANGELOG.md describes each version."""
 
 from typing import Final
 

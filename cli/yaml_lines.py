@@ -1,35 +1,37 @@
-"""Where the fields of a YAML document stand, line by line. Pure. `manifests` uses it, and `plans impact`."""
+"""The line numbers of fields in YAML documents. Pure."""
 
 import re
 from typing import Final
 
 import yaml
 
-_STEP: Final = re.compile(r"\[(\d+)\]|[^.\[\]]+")
+_PATH_STEP: Final = re.compile(r"\[(\d+)\]|[^.\[\]]+")
 
 
 def field_line(text: str, path: str) -> int:
-    """Where a field stands in a YAML text, or the nearest one around it."""
-    return found_at(yaml.compose(text, yaml.SafeLoader), path)[0]
+    """The line of a field in a YAML text, or of its closest parent that exists. Lines count from 1."""
+    return field_location(yaml.compose(text, yaml.SafeLoader), path)[0]
 
 
-def line_of_node(node: yaml.Node | None) -> int:
+def node_line(node: yaml.Node | None) -> int:
     return node.start_mark.line + 1 if node else 1
 
 
-def found_at(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
-    """The line of a field, or of the nearest one around it, and the field's value, None where it is not
-    there. The line is that of the field's name: a value may begin on the next one."""
-    line = line_of_node(node)
-    for step in _STEP.finditer(path):
-        index, inner = step[1], node.value if isinstance(node, yaml.CollectionNode) else []
+def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
+    """The line and the value of a field; if it does not exist, the line of its closest parent, and None.
+
+    The line is that of the field's name, because a value may start on the next line.
+    """
+    line = node_line(node)
+    for step in _PATH_STEP.finditer(path):
+        index, children = step[1], node.value if isinstance(node, yaml.CollectionNode) else []
         if index is not None and isinstance(node, yaml.SequenceNode):
-            pairs = [(value, value) for value in inner[int(index) : int(index) + 1]]
+            pairs = [(value, value) for value in children[int(index) : int(index) + 1]]
         elif index is None and isinstance(node, yaml.MappingNode):
-            pairs = [(key, value) for key, value in inner if key.value == step[0]]
+            pairs = [(key, value) for key, value in children if key.value == step[0]]
         else:
             pairs = []
         if not pairs:
             return line, None
-        line, node = line_of_node(pairs[0][0]), pairs[0][1]
+        line, node = node_line(pairs[0][0]), pairs[0][1]
     return line, node

@@ -1,1 +1,1 @@
-"""Access to the Kubernetes API: the client, informers, and the live objects that they hold."""
+"""Access to the Kubernetes API: the client, informers, and the live objects that they keep."""

@@ -1,6 +1,6 @@
-"""The client of the Kubernetes API: the only module that sends requests to it.
+"""Client of the Kubernetes API. No other module sends requests to it.
 
-Objects are plain data. No request is retried: callers decide whether to try again.
+Objects are dicts. No request is retried: callers decide whether to retry.
 """
 
 import json
@@ -17,26 +17,27 @@ from tenancy.base.kinds import Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import FIELD_MANAGER
 
-_WATCH_S: Final = 300
-# Bookmarks come about once a minute: a longer silence means that the connection is dead.
-_SILENCE_S: Final = 90
-_REQUEST_S: Final = 30
-_PAGE: Final = 500
+_WATCH_TIMEOUT_S: Final = 300
+_CONNECT_TIMEOUT_S: Final = 5
+_READ_TIMEOUT_S: Final = 30
+# The API server sends a bookmark about once a minute: after a longer silence, the connection is lost.
+_WATCH_READ_TIMEOUT_S: Final = 90
+_PAGE_SIZE: Final = 500
 _JSON: Final = "application/json"
-# Objects without all but their metadata: a CRD's schema alone may be of megabytes.
-_METADATA: Final = "application/json;as={};g=meta.k8s.io;v=v1"
-# Code, agent, text: the text is quoted as JSON's are.
+# Only the metadata of objects: the schema of one CRD can have megabytes.
+_METADATA_ONLY: Final = "application/json;as={};g=meta.k8s.io;v=v1"
+# Code, agent and text of a Warning header. The text is quoted like a JSON string.
 _WARNING: Final = re.compile(r'\d+ \S+ ("(?:[^"\\]|\\.)*")')
-# What the client raises for a kubeconfig that is absent, or is none.
+# The errors of the client library for a missing or malformed kubeconfig.
 _BAD_CONFIG: Final = (config.ConfigException, yaml.YAMLError, TypeError, ValueError)
 
-# Named, because `list` is a verb of the cluster's below.
+# An alias, because the method `Cluster.list` hides the built-in `list` in annotations.
 Manifests = list[Manifest]
 Body = Manifest | Manifests
 
 
 class ClusterError(Exception):
-    """A request failed. `status` is the HTTP status, 0 where there was no answer."""
+    """A request failed. `status` is the HTTP status, or 0 if there was no response."""
 
     reason = "ClusterRefused"
 
@@ -46,23 +47,26 @@ class ClusterError(Exception):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the same request will fail again: forbidden, denied or invalid."""
+        """Whether a retry of the same request would fail again: it is invalid, forbidden or denied."""
         return self.status in (400, 403, 422)
 
 
 class WatchExpired(ClusterError):
-    """The watch can't go on from where it was: list again."""
+    """The watch cannot continue from its resource version. List again."""
 
 
 class Cluster:
-    """One API server, as one identity."""
+    """A client of one API server, with one identity. Thread-safe."""
 
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
 
     @classmethod
     def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Cluster":
-        """By the kubeconfig given, else as kubectl would, else as the pod's own service account."""
+        """The client for a kubeconfig and context. By default those of kubectl, or the pod's service account.
+
+        Raises ClusterError if there is no usable configuration. Sends no request.
+        """
         settings = client.Configuration()
         try:
             path = str(kubeconfig) if kubeconfig else None
@@ -73,17 +77,18 @@ class Cluster:
                     raise
                 config.load_incluster_config(settings)
             except _BAD_CONFIG:
-                told = str(error).rstrip(".")
-                raise ClusterError(f"no cluster to talk to: {told}; set KUBECONFIG") from None
+                problem = str(error).rstrip(".")
+                raise ClusterError(f"no usable kubeconfig: {problem}; set KUBECONFIG") from None
         settings.connection_pool_maxsize = 64
         settings.retries = False
         return cls(client.ApiClient(settings))
 
     def version(self) -> Manifest:
-        """What the API server says of its own version."""
+        """The version of the API server, as it reports it."""
         return self._request("GET", "/version")
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
+        """The object, or None if it does not exist."""
         try:
             return self._request("GET", kind.path(namespace, name))
         except ClusterError as error:
@@ -101,16 +106,23 @@ class Cluster:
         fields: str = "",
         is_metadata_only: bool = False,
     ) -> tuple[Manifests, str]:
-        """All objects of a kind, and the version from which a watch goes on; empty where there is none.
-        `fields` is a selector of those fields that the API server can select by."""
-        accept = _METADATA.format("PartialObjectMetadataList") if is_metadata_only else _JSON
+        """All objects of a kind that match, and the resource version to watch from.
+
+        `selector` is a label selector and `fields` a field selector. `name` restricts the list to one object;
+        `fields` overrides it. The resource version is empty if the server returns none.
+        """
+        accept = _METADATA_ONLY.format("PartialObjectMetadataList") if is_metadata_only else _JSON
         items: Manifests = []
-        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields or _only(name)}
+        query = {
+            "limit": str(_PAGE_SIZE),
+            "labelSelector": selector,
+            "fieldSelector": fields or _name_selector(name),
+        }
         while True:
             page = self._request("GET", kind.path(namespace), query, accept=accept)
-            # Servers of other groups than Kubernetes' own say null for none.
+            # Aggregated API servers may return null instead of an empty list.
             for item in page["items"] or ():
-                # Lists leave out what their items are.
+                # The items of a list have no apiVersion and kind.
                 items.append({**item, "apiVersion": kind.api_version, "kind": kind.kind})
             metadata = page["metadata"]
             if not metadata.get("continue"):
@@ -127,25 +139,28 @@ class Cluster:
         name: str = "",
         is_metadata_only: bool = False,
     ) -> Iterator[tuple[str, Manifest]]:
-        """Events since `version`, bookmarks among them, until the server closes the stream."""
+        """Watch events since `version`, including bookmarks, until the server closes the stream.
+
+        Raises WatchExpired if the watch cannot continue from `version`.
+        """
         query = {
             "watch": "true",
             "resourceVersion": version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(_WATCH_S),
+            "timeoutSeconds": str(_WATCH_TIMEOUT_S),
             "labelSelector": selector,
-            "fieldSelector": _only(name),
+            "fieldSelector": _name_selector(name),
         }
-        accept = _METADATA.format("PartialObjectMetadata") if is_metadata_only else _JSON
+        accept = _METADATA_ONLY.format("PartialObjectMetadata") if is_metadata_only else _JSON
         response = self._send("GET", kind.path(namespace), query, is_stream=True, accept=accept)
         try:
-            for event in _lines(response):
+            for event in _json_lines(response):
                 if event["type"] == "ERROR":
                     status = event["object"]
                     raise WatchExpired(status.get("message", "watch failed"), status.get("code", 0))
                 yield event["type"], {**event["object"], "apiVersion": kind.api_version, "kind": kind.kind}
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise ClusterError(f"watch of {kind.plural} broke: {error}") from None
+            raise ClusterError(f"the watch of {kind.plural} was interrupted: {error}") from None
         finally:
             response.close()
 
@@ -160,7 +175,10 @@ class Cluster:
         is_forced: bool = True,
         is_dry_run: bool = False,
     ) -> Manifest:
-        """Server-side apply. Unless forced, a field that another manager has set otherwise is a conflict."""
+        """Apply the object with server-side apply.
+
+        If not forced, a field that another manager set to a different value is a conflict.
+        """
         metadata = manifest["metadata"]
         query = {"fieldManager": field_manager, "force": "true" if is_forced else ""}
         return self._request(
@@ -181,18 +199,20 @@ class Cluster:
         subresource: str = "",
         field_manager: str = "",
     ) -> Manifest:
-        """By merging a map into the object, or by a list of JSON patch steps. The field manager is the name
-        under which the object keeps who wrote what; left out, the server takes the client's."""
+        """Patch the object: with a merge patch if `change` is a dict, with a JSON patch if it is a list.
+
+        Without a field manager, the API server uses the client's name.
+        """
         form = "json-patch+json" if isinstance(change, list) else "merge-patch+json"
         path = kind.path(namespace, name, subresource)
         return self._request("PATCH", path, {"fieldManager": field_manager}, change, f"application/{form}")
 
     def warnings(self, kind: Kind, name: str, change: Manifest) -> tuple[str, ...]:
-        """What the API server would warn of if this were merged into the object. Changes nothing."""
+        """The API server's warnings about a merge patch, which is sent as a dry run. Changes nothing."""
         form = "application/merge-patch+json"
         response = self._send("PATCH", kind.path("", name), {"dryRun": "All"}, change, form)
-        told = [_WARNING.match(header) for header in response.headers.getlist("Warning")]
-        return tuple(json.loads(found[1]) for found in told if found)
+        matches = [_WARNING.match(header) for header in response.headers.getlist("Warning")]
+        return tuple(json.loads(match[1]) for match in matches if match)
 
     def delete(
         self,
@@ -201,12 +221,14 @@ class Cluster:
         namespace: str = "",
         uid: str | None = None,
         *,
-        is_owner_last: bool = False,
+        is_foreground: bool = False,
     ) -> None:
-        """Deletes an object and what it owns, and only the one with this uid where one is given. Gone already
-        is fine. With the owner last, it stays until all it owns is gone."""
-        # Said because a Job would otherwise leave its pods behind.
-        options: Manifest = {"propagationPolicy": "Foreground" if is_owner_last else "Background"}
+        """Delete an object and its dependents. Do nothing if it does not exist or its uid is not `uid`.
+
+        With foreground deletion, the object remains until its dependents are deleted.
+        """
+        # Explicit, because deleting a Job orphans its pods by default.
+        options: Manifest = {"propagationPolicy": "Foreground" if is_foreground else "Background"}
         if uid:
             options["preconditions"] = {"uid": uid}
         try:
@@ -228,7 +250,7 @@ class Cluster:
         try:
             result: Manifest = json.loads(response.data)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise ClusterError(f"the API server's answer broke off: {error}") from None
+            raise ClusterError(f"cannot read the API server's response: {error}") from None
         return result
 
     def _send(
@@ -251,21 +273,24 @@ class Cluster:
                 auth_settings=["BearerToken"],
                 _preload_content=False,
                 _return_http_data_only=True,
-                _request_timeout=(5, _SILENCE_S if is_stream else _REQUEST_S),
+                _request_timeout=(
+                    _CONNECT_TIMEOUT_S,
+                    _WATCH_READ_TIMEOUT_S if is_stream else _READ_TIMEOUT_S,
+                ),
             )
         except client.ApiException as error:
-            kind = WatchExpired if error.status == 410 else ClusterError
-            raise kind(_problem(error), error.status or 0) from None
+            error_class = WatchExpired if error.status == 410 else ClusterError
+            raise error_class(_error_message(error), error.status or 0) from None
         except urllib3.exceptions.HTTPError as error:
             raise ClusterError(f"no answer from the API server: {error}") from None
 
 
-def _only(name: str) -> str:
+def _name_selector(name: str) -> str:
     return f"metadata.name={name}" if name else ""
 
 
-def _lines(response: Any) -> Iterator[Any]:
-    """Whole lines of a stream of JSON, however the network cuts it up."""
+def _json_lines(response: Any) -> Iterator[Any]:
+    """The JSON documents of a stream, one per line. A chunk may end within a line."""
     rest = b""
     for chunk in response.stream(amt=None, decode_content=True):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -273,7 +298,7 @@ def _lines(response: Any) -> Iterator[Any]:
             yield json.loads(line)
 
 
-def _problem(error: client.ApiException) -> str:
+def _error_message(error: client.ApiException) -> str:
     try:
         return str(json.loads(error.body)["message"])
     except (TypeError, ValueError, KeyError):

@@ -1,4 +1,4 @@
-"""Kubernetes Events about a tenant, or about the plans, for `kubectl describe` and `kubectl get events`."""
+"""Kubernetes Events about a tenant or about the plans."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -15,13 +15,13 @@ log = structlog.get_logger(__name__)
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 _MESSAGE_MAX_LENGTH: Final = 1000
-_IDENTITY: Final = ("namespace", "name", "uid", "resourceVersion")
+_REFERENCE_FIELDS: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
-def record_event(cluster: Cluster, about: Manifest, severity: str, reason: str, message: str) -> None:
-    """Events are a courtesy: one that can't be written is logged, and the work goes on."""
+def record_event(cluster: Cluster, involved: Manifest, severity: str, reason: str, message: str) -> None:
+    """Create an Event about the object `involved`. Never raises: a failure is only logged."""
     now = datetime.now(UTC)
-    metadata = about["metadata"]
+    metadata = involved["metadata"]
     event = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -30,9 +30,9 @@ def record_event(cluster: Cluster, about: Manifest, severity: str, reason: str, 
             "namespace": metadata.get("namespace", EVENT_NAMESPACE),
         },
         "involvedObject": {
-            "apiVersion": about["apiVersion"],
-            "kind": about["kind"],
-            **{field: metadata[field] for field in _IDENTITY if field in metadata},
+            "apiVersion": involved["apiVersion"],
+            "kind": involved["kind"],
+            **{field: metadata[field] for field in _REFERENCE_FIELDS if field in metadata},
         },
         "type": severity,
         "reason": reason,

@@ -10,7 +10,7 @@ from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.claims import Claims
 from tenancy.decision import Decision, Facts, keys_to_read
-from tenancy.objects.integrations import Served
+from tenancy.objects.integrations import ServedKinds
 from tenancy.plans import Plans
 
 
@@ -18,7 +18,7 @@ def read_facts(
     cluster: Cluster,
     manifest: Manifest,
     plans: Plans,
-    served: Served,
+    served: ServedKinds,
     own: Container[ObjectKey] = (),
     unreadable: Container[str] = (),
 ) -> Facts:
@@ -47,7 +47,7 @@ def read_claims(cluster: Cluster) -> Claims:
 
 
 def decide_on_live_facts(
-    cluster: Cluster, manifest: Manifest, plans: Plans, served: Served | None = None
+    cluster: Cluster, manifest: Manifest, plans: Plans, served: ServedKinds | None = None
 ) -> Decision:
     """Decide on one Tenant with all facts of the cluster, as the watcher would. Raises Rejection."""
     kinds = served_kinds(cluster) if served is None else served

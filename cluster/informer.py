@@ -1,7 +1,7 @@
-"""A live copy of all objects of one kind: list once, then watch for ever.
+"""A local copy of the objects of one kind: one list, then a watch.
 
-Reconnects from where it was; lists again when the server no longer knows that place.
-Handlers are called on the informer's thread and must only note what to do.
+After an error, the watch continues from the last resource version, or lists again if the server rejects that
+version. Handlers run on the informer's thread: they must return quickly and leave the work to other threads.
 """
 
 import threading
@@ -18,12 +18,12 @@ log = structlog.get_logger(__name__)
 
 _RETRY_S: Final = (0.2, 1.0, 5.0, 15.0)
 
-# Called with the object before and after: None before it was, None after it is gone.
+# Arguments: the old and the new object. The old one is None on creation, the new one is None on deletion.
 OnChange = Callable[[Manifest | None, Manifest | None], None]
 
 
 class Informer(threading.Thread):
-    """Keeps a copy of what the cluster has, and tells of each change once."""
+    """Keeps a copy of the objects, and calls `on_change` once for each change. Any thread may read it."""
 
     def __init__(
         self,
@@ -41,19 +41,19 @@ class Informer(threading.Thread):
         self.is_synced = threading.Event()
         self._cluster = cluster
         self._selector = selector
-        self._place = {"namespace": namespace, "name": name}
+        self._scope = {"namespace": namespace, "name": name}
         self._is_metadata_only = is_metadata_only
         self._on_change = on_change
         self._objects: dict[ObjectKey, Manifest] = {}
         self._stopping = threading.Event()
-        self._no_wait = threading.Event()
+        self._retry_now = threading.Event()
         self._version: str | None = None
         self._failures = 0
 
     def get(self, key: ObjectKey) -> Manifest | None:
         return self._objects.get(key)
 
-    def known(self) -> list[ObjectKey]:
+    def object_keys(self) -> list[ObjectKey]:
         return list(self._objects)
 
     def run(self) -> None:
@@ -65,37 +65,37 @@ class Informer(threading.Thread):
             except ClusterError as error:
                 if isinstance(error, WatchExpired):
                     self._version = None
-                log.warning("watch broke", kind=self.kind.kind, problem=str(error))
-                self._no_wait.wait(_RETRY_S[min(self._failures, len(_RETRY_S) - 1)])
-                self._no_wait.clear()
+                log.warning("watch failed", kind=self.kind.kind, problem=str(error))
+                self._retry_now.wait(_RETRY_S[min(self._failures, len(_RETRY_S) - 1)])
+                self._retry_now.clear()
                 self._failures += 1
 
     def retry_now(self) -> None:
-        """Ends the wait after a failure: what it failed for may be gone."""
+        """End the wait after a failure, because its cause may be over."""
         self._failures = 0
-        self._no_wait.set()
+        self._retry_now.set()
 
     def stop(self) -> None:
         self._stopping.set()
-        self._no_wait.set()
+        self._retry_now.set()
 
-    def drop(self) -> None:
-        """Stops, and forgets the objects: their kind is gone."""
+    def stop_and_clear(self) -> None:
+        """Stop, and remove all objects, because the cluster no longer serves their kind."""
         self.stop()
-        self.is_synced.set()  # Nobody is to wait for a list that never comes.
+        self.is_synced.set()  # Otherwise, threads would wait for ever for the first list.
         for key in list(self._objects):
             self._put(key, None)
 
     def _list(self) -> None:
         items, version = self._cluster.list(
-            self.kind, self._selector, is_metadata_only=self._is_metadata_only, **self._place
+            self.kind, self._selector, is_metadata_only=self._is_metadata_only, **self._scope
         )
-        found = {object_key(item): item for item in items}
-        for key in self._objects.keys() - found.keys():
+        listed = {object_key(item): item for item in items}
+        for key in self._objects.keys() - listed.keys():
             self._put(key, None)
-        for key, item in found.items():
-            known = self._objects.get(key)
-            if known is None or known["metadata"]["resourceVersion"] != item["metadata"]["resourceVersion"]:
+        for key, item in listed.items():
+            before = self._objects.get(key)
+            if before is None or before["metadata"]["resourceVersion"] != item["metadata"]["resourceVersion"]:
                 self._put(key, item)
         self._version = version
         self.is_synced.set()
@@ -107,7 +107,7 @@ class Informer(threading.Thread):
             self._version,
             self._selector,
             is_metadata_only=self._is_metadata_only,
-            **self._place,
+            **self._scope,
         )
         for event, item in events:
             self._failures = 0
@@ -119,14 +119,14 @@ class Informer(threading.Thread):
 
     def _put(self, key: ObjectKey, item: Manifest | None) -> None:
         before = self._objects.get(key)
-        self._keep(key, item)
+        self._store(key, item)
         try:
             self._on_change(before, item)
         except ClusterError:
-            self._keep(key, before)  # Not taken in: the next list or watch tells of it again.
+            self._store(key, before)  # The retry reports this change again.
             raise
 
-    def _keep(self, key: ObjectKey, item: Manifest | None) -> None:
+    def _store(self, key: ObjectKey, item: Manifest | None) -> None:
         if item is None:
             self._objects.pop(key, None)
         else:

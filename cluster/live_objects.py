@@ -1,4 +1,4 @@
-"""The live managed objects by tenant, fed by the informers and read by the workers."""
+"""The live managed objects of each tenant. Informers write them, workers read them."""
 
 import threading
 from collections import defaultdict
@@ -8,7 +8,7 @@ from tenancy.base.names import TENANT_LABEL
 
 
 def tenant_of(manifest: Manifest) -> str:
-    """The tenant an object says it belongs to; empty where it doesn't say."""
+    """The name of the tenant in the object's label, or empty."""
     labels = manifest["metadata"].get("labels") or {}
     name: str = labels.get(TENANT_LABEL, "")
     return name
@@ -19,19 +19,20 @@ def is_ending(manifest: Manifest | None) -> bool:
 
 
 def quota_use(manifest: Manifest) -> Manifest | None:
-    """What a ResourceQuota says is used; None for other kinds."""
+    """The used amounts in a ResourceQuota's status, or None for other kinds."""
     used: Manifest | None = (manifest.get("status") or {}).get("used")
     return used if manifest["kind"] == "ResourceQuota" else None
 
 
 class ManagedObjects:
-    """Which objects carry our labels, sorted by the tenant they name."""
+    """The managed objects, by the tenant in their label. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_tenant: defaultdict[str, dict[ObjectKey, Manifest]] = defaultdict(dict)
         self._guard = threading.Lock()
 
     def put(self, before: Manifest | None, after: Manifest | None) -> None:
+        """Replace an object with its new version. None means that the object did not exist, or is deleted."""
         with self._guard:
             if before is not None:
                 self._by_tenant[tenant_of(before)].pop(object_key(before), None)

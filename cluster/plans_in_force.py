@@ -1,7 +1,6 @@
-"""The plans in force: the last good ones, whatever becomes of the file or the ConfigMap they come from.
+"""The plans in force: the last valid version of a file or a ConfigMap.
 
-Workers read `current` at each turn; the watcher is told when it changes. A new version is taken whole or
-refused whole, and log and Event tell of both. `plans_in_force` is for an operator's own `pulumi`.
+A new version is accepted or rejected as a whole. A log line and an Event report both.
 """
 
 import hashlib
@@ -29,7 +28,10 @@ _POLL_S: Final = 0.5
 
 
 def plans_in_force(cluster: Cluster) -> Plans:
-    """The plans in the platform's ConfigMap; where there is none, the shipped ones."""
+    """The plans in the platform's ConfigMap, or the shipped plans if there is no ConfigMap.
+
+    Raises PlansError if the ConfigMap has no valid plans.
+    """
     config_map = cluster.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
     if config_map is None:
         return read_plans()
@@ -40,41 +42,43 @@ def plans_in_force(cluster: Cluster) -> Plans:
 
 
 class LivePlans(ABC):
-    """Which plans are in force, and what is wrong with the newest. Where they come from, subclasses know."""
+    """The plans in force, and the error in the newest version. Subclasses watch a file or a ConfigMap."""
 
-    def __init__(self, cluster: Cluster, source: str, absence: str, thread: threading.Thread) -> None:
+    def __init__(self, cluster: Cluster, source: str, absence_problem: str, thread: threading.Thread) -> None:
         self.thread = thread
-        self.is_known = threading.Event()
+        self.is_loaded = threading.Event()
         self._cluster = cluster
         self._source = source
-        self._absence = absence
+        self._absence_problem = absence_problem
         self._plans: Plans | None = None
         self._problem = ""
         self._on_change: Callable[[], None] | None = None
 
     @property
     def current(self) -> Plans:
-        assert self._plans is not None, "nobody works before the plans are known"
+        """The plans in force. Only valid once `is_loaded` is set."""
+        assert self._plans is not None, "the plans are not loaded yet"
         return self._plans
 
     @property
     def is_valid(self) -> bool:
         """Whether the newest version is the one in force."""
-        return self.is_known.is_set() and not self._problem
+        return self.is_loaded.is_set() and not self._problem
 
     def start(self, on_change: Callable[[], None]) -> None:
+        """Watch for new versions. `on_change` is called on the watching thread when one is in force."""
         self._on_change = on_change
         self.thread.start()
 
-    def missing(self) -> list[str]:
-        """Why there are no plans yet; nothing: there are."""
-        if self.is_known.is_set():
+    def not_loaded(self) -> list[str]:
+        """The reason why there are no plans yet. Empty once plans are in force."""
+        if self.is_loaded.is_set():
             return []
-        return [f"no plans yet: {self._problem or f'{self._source}: {self._absence}'}"]
+        return [f"no plans yet: {self._problem or f'{self._source}: {self._absence_problem}'}"]
 
     def notes(self) -> list[str]:
-        """What is wrong with the newest version, while an older one is in force."""
-        if self.is_valid or not self.is_known.is_set():
+        """The error in the newest version, if an older one is in force."""
+        if self.is_valid or not self.is_loaded.is_set():
             return []
         return [f"plans: refused {self._problem}; the last good ones stay in force"]
 
@@ -82,98 +86,98 @@ class LivePlans(ABC):
     def stop(self) -> None: ...
 
     @abstractmethod
-    def _about(self) -> Manifest:
-        """The object that events are about."""
+    def _involved_object(self) -> Manifest:
+        """The object for Events about the plans."""
 
-    def _offer(self, text: str | None) -> None:
-        """A new version, or none at all where one should be: it is in force from now on, or refused."""
+    def _load(self, text: str | None) -> None:
+        """Put a new version in force, or reject it. None means that there is no version."""
         try:
             if text is None:
-                raise PlansError(self._absence)
+                raise PlansError(self._absence_problem)
             plans = plans_from_text(text)
         except (PlansError, ValueError, RecursionError) as error:
-            # The YAML library lets some faults through as they are, such as a date that is none.
+            # The YAML library raises ValueError for some errors, such as an invalid date.
             self._problem = f"{self._source}: {error}"
             log.warning("plans refused", source=self._source, problem=str(error), sha256=_sha256(text))
-            record_event(self._cluster, self._about(), WARNING, "PlansRefused", self._problem)
+            record_event(self._cluster, self._involved_object(), WARNING, "PlansRefused", self._problem)
             return
-        is_news = self.is_known.is_set() or bool(self._problem)
+        is_replacement = self.is_loaded.is_set() or bool(self._problem)
         self._plans, self._problem = plans, ""
-        self.is_known.set()
+        self.is_loaded.set()
         names = ", ".join(sorted(plans.plans))
         log.info("plans in force", source=self._source, plans=names, sha256=_sha256(text))
         if self._on_change is not None:
             self._on_change()
-        if is_news:
-            told = f"{self._source}: in force now: {names}"
-            record_event(self._cluster, self._about(), NORMAL, "PlansAccepted", told)
+        if is_replacement:
+            message = f"{self._source}: plans in force: {names}"
+            record_event(self._cluster, self._involved_object(), NORMAL, "PlansAccepted", message)
 
 
 class FilePlans(LivePlans):
-    """From a file. Its content alone counts, so it may be replaced in any way."""
+    """Plans in a file. Only its content is compared, so the file may be replaced in any way."""
 
     def __init__(self, cluster: Cluster, path: Path) -> None:
-        """PlansError or OSError where it can't be used: there is no older version to go on with."""
+        """Load the file. Raises PlansError or OSError if it is invalid: there is no older version to use."""
         thread = threading.Thread(target=self._follow, name="watch plans", daemon=True)
-        super().__init__(cluster, str(path), "is not there, or can't be read", thread)
+        super().__init__(cluster, str(path), "is missing or cannot be read", thread)
         self._path = path
         self._stopping = threading.Event()
-        self._offered = self._content()
+        self._loaded = self._content()
         self._plans = read_plans(path)
-        self.is_known.set()
+        self.is_loaded.set()
 
     def stop(self) -> None:
         self._stopping.set()
 
     def _follow(self) -> None:
-        before = self._offered
+        before = self._loaded
         while not self._stopping.wait(_POLL_S):
             content = self._content()
-            # Only what reads the same twice: an editor may be in the middle of writing it.
-            if content == before != self._offered:
-                self._offered = content
-                self._offer(content)
+            # Load only content that was read twice: an editor may be writing the file.
+            if content == before != self._loaded:
+                self._loaded = content
+                self._load(content)
             before = content
 
     def _content(self) -> str | None:
         try:
-            # What is no text is left for the YAML library to refuse.
+            # The YAML library rejects content that is not text.
             return self._path.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
             return None
 
-    def _about(self) -> Manifest:
-        """A file is no object, so the platform's namespace stands for it."""
+    def _involved_object(self) -> Manifest:
+        """The platform's namespace, because a file is not an object."""
         try:
-            home = self._cluster.get(NAMESPACE, SYSTEM_NAMESPACE)
+            namespace = self._cluster.get(NAMESPACE, SYSTEM_NAMESPACE)
         except ClusterError:
-            home = None
-        return home or {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}}
+            namespace = None
+        return namespace or {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}}
 
 
 class ConfigMapPlans(LivePlans):
-    """From a ConfigMap, which may come after the watcher."""
+    """Plans in a ConfigMap, which may be created after the watcher starts."""
 
     def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
         self._informer = Informer(cluster, CONFIG_MAP, self._changed, namespace=namespace, name=name)
-        absence = f"is not there, or has no key {_KEY}"
-        super().__init__(cluster, f"ConfigMap {namespace}/{name}", absence, self._informer)
-        self._seen: Manifest = {}
+        absence_problem = f"is missing, or has no key {_KEY}"
+        super().__init__(cluster, f"ConfigMap {namespace}/{name}", absence_problem, self._informer)
+        self._config_map: Manifest = {}
 
     def stop(self) -> None:
         self._informer.stop()
 
     def _changed(self, before: Manifest | None, after: Manifest | None) -> None:
-        self._seen = after or before or {}
+        self._config_map = after or before or {}
         if before is None or after is None or _text_in(before) != _text_in(after):
-            self._offer(None if after is None else _text_in(after))
+            self._load(None if after is None else _text_in(after))
 
-    def _about(self) -> Manifest:
-        return self._seen
+    def _involved_object(self) -> Manifest:
+        return self._config_map
 
 
 def _sha256(text: str | None) -> str:
-    """What `sha256sum` says of the version, so that who has written it can find it in the log."""
+    """The checksum of a version, as `sha256sum` prints it, to find the version in the log."""
     return hashlib.sha256((text or "").encode(errors="surrogateescape")).hexdigest()
 
 

@@ -1,8 +1,4 @@
-"""Which kinds of other projects the cluster serves: they come and go with their CRDs.
-
-Follows the CRDs, and keeps a live copy of the objects of each kind that is served. Tells the app
-when the set changes, so that tenants that wait for a kind are completed.
-"""
+"""The optional kinds that the cluster serves. They belong to other projects: their CRDs may come and go."""
 
 import threading
 from collections.abc import Callable
@@ -22,7 +18,7 @@ _KIND_BY_CRD = {kind.crd: kind for kind in OPTIONAL_KINDS}
 
 
 def is_served(cluster: Cluster, kind: Kind) -> bool:
-    """Whether the kind's CRD is there, with its version, and in force."""
+    """Whether the kind's CRD exists, is established and serves the kind's version."""
     crd = cluster.get(CRD, kind.crd)
     if crd is None or is_ending(crd):
         return False
@@ -32,17 +28,19 @@ def is_served(cluster: Cluster, kind: Kind) -> bool:
 
 
 def is_established(crd: Manifest | None) -> bool:
-    """Whether the API server has taken the CRD in. Its conditions are null at first."""
+    """Whether the CRD has the condition Established. The conditions of a new CRD are null."""
     conditions = ((crd or {}).get("status") or {}).get("conditions") or []
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 
 
 def served_kinds(cluster: Cluster) -> frozenset[Kind]:
-    """All kinds that are served now, for those who look only once."""
+    """The optional kinds that are served now. Asks the API server."""
     return frozenset(kind for kind in OPTIONAL_KINDS if is_served(cluster, kind))
 
 
 class Integrations:
+    """Watches CRDs, and the managed objects of each optional kind that is served. Thread-safe."""
+
     def __init__(
         self,
         cluster: Cluster,
@@ -50,7 +48,7 @@ class Integrations:
         on_served: Callable[[], None],
         on_crd: Callable[[str], None],
     ) -> None:
-        """`on_crd` is called with the name of each CRD that has changed, also of those of no integration."""
+        """`on_served` is called when the served kinds change, `on_crd` with the name of each changed CRD."""
         self.crds = Informer(cluster, CRD, self._crd_changed, is_metadata_only=True)
         self._cluster = cluster
         self._on_object = on_object
@@ -77,10 +75,10 @@ class Integrations:
         kind = _KIND_BY_CRD.get(crd["metadata"]["name"])
         if kind is None:
             return
-        is_there = is_served(self._cluster, kind)
-        if is_there == (kind in self.served):
+        is_served_now = is_served(self._cluster, kind)
+        if is_served_now == (kind in self.served):
             return
-        if is_there:
+        if is_served_now:
             informer = Informer(self._cluster, kind, self._on_object, MANAGED_SELECTOR)
             informer.start()
             with self._guard:
@@ -88,6 +86,6 @@ class Integrations:
         else:
             with self._guard:
                 informer = self._informers.pop(kind)
-            informer.drop()
-        log.info("integration served" if is_there else "integration gone", crd=kind.crd)
+            informer.stop_and_clear()
+        log.info("integration served" if is_served_now else "integration no longer served", crd=kind.crd)
         self._on_served()

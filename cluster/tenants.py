@@ -118,7 +118,7 @@ class Tenants:
         return sorted(manifests, key=_precedence)
 
     def names(self) -> set[str]:
-        return {key.name for informer in self.informers for key in informer.known()}
+        return {key.name for informer in self.informers for key in informer.object_keys()}
 
     def add_finalizer(self, tenant: Manifest) -> Manifest:
         return self._set_finalizers(tenant, [*tenant["metadata"].get("finalizers", []), FINALIZER])

@@ -1,6 +1,6 @@
-"""Settings of these pages' build. `./dev docs` and `./dev check` run it; pages are Markdown.
+"""Sphinx configuration of the docs. `./dev docs` and `./dev check` build them from Markdown.
 
-Nothing in a built page comes from another host, and no warning is silenced: a dead link fails the build.
+Built pages load nothing from other hosts. Warnings are errors, so a broken link fails the build.
 """
 
 project = "tenancy"
@@ -8,7 +8,7 @@ html_title = "tenancy"
 language = "en"
 
 extensions = ["myst_parser", "sphinx_copybutton"]
-# So that a link can name a heading: page.md#heading.
+# Headings down to this level are link targets: page.md#heading.
 myst_heading_anchors = 4
 
 html_theme = "furo"
@@ -16,5 +16,5 @@ html_copy_source = False
 html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["style.css"]
-# Commands are copied, what they print is not.
+# The copy button is for commands, not for their output.
 copybutton_selector = "div:not(.highlight-text) > div.highlight > pre"

@@ -1,4 +1,4 @@
-"""The commands of `./dev`: the virtual environment, the tools and an embedded control plane.
+"""The developer commands `./dev`: virtual environment, tools, embedded control plane, checks.
 
 The product (`tenancy`, `stacks`, `cluster`, `watcher`, `cli`) never imports this package.
 """

@@ -1,7 +1,7 @@
-"""`./dev bench`: what a tenant costs, three ways, measured side by side in one run.
+"""`./dev bench`: measures how long it takes to create tenants, with three methods in one run.
 
-The floor is plain server-side apply of the same objects, without state or history. The
-documented way is the Automation API as its own guide shows it. Ours is what the watcher does.
+`floor` is plain server-side apply of the same objects, without state or history. `documented` uses the
+Automation API as its guide shows. `ours` is the method of the watcher.
 """
 
 import argparse
@@ -38,29 +38,36 @@ _BURST: Final = 20
 _WORKERS: Final = 4
 _TIMEOUT_S: Final = 300
 
-Way = Callable[[DesiredState], object]
+# Creates the objects of one tenant.
+Method = Callable[[DesiredState], object]
 
 
 def bench(args: argparse.Namespace) -> int:
-    """Prints the table; writes it to `--json FILE` too."""
+    """Run the benchmark and print a table; with `--json FILE`, also write the figures to the file."""
     configure_log("warning")
     tools = toolchain.ensure_tools((*CONTROL_PLANE_TOOLS, *STACK_TOOLS))
     console = Console(stderr=True)
-    with tempfile.TemporaryDirectory(prefix="tenancy-bench.") as folder, console.status("starting") as status:
+    with (
+        tempfile.TemporaryDirectory(prefix="tenancy-bench.") as folder,
+        console.status("starting the control plane") as status,
+    ):
         root = Path(folder)
         with ControlPlane(tools, root / "cluster", is_throw_away=True) as plane:
             os.environ.update(_environment(root, plane, toolchain.path_with(tools)))
             cluster = Cluster.connect(plane.kubeconfig)
+            # Method -> seconds for one tenant, tenants per second in the burst.
             report: dict[str, tuple[float, float]] = {}
-            for name, way in _ways(root, cluster).items():
+            for name, method in _methods(root, cluster).items():
                 status.update(f"{name}: one tenant, {_ROUNDS} times")
-                way(_tenant(f"{name}-warm"))
-                single_s = statistics.median(_seconds(way, _tenant(f"{name}-{n}")) for n in range(_ROUNDS))
+                method(_desired(f"{name}-warm"))
+                single_s = statistics.median(
+                    _duration_s(method, _desired(f"{name}-{n}")) for n in range(_ROUNDS)
+                )
                 status.update(f"{name}: {_BURST} tenants, {_WORKERS} at a time")
-                report[name] = single_s, _BURST / _burst_seconds(name, way)
-                _clear(cluster)
+                report[name] = single_s, _BURST / _burst_duration_s(name, method)
+                _delete_tenant_namespaces(cluster)
     result = _result(report)
-    _show(report, result)
+    _print_table(report, result)
     if args.json:
         Path(args.json).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return 0
@@ -76,12 +83,12 @@ def _environment(root: Path, plane: ControlPlane, path: str) -> dict[str, str]:
     }
 
 
-def _ways(root: Path, cluster: Cluster) -> dict[str, Way]:
-    def folder_url(name: str) -> str:
+def _methods(root: Path, cluster: Cluster) -> dict[str, Method]:
+    def create_backend(name: str) -> str:
         (root / name).mkdir()
         return f"file://{root / name}"
 
-    documented_url = folder_url("documented-state")
+    documented_url = create_backend("documented-state")
 
     def floor(desired: DesiredState) -> None:
         for manifest in desired.manifests:
@@ -99,7 +106,7 @@ def _ways(root: Path, cluster: Cluster) -> dict[str, Way]:
         )
         stack.up()
 
-    stacks = Stacks(folder_url("state"), root / "run", PulumiProcess(_TIMEOUT_S))
+    stacks = Stacks(create_backend("state"), root / "run", PulumiProcess(_TIMEOUT_S))
     stacks.prepare()
     return {
         "floor": floor,
@@ -108,33 +115,33 @@ def _ways(root: Path, cluster: Cluster) -> dict[str, Way]:
     }
 
 
-def _tenant(name: str) -> DesiredState:
+def _desired(name: str) -> DesiredState:
     return desired_state(tenant_from_manifest({"metadata": {"name": name}}), read_plans())
 
 
-def _seconds(way: Way, desired: DesiredState) -> float:
+def _duration_s(method: Method, desired: DesiredState) -> float:
     started = time.perf_counter()
-    way(desired)
+    method(desired)
     return time.perf_counter() - started
 
 
-def _burst_seconds(name: str, way: Way) -> float:
-    tenants = [_tenant(f"{name}-burst-{n}") for n in range(_BURST)]
+def _burst_duration_s(name: str, method: Method) -> float:
+    tenants = [_desired(f"{name}-burst-{n}") for n in range(_BURST)]
     started = time.perf_counter()
     with ThreadPoolExecutor(_WORKERS) as pool:
-        list(pool.map(way, tenants))
+        list(pool.map(method, tenants))
     return time.perf_counter() - started
 
 
-def _clear(cluster: Cluster) -> None:
-    """So that every way meets the same cluster."""
+def _delete_tenant_namespaces(cluster: Cluster) -> None:
+    """Delete the namespaces of all tenants and wait, so that each method starts with the same cluster."""
     for namespace in cluster.list(NAMESPACE)[0]:
         if namespace["metadata"]["name"].startswith("tenant-"):
             cluster.delete(NAMESPACE, namespace["metadata"]["name"])
     deadline = time.monotonic() + _TIMEOUT_S
     while any(ns["metadata"]["name"].startswith("tenant-") for ns in cluster.list(NAMESPACE)[0]):
         if time.monotonic() > deadline:
-            raise TimeoutError("the bench's namespaces do not go away")
+            raise TimeoutError(f"the namespaces of the benchmark are not deleted after {_TIMEOUT_S} s")
         time.sleep(0.2)
 
 
@@ -152,20 +159,24 @@ def _result(report: dict[str, tuple[float, float]]) -> dict[str, dict[str, float
     }
 
 
-def _show(report: dict[str, tuple[float, float]], result: dict[str, dict[str, float]]) -> None:
-    told = {"floor": "raw server-side apply", "documented": "Automation API as documented", "ours": "ours"}
+def _print_table(report: dict[str, tuple[float, float]], result: dict[str, dict[str, float]]) -> None:
+    titles = {
+        "floor": "server-side apply, no state",
+        "documented": "Automation API as documented",
+        "ours": "this project",
+    }
     table = Table(
-        title=f"{len(_tenant('x').manifests)} objects a tenant",
+        title=f"{len(_desired('x').manifests)} objects per tenant",
         caption=f"one tenant: median of {_ROUNDS}; {_BURST} tenants: {_WORKERS} at a time",
     )
-    table.add_column("way", no_wrap=True)
+    table.add_column("method", no_wrap=True)
     table.add_column("one tenant", justify="right")
     table.add_column(f"{_BURST} tenants", justify="right")
     for name, (single_s, rate) in report.items():
-        table.add_row(told[name], f"{single_s:.3f} s", f"{rate:.2f} tenants/s")
+        table.add_row(titles[name], f"{single_s:.3f} s", f"{rate:.2f} tenants/s")
     console = Console()
     console.print(table)
     ratios = result["ratios"]
-    console.print(f"create: {ratios['create_vs_documented']} times faster than the documented way")
-    console.print(f"burst:  {ratios['burst_vs_documented']} times faster than the documented way")
-    console.print(f"create: {ratios['create_vs_floor']} times the raw floor")
+    console.print(f"one tenant: {ratios['create_vs_documented']} times as fast as the documented method")
+    console.print(f"{_BURST} tenants: {ratios['burst_vs_documented']} times as fast as the documented method")
+    console.print(f"one tenant: takes {ratios['create_vs_floor']} times as long as server-side apply")

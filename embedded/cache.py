@@ -1,7 +1,7 @@
-"""The folder in the user's cache where everything costly is kept, shared by all checkouts.
+"""The cache folder for the virtual environment, Go and the tools, shared by all checkouts of the user.
 
-Called by whatever fills it: the environment, Go, the tools. It knows how to fill it safely (one
-process at a time, nothing half done under a final name), not what goes in.
+`locked` and `replacing` make writes safe: one process at a time, and no incomplete folder under its final
+name.
 """
 
 import fcntl
@@ -20,22 +20,23 @@ def cache_folder() -> Path:
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """Hold the right to make `target`; a second process waits here until the first is done or dead."""
+    """Hold an exclusive lock for creating `target`. Waits while another process holds it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name(f"{target.name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"Another process is preparing {target.name}; waiting for it.", file=sys.stderr, flush=True)
+            print(f"Waiting for another process that creates {target}.", file=sys.stderr, flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """An empty folder to fill, which becomes `folder` at the end and disappears on any error.
+    """Yield an empty folder that replaces `folder` at the end, or is removed on an error.
 
-    Call it under `locked(folder)`: the name is fixed so that what a killed process left is swept up.
+    Call it under `locked(folder)`. The temporary folder has a fixed name, so that the next call removes what
+    a killed process left.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

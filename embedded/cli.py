@@ -1,7 +1,7 @@
-"""The commands of `./dev`: what they are called, what they take, and which function does the work.
+"""The command line of `./dev`: commands, options, and the function that runs each command.
 
-The script `dev` calls `main`. Only the standard library is imported here, and a command's module only when
-that command runs, so that `--help` answers before anything is set up.
+This module imports only the standard library. The module of a command is imported when that command runs, so
+that `--help` works before anything is installed.
 """
 
 import argparse
@@ -18,17 +18,17 @@ from embedded.errors import SetupFailed
 
 EPILOG = """\
 examples:
-  ./dev run                        a control plane and the watcher, until Ctrl-C
+  ./dev run                        run a control plane and the watcher until Ctrl-C
   ./dev run --detach && eval "$(./dev env)" && tenancy list
-  ./dev test --quick               the tests that need no cluster
-  ./dev test tests/toolchain -x    a part of the tests; other arguments go to pytest
-  ./dev mutate                     whether the tests notice faults; --list says which
-  ./dev check                      what the tests don't see: style, types, layers, docs
+  ./dev test --quick               run the tests that need no cluster
+  ./dev test tests/toolchain -x    run some of the tests; other arguments go to pytest
+  ./dev mutate                     check that the tests detect faults; --list prints the faults
+  ./dev check                      check style, types, import layers and docs
 """
 
 
 def main(arguments: Sequence[str]) -> int:
-    args = parsed(arguments)
+    args = parsed_arguments(arguments)
     unwind_on_signals()
     try:
         if args.needs_packages() and not environment.is_entered():
@@ -43,13 +43,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def unwind_on_signals() -> None:
-    """A polite kill works like Ctrl-C: child processes are ended, nothing half made is left."""
+    """Make SIGTERM and SIGINT raise exceptions, so that cleanup code runs."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    # A shell's background jobs start with Ctrl-C ignored, and Python then leaves it so.
+    # A shell starts background jobs with SIGINT ignored, and Python keeps that setting.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def clean(args: argparse.Namespace) -> int:
+    """Stop a running `./dev run` and remove the state folder; with `--cache`, also the cache folder."""
     state = environment.state_folder()
     if state.exists():
         from embedded.run.commands import stop
@@ -57,7 +58,7 @@ def clean(args: argparse.Namespace) -> int:
         stop(args)
         shutil.rmtree(state, ignore_errors=True)
         print(f"removed {state}")
-        # What `pulumi` by hand has noted for its stacks: salts that fit no other passphrase.
+        # `pulumi` writes encryption salts there, which are only valid with the removed passphrase.
         for settings in environment.ROOT.glob("Pulumi.tenant-*.yaml"):
             settings.unlink()
     if args.cache and cache_folder().exists():
@@ -66,9 +67,9 @@ def clean(args: argparse.Namespace) -> int:
     return 0
 
 
-def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+def parsed_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     if arguments[:1] == ["test"] and arguments[1:2] not in (["-h"], ["--help"]):
-        # pytest's options are not ours to understand, and argparse would reorder or refuse them.
+        # argparse would reorder or reject the options of pytest.
         args = parser().parse_args(["test"])
         args.pytest_arguments = list(arguments[1:])
         return args
@@ -78,61 +79,80 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="./dev",
-        description="Run, test and check the tenancy operator. Needs Python 3.11+; gets or builds the rest.",
+        description="Run, test and check this project. Needs Python 3.11+; gets or builds the other tools.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def add(name: str, command: str, text: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        added.set_defaults(command=command, needs_packages=lambda: True)
-        return added
+        subparser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        subparser.set_defaults(command=command, needs_packages=lambda: True)
+        return subparser
 
-    session = "embedded.run.commands"
-    run = add("run", f"{session}:run", "start a control plane and the watcher; Ctrl-C ends both")
-    how = run.add_mutually_exclusive_group()
-    how.add_argument("--once", action="store_true", help="apply the examples, show the outcome, end")
-    how.add_argument("--detach", action="store_true", help="return when ready; end it with ./dev stop")
-    run.add_argument(
-        "--cluster", nargs="?", const="", metavar="CONTEXT", help="use a cluster of your own kubeconfig"
+    run_module = "embedded.run.commands"
+    run = add("run", f"{run_module}:run", "run a control plane and the watcher until Ctrl-C")
+    mode = run.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--once", action="store_true", help="apply the sample tenants, wait until they are Active, and exit"
     )
-    run.add_argument("--picture", type=Path, metavar="FILE", help="with --once: save the table as an SVG")
-    run.add_argument("--timeout", type=float, default=180, metavar="S", help="limit for --once in seconds")
-    add("env", f"{session}:env", 'print what reaches the running session: eval "$(./dev env)"')
-    pid = add("pid", f"{session}:pid", "print the process id of a part of the running session")
-    pid.add_argument("name", metavar="NAME", help="the part, for example watcher or etcd")
-    add("stop", f"{session}:stop", "stop the running session")
-    test = add("test", "embedded.quality:test", "run the tests; all other arguments go to pytest")
+    mode.add_argument(
+        "--detach", action="store_true", help="run in the background, and return when ready; see ./dev stop"
+    )
+    run.add_argument(
+        "--cluster", nargs="?", const="", metavar="CONTEXT", help="use a cluster of your kubeconfig"
+    )
+    run.add_argument("--picture", type=Path, metavar="FILE", help="with --once: save the table as SVG")
+    run.add_argument(
+        "--timeout", type=float, default=180, metavar="S", help="time limit in seconds for the sample tenants"
+    )
+    add(
+        "env",
+        f"{run_module}:env",
+        'print environment variables to use a running ./dev run: eval "$(./dev env)"',
+    )
+    pid = add("pid", f"{run_module}:pid", "print the id of a process of a running ./dev run")
+    pid.add_argument("name", metavar="NAME", help="name of the process, for example watcher or etcd")
+    add("stop", f"{run_module}:stop", "stop a running ./dev run")
+    test = add("test", "embedded.quality:test", "run the tests; other arguments go to pytest")
     test.usage = "./dev test [--quick | --long] [--random-order[=SEED]] [--cov] [pytest arguments]"
     tier = test.add_mutually_exclusive_group()
     tier.add_argument(
-        "--quick", action="store_true", help="only tests that need no cluster, no browser and no build"
+        "--quick", action="store_true", help="run only tests that need no cluster, browser or build"
     )
-    tier.add_argument("--long", action="store_true", help="only load and soak tests, at full size")
+    tier.add_argument("--long", action="store_true", help="run only the load and soak tests, at full size")
     test.add_argument(
-        "--random-order", nargs="?", metavar="SEED", help="shuffle files, and tests in files; prints the seed"
+        "--random-order",
+        nargs="?",
+        metavar="SEED",
+        help="shuffle the files, and the tests in each file; prints the seed",
     )
     test.add_argument(
-        "--cov", action="store_true", help="measure coverage, also in processes that tests start"
+        "--cov", action="store_true", help="measure coverage, including processes that tests start"
     )
     mutate = add(
-        "mutate", "embedded.mutate:mutate", "break the product on purpose, and check that its tests fail"
+        "mutate", "embedded.mutate:mutate", "put known faults into the product, and check that the tests fail"
     )
-    mutate.add_argument("names", nargs="*", metavar="NAME", help="only these mutations; default: all")
-    mutate.add_argument("--list", action="store_true", help="print one line per mutation, and run nothing")
-    add("check", "embedded.quality:check", "check style, formatting, types, import layers and the docs")
-    add("docs", "embedded.docs:docs", "build the docs as a site and print where it is")
+    mutate.add_argument("names", nargs="*", metavar="NAME", help="mutations to run (default: all)")
+    mutate.add_argument("--list", action="store_true", help="print one line per mutation and exit")
+    add("check", "embedded.quality:check", "check style, formatting, types, import layers and docs")
+    add("docs", "embedded.docs:docs", "build the docs as an HTML site and print its path")
     add(
         "generate",
         "embedded.generate:generate",
-        "write the files that are generated from the code",
+        "write the files that are generated from the code: CRDs and reference pages",
     )
     bench = add(
-        "bench", "embedded.bench:bench", "measure what a tenant costs, side by side with two other ways"
+        "bench",
+        "embedded.bench:bench",
+        "measure how long tenants take to create, compared with two other methods",
     )
-    bench.add_argument("--json", metavar="FILE", help="also write the figures to this file")
-    cleaner = add("clean", "embedded.cli:clean", "stop the session and remove .dev/ from this checkout")
-    cleaner.add_argument("--cache", action="store_true", help="also remove the environment and the tools")
-    cleaner.set_defaults(needs_packages=lambda: environment.state_folder().exists())
+    bench.add_argument("--json", metavar="FILE", help="also write the figures to this file as JSON")
+    clean_parser = add(
+        "clean", "embedded.cli:clean", "stop a running ./dev run, and remove .dev/ from this checkout"
+    )
+    clean_parser.add_argument(
+        "--cache", action="store_true", help="also remove the cached Python environment and tools"
+    )
+    clean_parser.set_defaults(needs_packages=lambda: environment.state_folder().exists())
     return top

@@ -1,7 +1,4 @@
-"""`./dev docs`: builds the pages under `docs/` into a site on this machine.
-
-Called by `embedded.cli`; `./dev check` and the tests use the same command. Warnings are errors.
-"""
+"""`./dev docs`: builds the pages under `docs/` into a local HTML site. Warnings are errors."""
 
 import argparse
 import subprocess
@@ -16,7 +13,7 @@ def site_folder() -> Path:
 
 
 def build_options(site: Path) -> list[str]:
-    """What sphinx-build is told. It reads every page anew: a page that is not read again warns of nothing."""
+    """Options for sphinx-build. It reads every page again, because unchanged pages print no warnings."""
     return ["--fail-on-warning", "--keep-going", "--nitpicky", "--fresh-env", "-q", "docs", str(site)]
 
 

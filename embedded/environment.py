@@ -1,7 +1,7 @@
-"""The virtual environment with the packages of requirements.lock, made on first use.
+"""The virtual environment with the packages of requirements.lock, created on first use.
 
-`embedded.cli` calls `enter` before a command that needs packages. The environment lies in the user's
-cache and is keyed by the lock file and the Python, so a fresh clone finds it ready. Standard library only.
+It is in the user's cache folder, keyed by the lock file and the Python version, so all checkouts share it.
+This module uses the standard library only.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from embedded.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK_FILE = ROOT / "requirements.lock"
-# Puts a session's folder elsewhere: for a second session beside the first, and for tests.
+# Overrides the path of the state folder, for example to run a second instance of `./dev run`.
 FOLDER_VARIABLE = "TENANCY_DEV_DIR"
 
 
 def state_folder() -> Path:
-    """Where this checkout's sessions keep what they leave behind."""
+    """The folder for the state and the logs of `./dev` in this checkout."""
     return Path(os.environ.get(FOLDER_VARIABLE) or ROOT / ".dev").absolute()
 
 
@@ -35,31 +35,34 @@ def environment_folder() -> Path:
 
 
 def is_entered() -> bool:
+    """Whether this process runs in the virtual environment."""
     folder = environment_folder()
     return folder.exists() and folder.samefile(sys.prefix)
 
 
 def enter(arguments: Sequence[str]) -> None:
-    """Start `./dev` again, with the same arguments, inside the environment. Does not return."""
+    """Replace this process with `./dev` in the virtual environment, with the same arguments."""
     python = _python(ensure_environment())
     sys.stdout.flush()
     sys.stderr.flush()
-    # The packages are installed uncompiled. Without bytecode files, every process compiles them again: 3 s.
+    # pip installs the packages without bytecode files. If Python may not write these either, each process
+    # compiles the packages again, which takes 3 s.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     os.execve(python, [str(python), str(ROOT / "dev"), *arguments], variables)
 
 
 def ensure_environment() -> Path:
+    """Create the virtual environment unless it is complete, and return its folder."""
     folder = environment_folder()
     if not _is_complete(folder):
         with locked(folder):
             if not _is_complete(folder):
-                _make_environment(folder)
+                _create_environment(folder)
     return folder
 
 
 def pip_command(python: Path) -> list[str]:
-    """How to run a pip that installs for `python`, which need not have a pip itself."""
+    """The command line of a pip that installs packages for `python`, which may have no pip of its own."""
     own = [str(python), "-m", "pip"]
     if _succeeds([*own, "--version"]):
         return own
@@ -67,16 +70,19 @@ def pip_command(python: Path) -> list[str]:
     if _succeeds([*base, "--version"]):
         return base
     raise SetupFailed(
-        "This Python has neither ensurepip nor a pip of version 22.3 or newer.\n"
-        "Install one of them (Debian, Ubuntu: apt install python3-venv), or use another Python 3.11+."
+        "This Python has neither ensurepip nor pip 22.3 or newer.\n"
+        "Install one of them (Debian, Ubuntu: apt install python3-venv), or use another Python 3.11 or newer."
     )
 
 
 def pip_install(pip: Sequence[str], requirements: Path, *options: str, title: str) -> None:
-    """Install a hash-pinned requirements file, with progress; pip's own words are shown if it fails."""
+    """Install a requirements file with hashes, with progress on stderr.
+
+    Raises SetupFailed with the last lines of pip's output.
+    """
     total = sum("==" in line for line in requirements.read_text().splitlines())
     command = [*pip, "install", "--require-hashes", "--no-input", "--no-user", "--progress-bar=off"]
-    # Python compiles a module when it is first imported; most of them never are.
+    # Do not compile the modules: Python does so on import, and most of them are never imported.
     command += ["--no-compile", "--disable-pip-version-check", *options, "-r", str(requirements)]
     output: list[str] = []
     collected = 0
@@ -96,24 +102,28 @@ def pip_install(pip: Sequence[str], requirements: Path, *options: str, title: st
             process.kill()
             raise
     if process.returncode != 0:
-        raise SetupFailed("".join(output[-30:]) + f"pip could not install {requirements.name}; see above.")
+        raise SetupFailed(
+            "".join(output[-30:]) + f"pip could not install {requirements.name}; see the output above."
+        )
 
 
-def _make_environment(folder: Path) -> None:
-    # A virtual environment can't be moved, so it is made in place and only the marker makes it valid.
+def _create_environment(folder: Path) -> None:
+    # A virtual environment cannot be moved. It is created in place, and the marker file makes it valid.
     shutil.rmtree(folder, ignore_errors=True)
     with Progress("Creating the Python environment"):
         if not _succeeds([sys.executable, "-m", "venv", str(folder)]):
-            # Debian splits ensurepip off; an environment without pip can be filled from outside.
+            # Debian packages ensurepip separately. Without it, the base Python's pip installs the packages.
             shutil.rmtree(folder, ignore_errors=True)
             if not _succeeds([sys.executable, "-m", "venv", "--without-pip", str(folder)]):
-                raise SetupFailed(f"{sys.executable} -m venv fails; use another Python 3.11+.")
+                raise SetupFailed(
+                    f"`{sys.executable} -m venv` fails. Run ./dev with another Python 3.11 or newer."
+                )
     pip_install(pip_command(_python(folder)), LOCK_FILE, title="Installing the Python packages")
     _marker(folder).touch()
 
 
 def _is_complete(folder: Path) -> bool:
-    # The interpreter is a link to the Python it was made with, which may have been uninstalled since.
+    # The interpreter is a link to the base Python, which may have been uninstalled.
     return _marker(folder).exists() and _python(folder).exists()
 
 

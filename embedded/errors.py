@@ -1,8 +1,5 @@
-"""The one error that `./dev` shows without a traceback.
-
-Raised by the modules that prepare the environment and the tools, caught by `embedded.cli`.
-"""
+"""The error that `./dev` prints without a traceback."""
 
 
 class SetupFailed(Exception):
-    """Something `./dev` needs could not be made ready; the message says what to do next."""
+    """A `./dev` command cannot continue. The message names the cause and the next step."""

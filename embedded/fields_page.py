@@ -1,7 +1,7 @@
-"""The docs' page of all fields, made from the models.
+"""The reference page of all fields, generated from the models.
 
-`./dev generate` writes it. One table per model: what a plan and a tenant can both set
-stands once, and nested models follow the table that first names them.
+It has one table per model. Settings that plans and tenants share are listed once. The table of a nested model
+follows the first table that refers to it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,10 +20,10 @@ FIELDS_PAGE: Final = ROOT / "docs" / "reference" / "fields.md"
 _INTRODUCTION: Final = """\
 # Fields
 
-Every field of a Tenant and of a plans file. `kubectl explain tn.spec` tells the same of Tenants. Most of them
-stand in one manifest, [`everything.yaml`](../../examples/more/everything.yaml).
+All fields of a Tenant and of a plans file. `kubectl explain tn.spec` prints those of Tenants too. The
+manifest [`everything.yaml`](../../examples/more/everything.yaml) uses most of them.
 
-Made by `./dev generate` from the models; do not edit."""
+Generated from the models by `./dev generate`; do not edit."""
 
 Schema = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ _TYPES: Final = {"string": "text", "integer": "number", "boolean": "true or fals
 
 @dataclass(frozen=True)
 class Section:
-    """One model under a heading, and those of its fields that are shown there."""
+    """A heading, a model and the fields of the model that the section lists."""
 
     model: type[Model]
     fields: frozenset[str]
@@ -40,7 +40,7 @@ class Section:
     text: str
 
     def schema(self) -> dict[str, Any]:
-        """The model's schema with these fields only."""
+        """The JSON schema of the model, reduced to the fields of this section."""
         schema = self.model.model_json_schema(by_alias=True)
         shown = {field.alias for name, field in self.model.model_fields.items() if name in self.fields}
         shown_properties = {name: field for name, field in schema["properties"].items() if name in shown}
@@ -52,25 +52,25 @@ _SECTIONS: Final = (
         TenantSpec,
         frozenset(TenantSpec.model_fields) - frozenset(Settings.model_fields),
         "Tenant: `spec`",
-        "And all of the settings below, which stand instead of the plan's.",
+        "A tenant can also have all of the settings below. They override the settings of its plan.",
     ),
     Section(
         Settings,
         frozenset(Settings.model_fields),
         "Settings: in a tenant's `spec` and in a plan",
-        "Left out in a tenant, a setting is the plan's; left out there too, it is the default.",
+        "A setting that the tenant omits comes from its plan. If the plan omits it too, the default applies.",
     ),
     Section(
         Plan,
         frozenset(Plan.__annotations__),
         "Plans file: `plans.NAME`",
-        "And all of the settings above. These a plan must have:",
+        "A plan can have all of the settings above. The fields below are required.",
     ),
     Section(
         SessionsConfig,
         frozenset(SessionsConfig.model_fields),
         "Plans file: `sessions`",
-        "What AISessions run. Types that are left out are not offered: their sessions wait.",
+        "The images and commands of AISessions, by type. AISessions of an omitted type stay Pending.",
     ),
     Section(
         TenantStatus, frozenset(TenantStatus.model_fields), "Tenant: `status`", "Written by the watcher."
@@ -99,11 +99,11 @@ def fields_page() -> str:
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:
-    """The settings' fields with what holds where neither plan nor tenant says anything."""
-    product = TenantSettings.model_json_schema(by_alias=True)["properties"]
+    """The properties of the settings with the defaults that apply if plan and tenant omit them."""
+    defaults = TenantSettings.model_json_schema(by_alias=True)["properties"]
     required = {field.alias for name, field in Plan.model_fields.items() if field.is_required()}
     return {
-        name: field if name in required else {**field, "default": product[name].get("default")}
+        name: field if name in required else {**field, "default": defaults[name].get("default")}
         for name, field in properties.items()
     }
 
@@ -132,8 +132,8 @@ def _type(field: Schema, definitions: Schema) -> str:
     if "x-kubernetes-int-or-string" in field:
         return "quantity"
     if "anyOf" in field:
-        [kept] = [option for option in field["anyOf"] if option != {"type": "null"}]
-        return _type(kept, definitions)
+        [non_null] = [option for option in field["anyOf"] if option != {"type": "null"}]
+        return _type(non_null, definitions)
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if field["type"] == "array":
@@ -145,7 +145,7 @@ def _type(field: Schema, definitions: Schema) -> str:
 
 
 def _nested(nodes: Iterable[Any], definitions: Schema) -> Iterator[str]:
-    """The models that these parts of a schema lead to, each right after the one that names it."""
+    """The names of the models that these schema nodes refer to, depth first."""
     for node in nodes:
         if isinstance(node, list):
             yield from _nested(node, definitions)

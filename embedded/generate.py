@@ -1,4 +1,7 @@
-"""`./dev generate`: writes the files that come from models and commands. A test tells when one is stale."""
+"""`./dev generate`: writes the files that are generated from models and commands.
+
+A test fails if one of them is outdated.
+"""
 
 import argparse
 
@@ -9,8 +12,8 @@ from tenancy.spec.crd import CRD_FILE, crds_text
 
 
 def generate(_: argparse.Namespace) -> int:
-    pages = ((CRD_FILE, crds_text), (FIELDS_PAGE, fields_page), (COMMANDS_PAGE, commands_page))
-    for file, text in pages:
+    files = ((CRD_FILE, crds_text), (FIELDS_PAGE, fields_page), (COMMANDS_PAGE, commands_page))
+    for file, text in files:
         file.write_text(text(), encoding="utf-8")
         print(f"wrote {file.relative_to(ROOT)}")
     return 0

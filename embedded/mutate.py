@@ -1,6 +1,6 @@
-"""`./dev mutate`: breaks the product on purpose, one fault at a time, and checks that its tests fail.
+"""`./dev mutate`: puts one fault at a time into the product, and checks that its tests fail.
 
-Everything runs in copies of the checkout, in a temporary folder. First all tests run on the product as it is.
+All tests run in temporary copies of the checkout. They run once without a fault first, and must pass then.
 """
 
 import argparse
@@ -23,28 +23,28 @@ from embedded.progress import Progress
 from embedded.toolchain.resolver import ensure_tools, path_with
 from embedded.verdicts import UNTIL_FAILED, VERDICTS_FILE
 
-# How long a test waits for a condition, here: a fault is often one that keeps it from coming true.
+# The time limit of `eventually` in the tests. Low, because many faults keep a condition from becoming true.
 _WAIT_S: Final = 30
-# pytest's exit codes where it ran the tests that it was given: all passed, some failed.
-_RAN: Final = (0, 1)
+# Exit codes of pytest after a complete run: all tests passed, some tests failed.
+_COMPLETED_CODES: Final = (0, 1)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of pytest: its exit code, how each phase of each test ended, and what it printed."""
+    """One run of pytest: exit code, verdict for each phase of each test, and output."""
 
     code: int
     verdicts: Sequence[dict[str, Any]]
     output: str
     duration_s: float
 
-    def of(self, test: str) -> list[dict[str, Any]]:
+    def verdicts_of(self, test: str) -> list[dict[str, Any]]:
         return [verdict for verdict in self.verdicts if verdict["test"] == test]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one mutation. `is_caught`: each of its tests failed by an assertion."""
+    """The outcome of one mutation. `is_caught`: an assertion failed in each of its tests."""
 
     mutation: Mutation
     is_caught: bool
@@ -70,29 +70,30 @@ def mutate(args: argparse.Namespace) -> int:
 
 
 def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
-    """The mutations of these names; all where none are given."""
+    """The mutations with these names, or all if `names` is empty. Raises SetupFailed if one is unknown."""
     known = {mutation.name: mutation for mutation in MUTATIONS}
     if unknown := [name for name in names if name not in known]:
-        raise SetupFailed(f"There is no mutation {', '.join(unknown)}: see ./dev mutate --list")
+        raise SetupFailed(f"There is no mutation {', '.join(unknown)}. List them with ./dev mutate --list.")
     return tuple(known[name] for name in dict.fromkeys(names)) or MUTATIONS
 
 
 def mutated_text(checkout: Path, mutation: Mutation) -> str:
-    """The text of the mutation's file with the fault in it."""
+    """The text of the mutated file. Raises SetupFailed if `mutation.old` does not occur exactly once."""
     text = (checkout / mutation.file).read_text(encoding="utf-8")
     if (count := text.count(mutation.old)) != 1:
         raise SetupFailed(
-            f"{mutation.file} has the text of mutation {mutation.name} {count} times instead of once; "
-            f"update embedded/mutations.py:\n{mutation.old}"
+            f"{mutation.file} contains the text of mutation {mutation.name} {count} times instead of once. "
+            f"Update `old` of the mutation in embedded/mutations.py:\n{mutation.old}"
         )
     return text.replace(mutation.old, mutation.new)
 
 
 def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Outcome]:
+    """Run the tests without a mutation, then with each. Writes their output to the state folder."""
     tests = list(dict.fromkeys(test for mutation in mutations for test in mutation.tests))
-    with Progress(f"{len(tests)} tests on the product as it is"):
+    with Progress(f"Running {len(tests)} tests without a mutation"):
         unmutated = _run(checkout, tests)
-    _keep_output("unmutated", unmutated)
+    _write_output("unmutated", unmutated)
     outcomes: list[Outcome] = []
     for number, mutation in enumerate(mutations, 1):
         if problem := unmutated_problem(unmutated, mutation.tests):
@@ -102,46 +103,50 @@ def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Outcome
                 run = _run(checkout, mutation.tests, mutation)
                 outcomes.append(mutated_outcome(mutation, run))
                 progress.detail = "caught" if outcomes[-1].is_caught else "NOT CAUGHT"
-            _keep_output(mutation.name, run)
+            _write_output(mutation.name, run)
     return outcomes
 
 
 def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
-    """Why the tests prove nothing: they must pass while nothing is broken. Empty where they do."""
-    if run.code not in _RAN:
-        return f"the tests could not be run unmutated: {_last_line(run)}"
+    """The first reason why these tests do not pass without a mutation, or an empty text."""
+    if run.code not in _COMPLETED_CODES:
+        return f"the tests could not be run without the mutation: {_last_line(run)}"
     for test in tests:
-        verdicts = run.of(test)
+        verdicts = run.verdicts_of(test)
         if not any(verdict["phase"] == "call" for verdict in verdicts):
-            return f"did not run unmutated: {test}"
+            return f"did not run without the mutation: {test}"
         for verdict in verdicts:
             if verdict["outcome"] != "passed":
-                return f"{verdict['outcome']} unmutated: {test}: {verdict['error']}"
+                return f"{verdict['outcome']} without the mutation: {test}: {verdict['error']}"
     return ""
 
 
 def mutated_outcome(mutation: Mutation, run: Run) -> Outcome:
-    """Caught, if each test has failed by an assertion while it ran; not in its fixtures, whose conditions
-    are no test's subject."""
+    """The outcome of a run with a fault. It is caught if an assertion failed in the body of each test.
+
+    Assertions in fixtures do not count: they check preconditions.
+    """
     reasons = []
     for test in mutation.tests:
-        failures = [verdict for verdict in run.of(test) if verdict["outcome"] == "failed"]
-        by_assertion = [found for found in failures if found["phase"] == "call" and found["is_assertion"]]
-        if run.code not in _RAN:
+        failures = [verdict for verdict in run.verdicts_of(test) if verdict["outcome"] == "failed"]
+        failed_assertions = [
+            verdict for verdict in failures if verdict["phase"] == "call" and verdict["is_assertion"]
+        ]
+        if run.code not in _COMPLETED_CODES:
             problem = f"the tests could not be run: {_last_line(run)}"
-        elif failures and not by_assertion:
+        elif failures and not failed_assertions:
             problem = f"failed in {failures[0]['phase']}, not by an assertion: {failures[0]['error']}"
         elif not failures:
             problem = "survived"
         else:
-            reasons.append(by_assertion[0]["error"])
+            reasons.append(failed_assertions[0]["error"])
             continue
         return Outcome(mutation, False, f"{problem}: {test}", run.duration_s)
     return Outcome(mutation, True, "; ".join(reasons), run.duration_s)
 
 
 def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None) -> Run:
-    """Runs the tests in a copy of the checkout: with a fault in it, only until all of them have failed."""
+    """Run the tests in a copy of the checkout. With a mutation, stop when all of them have failed."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tenancy-mutate-") as folder:
         copy, verdicts, output = Path(folder) / "copy", Path(folder) / "verdicts", Path(folder) / "output"
@@ -169,7 +174,10 @@ def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None)
 
 
 def _execute(command: list[str], folder: Path, environment: dict[str, str], output: BinaryIO) -> int:
-    """Returns the exit code. The command has a session of its own: Ctrl-C reaches it once, from here."""
+    """Run a command and return its exit code.
+
+    The command runs in a new process group, so that Ctrl-C reaches it only once, through this function.
+    """
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -187,19 +195,19 @@ def _execute(command: list[str], folder: Path, environment: dict[str, str], outp
 
 
 def _copy(checkout: Path, copy: Path) -> None:
-    """Copies what git knows of or would add, as it is in the working tree."""
+    """Copy the files of the working tree that git tracks or does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
-    if listed.returncode != 0:
-        raise SetupFailed(f"git can't list the files of {checkout}: {listed.stderr.strip()}")
-    for name in filter(None, listed.stdout.split("\0")):
+    listing = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    if listing.returncode != 0:
+        raise SetupFailed(f"git cannot list the files of {checkout}: {listing.stderr.strip()}")
+    for name in filter(None, listing.stdout.split("\0")):
         if (checkout / name).is_file():
             target = copy / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((checkout / name).read_bytes())
 
 
-def _keep_output(name: str, run: Run) -> None:
+def _write_output(name: str, run: Run) -> None:
     folder = state_folder() / "mutate"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.log").write_text(run.output, encoding="utf-8")
@@ -207,7 +215,7 @@ def _keep_output(name: str, run: Run) -> None:
 
 def _last_line(run: Run) -> str:
     lines = [line for line in run.output.splitlines() if line.strip()]
-    return lines[-1] if lines else f"pytest ended with code {run.code}"
+    return lines[-1] if lines else f"pytest exited with code {run.code}"
 
 
 def _print_table(outcomes: Sequence[Outcome]) -> None:
@@ -218,4 +226,4 @@ def _print_table(outcomes: Sequence[Outcome]) -> None:
         reason = outcome.reason if len(outcome.reason) <= 110 else f"{outcome.reason[:109]}…"
         print(f"{outcome.mutation.name:<{width}}  {verdict:<10} {outcome.duration_s:5.1f} s  {reason}")
     if not all(outcome.is_caught for outcome in outcomes):
-        print(f"\nWhat pytest printed is in {state_folder() / 'mutate'}.")
+        print(f"\nThe output of pytest is in {state_folder() / 'mutate'}.")

@@ -1,6 +1,7 @@
-"""The faults that `./dev mutate` puts into the product, and the tests that must find them.
+"""The faults that `./dev mutate` puts into the product, and the tests that must detect them.
 
-Each fault breaks one promise to users. `old` occurs exactly once in the file. All listed tests must fail.
+Each fault breaks one guarantee to users. `old` must occur exactly once in the file. All listed tests must
+fail.
 """
 
 from dataclasses import dataclass
@@ -9,14 +10,14 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault: the text `old` of a file becomes `new`."""
+    """One fault: replaces the text `old` of a file by `new`."""
 
     name: str
     fault: str
     file: str
     old: str
     new: str
-    # Test functions by their pytest node ids, without parameters.
+    # pytest node ids of test functions, without parameters.
     tests: tuple[str, ...]
 
 
@@ -33,7 +34,7 @@ MUTATIONS: Final = (
         "intra-tenant-selects-all",
         "intra-tenant policy selects all namespaces",
         "tenancy/objects/network_policies.py",
-        '"allow-intra-tenant": ([{"from": [own]}], [{"to": [own]}]),',
+        '"allow-intra-tenant": ([{"from": [own_namespaces]}], [{"to": [own_namespaces]}]),',
         '"allow-intra-tenant": ([{"from": [_namespaces_with({})]}], [{"to": [_namespaces_with({})]}]),',
         ("tests/tenancy/test_network.py::test_no_other_tenant_gets_in_or_is_reached",),
     ),
@@ -55,15 +56,15 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "quota-is-doubled",
-        "a quota is twice the plan's",
+        "a quota is twice the value in the plan",
         "tenancy/objects/quotas.py",
-        "figures.get(key, amount)",
-        'figures.get(key, canonical_quantity(f"{quantity_value(amount) * 2:f}"))',
+        "overrides.get(resource, amount)",
+        'overrides.get(resource, canonical_quantity(f"{quantity_value(amount) * 2:f}"))',
         ("tests/tenancy/test_quota.py::test_namespace_scope_gives_each_namespace_the_whole_figure",),
     ),
     Mutation(
         "budget-raises-first",
-        "the budget raises before it lowers",
+        "a shared budget raises quotas before it lowers others",
         "tenancy/quota_transition.py",
         "must_wait = figure in waiting and now.written < quantity_value(share)",
         "must_wait = figure in waiting and now.written > quantity_value(share)",
@@ -89,26 +90,26 @@ MUTATIONS: Final = (
         "managed-objects-are-not-guarded",
         "the managed-objects policy always allows",
         "tenancy/admission/write_protection.py",
-        'conditions={"others": f"!{platform}", "not-a-namespace"',
-        'conditions={"others": "false", "not-a-namespace"',
+        '"others": f"!{is_platform}",\n            "not-a-namespace"',
+        '"others": "false",\n            "not-a-namespace"',
         ("tests/admission/test_managed.py::test_tenants_admin_changes_nothing_managed",),
     ),
     Mutation(
         "node-port-is-allowed",
-        "the NodePort rule is gone",
+        "a tenant can create a NodePort Service",
         "tenancy/admission/network.py",
         """\
             check(
                 "object.spec.type != 'NodePort'",
-                text("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
+                cel_string("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
             ),
 """,
         "",
-        ("tests/admission/test_network.py::test_way_through_the_walls_is_refused",),
+        ("tests/admission/test_network.py::test_object_that_breaks_isolation_is_refused",),
     ),
     Mutation(
         "finalizer-goes-first",
-        "the finalizer goes before the namespaces",
+        "the finalizer is removed before the namespaces are deleted",
         "watcher/reconciler/terminate.py",
         "if leftovers := self._delete_leftovers(tenant):",
         "if (leftovers := self._delete_leftovers(tenant)) is None:",
@@ -124,9 +125,9 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "live-lock-is-taken",
-        "a live process's lock is taken",
+        "the lock of a live process is taken over",
         "stacks/lock.py",
-        "return born > lock.since.timestamp() + 1",
+        "return started_at > lock.since.timestamp() + 1",
         "return True",
         ("tests/stacks/test_errors.py::test_lock_of_this_very_process_is_not_abandoned",),
     ),
@@ -208,10 +209,10 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "page-ignores-rights",
-        "the page shows a tenant to a token without rights on it",
+        "the page shows a tenant to a user without access to it",
         "watcher/page/routes.py",
-        'await self._admit(request, "get", name)\n        view =',
-        "await self._admit(request)\n        view =",
+        'await self._authorize(request, "get", name)\n        view =',
+        "await self._authorize(request)\n        view =",
         ("tests/page/test_api_login.py::test_friend_of_one_tenant_sees_that_one_alone",),
     ),
     Mutation(

@@ -1,7 +1,7 @@
-"""One line that says what a long step is doing and for how long.
+"""A progress line for long steps.
 
-Called around anything over two seconds. On a terminal the line rewrites itself every second; elsewhere
-a new line comes every 15 s. It writes to stderr only, so that a command's output stays clean.
+On a terminal the line is updated in place every second; otherwise a new line is printed every 15 s. It goes
+to stderr by default, because stdout is for the output of the command.
 """
 
 import math
@@ -13,12 +13,15 @@ from types import TracebackType
 from typing import Self, TextIO
 
 _CLEAR_LINE = "\r\x1b[2K"
-# Before that, one slow or fast start would make the estimate worthless.
+# An earlier estimate would be too inaccurate.
 _ESTIMATE_AFTER_S = 10.0
 
 
 class Progress:
-    """Set `detail` whenever there is news; a thread of its own does the writing."""
+    """Prints title, detail and elapsed time while the context is active, from a background thread.
+
+    Set `detail` to change the text, from any thread.
+    """
 
     def __init__(self, title: str, stream: TextIO | None = None, interval_s: float | None = None) -> None:
         self.title = title
@@ -27,8 +30,8 @@ class Progress:
         self._is_terminal = self._stream.isatty()
         self._interval_s = interval_s or (1 if self._is_terminal else 15)
         self._started = time.monotonic()
-        self._is_over = threading.Event()
-        self._writer = threading.Thread(target=self._write_until_over, daemon=True)
+        self._finished = threading.Event()
+        self._writer = threading.Thread(target=self._write_until_finished, daemon=True)
 
     def __enter__(self) -> Self:
         self._write(f"{self.title} …")
@@ -38,7 +41,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._is_over.set()
+        self._finished.set()
         self._writer.join()
         outcome = "done" if kind is None else "stopped"
         self._write(f"{self._line()}: {outcome}")
@@ -50,13 +53,13 @@ class Progress:
         detail = f": {self.detail}" if self.detail else ""
         return f"{self.title}{detail}, {elapsed_s} s"
 
-    def _write_until_over(self) -> None:
-        while not self._is_over.wait(self._interval_s):
+    def _write_until_finished(self) -> None:
+        while not self._finished.wait(self._interval_s):
             self._write(self._line())
 
     def _write(self, line: str) -> None:
         if self._is_terminal:
-            # A line that wraps could not be rewritten.
+            # A wrapped line cannot be cleared.
             width = shutil.get_terminal_size().columns - 1
             self._stream.write(f"{_CLEAR_LINE}{line[:width]}")
         else:
@@ -65,12 +68,12 @@ class Progress:
 
 
 def share_text(done: float, total: float, elapsed_s: float) -> tuple[str, str]:
-    """The share that is done, for example "42 %", and how long the rest takes at the same speed.
+    """The completed share, for example "42 %", and the remaining time, for example ", about 6 min left".
 
-    The second text is empty as long as nothing can be said, else for example ", about 6 min left".
+    The second text is empty while it is too early for an estimate.
     """
     share = done / total if total else 1.0
-    # 100 % is for what has ended.
+    # Do not show 100 % before the end.
     percent = f"{min(int(100 * share), 99)} %"
     if share <= 0 or elapsed_s < _ESTIMATE_AFTER_S:
         return percent, ""

@@ -1,7 +1,4 @@
-"""`./dev test` and `./dev check`: what has to pass before a change is good.
-
-Called by `embedded.cli`, inside the virtual environment. Both run from the root of the checkout.
-"""
+"""`./dev test` and `./dev check`: tests and static checks, run from the root of the checkout."""
 
 import argparse
 import os
@@ -17,7 +14,7 @@ from embedded.environment import ROOT
 from embedded.toolchain.resolver import ensure_tools, path_with
 
 SCRIPTS = Path(sys.executable).parent
-# Each has a control plane of its own. A test often waits, so three workers keep two cores busy.
+# Each worker starts its own control plane. Tests often wait, so three workers keep two cores busy.
 WORKERS = 3
 _SEEDS = 10_000
 
@@ -31,26 +28,28 @@ CHECKS = {
 
 
 def test(args: argparse.Namespace) -> int:
+    """Replace this process with pytest."""
     os.chdir(ROOT)
     options = pytest_options(args.pytest_arguments)
     environment = dict(os.environ)
     if "--quick" not in options:
         environment["PATH"] = path_with(ensure_tools())
-    # In place of this process, so that Ctrl-C reaches pytest alone and it can take down what it set up.
+    # With exec, only pytest receives Ctrl-C, and it can tear down its fixtures.
     os.execve(sys.executable, [sys.executable, "-m", "pytest", *options], environment)
 
 
 def pytest_options(arguments: Sequence[str]) -> list[str]:
-    """Translate the arguments of `./dev test` into those of pytest.
+    """The pytest options for the arguments of `./dev test`. Prints the seed of a random order.
 
-    The whole suite runs in several workers. Named tests run in one process: -x, -s and --pdb work as usual.
+    The whole suite runs in several workers. If a path is given, the tests run in one process, so that -x, -s
+    and --pdb work.
     """
     options: list[str] = []
     for argument in arguments:
         name, _, value = argument.partition("=")
         if name == "--random-order":
             seed = value or str(secrets.randbelow(_SEEDS))
-            print(f"Random order; the same again: ./dev test --random-order={seed}", flush=True)
+            print(f"Random order. To repeat it, run: ./dev test --random-order={seed}", flush=True)
             options += ["-p", "randomly", f"--randomly-seed={seed}"]
         elif argument == "--cov":
             options += ["--cov", "--cov-report=term"]
@@ -62,6 +61,7 @@ def pytest_options(arguments: Sequence[str]) -> list[str]:
 
 
 def check(_: argparse.Namespace) -> int:
+    """Run all checks, and print one line per check at the end."""
     rows = []
     for title, (script, *options) in CHECKS.items():
         print(f"== {title}", flush=True)

@@ -1,7 +1,7 @@
-"""A pytest plugin that records how each test ends, and whether it failed by an assertion.
+"""A pytest plugin that records the outcome of each test, and whether an assertion failed.
 
-`./dev mutate` loads it with `-p`. It writes one JSON line per phase of a test to the file that VERDICTS_FILE
-names, and ends the run once each function of UNTIL_FAILED has failed by an assertion.
+It writes one JSON line per phase of a test to the file named by the variable VERDICTS_FILE. It stops the run
+when an assertion has failed in each test function listed in the variable UNTIL_FAILED.
 """
 
 import json
@@ -15,8 +15,8 @@ import pytest
 VERDICTS_FILE: Final = "TENANCY_VERDICTS_FILE"
 UNTIL_FAILED: Final = "TENANCY_UNTIL_FAILED"
 
-# The test functions that have not failed by an assertion yet.
-_open: Final = set(filter(None, os.environ.get(UNTIL_FAILED, "").split(",")))
+# The functions of UNTIL_FAILED in which no assertion has failed yet.
+_remaining: Final = set(filter(None, os.environ.get(UNTIL_FAILED, "").split(",")))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -30,30 +30,32 @@ def pytest_runtest_makereport(
         "phase": call.when,
         "outcome": report.outcome,
         "is_assertion": error is not None and is_assertion(error),
-        "error": _brief(error),
+        "error": _error_summary(error),
     }
     with Path(os.environ[VERDICTS_FILE]).open("a", encoding="utf-8") as file:
         file.write(json.dumps(verdict) + "\n")
-    if call.when == "call" and verdict["is_assertion"] and verdict["test"] in _open:
-        _open.discard(function_id(item.nodeid))
-        if not _open:
+    if call.when == "call" and verdict["is_assertion"] and verdict["test"] in _remaining:
+        _remaining.discard(function_id(item.nodeid))
+        if not _remaining:
             item.session.shouldfail = "every test that should fail has failed"
     return report
 
 
 def function_id(node_id: str) -> str:
-    """The node id of a test's function, without its parameters."""
+    """The node id of the test function, without parameters."""
     return node_id.partition("[")[0]
 
 
 def is_assertion(error: BaseException) -> bool:
-    """Whether a test failed because of what it checks. `pytest.raises` that meets no error counts too;
-    a time limit, which pytest-timeout reports as the same class of error, does not."""
+    """Whether the error is a failed assertion. `pytest.raises` without an exception counts as one too.
+
+    pytest-timeout reports an exceeded time limit with the same class as `pytest.raises`; that does not count.
+    """
     is_unmet_raises = isinstance(error, pytest.fail.Exception) and str(error).startswith("DID NOT RAISE")
     return isinstance(error, AssertionError) or is_unmet_raises
 
 
-def _brief(error: BaseException | None) -> str:
+def _error_summary(error: BaseException | None) -> str:
     if error is None:
         return ""
     lines = str(error).splitlines() or [""]

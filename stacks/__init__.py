@@ -1,6 +1,7 @@
-"""How a tenant is applied: its Pulumi stack, and every operation on it."""
+"""Operations on tenants' Pulumi stacks."""
 
 import os
 
-# Commands are forked while gRPC serves the programs; its fork handlers would stall that for nothing.
+# Commands are forked while gRPC serves the inline programs. Its fork handlers would delay every fork, and the
+# commands do not need them.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")

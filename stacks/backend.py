@@ -1,8 +1,7 @@
-"""What we know of Pulumi's backends, beyond their URL.
+"""State backends: URLs, and direct access to the file backend.
 
-The file backend's layout is used to save two processes per operation: one that would create
-an empty stack, one that would ask for the number of the newest update. All other backends
-go through the CLI.
+Direct access to the file backend's layout saves two CLI processes per operation: one that creates an empty
+stack, and one that reads the version of the newest update. All other backends are used through the CLI.
 """
 
 import json
@@ -16,13 +15,16 @@ from pulumi.automation import CommandError, Stack
 
 from tenancy.base.names import PROJECT
 
-# The CLI shows ten updates unless told otherwise.
-_ALL: Final = 1_000_000
+# The CLI lists only ten updates by default.
+_ALL_UPDATES: Final = 1_000_000
 
 
 def backend_url(url: str) -> str:
-    """The URL as we use it. A file backend's is made absolute, because commands run in folders of their own,
-    and is used without a second file for each file's attributes."""
+    """The URL to pass to the CLI.
+
+    A file URL becomes absolute, because each command runs in its own folder. A file URL without a query gets
+    `metadata=skip`: the backend then writes no attributes file beside each of its files.
+    """
     parts = urlsplit(url)
     if parts.scheme != "file":
         return url
@@ -31,15 +33,15 @@ def backend_url(url: str) -> str:
 
 
 def is_passphrase_backend(url: str) -> bool:
-    """Whether stacks there keep their secrets under a passphrase of ours, not under the service's key."""
+    """Whether the backend's stacks are encrypted with a passphrase, not with a key of the Pulumi service."""
     return urlsplit(url).scheme not in ("http", "https")
 
 
-def create_in_file_backend(url: str, stack: str) -> None:
-    """Writes the empty stack the CLI would write. Does nothing on other backends, or where it exists."""
-    folder = _bookkeeping(url)
+def create_stack_in_file_backend(url: str, stack: str) -> None:
+    """Write an empty stack, as the CLI would. Do nothing on other backends, or if the stack exists."""
+    folder = _file_backend_folder(url)
     if folder is None or not (folder / "meta.yaml").exists():
-        return  # The CLI writes the backend's own metadata with the first stack.
+        return  # Only the CLI can create a backend's first stack: it also writes the backend's metadata.
     checkpoint = folder / "stacks" / PROJECT / f"{stack}.json"
     if any(checkpoint.with_name(checkpoint.name + suffix).exists() for suffix in ("", ".gz", ".zst")):
         return
@@ -51,21 +53,21 @@ def create_in_file_backend(url: str, stack: str) -> None:
     os.replace(temporary, checkpoint)
 
 
-def update_count(url: str, stack: Stack) -> int | None:
-    """The number of the stack's newest update; None where the backend does not tell."""
-    folder = _bookkeeping(url)
+def newest_version(url: str, stack: Stack) -> int | None:
+    """The version of the stack's newest update, or None if the CLI cannot read the history."""
+    folder = _file_backend_folder(url)
     if folder is not None:
-        found = (folder / "history" / PROJECT / stack.name).glob("*.history.json*")
-        # Beside each file there may be one for its attributes.
-        return sum(1 for file in found if file.suffix != ".attrs")
+        history_files = (folder / "history" / PROJECT / stack.name).glob("*.history.json*")
+        # With metadata, the backend writes an attributes file beside each history file.
+        return sum(1 for file in history_files if file.suffix != ".attrs")
     try:
-        history = stack.history(page_size=_ALL, show_secrets=False)
+        history = stack.history(page_size=_ALL_UPDATES, show_secrets=False)
     except CommandError:
-        return None  # The update itself went well.
-    # Only the service numbers its updates.
+        return None  # The update itself has succeeded.
+    # Only the Pulumi service numbers updates.
     return history[0].version or len(history) if history else 0
 
 
-def _bookkeeping(url: str) -> Path | None:
+def _file_backend_folder(url: str) -> Path | None:
     parts = urlsplit(url)
     return Path(unquote(parts.path)) / ".pulumi" if parts.scheme == "file" else None

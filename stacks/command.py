@@ -1,8 +1,7 @@
-"""The one object through which every Pulumi command goes.
+"""Runs the Pulumi CLI. Every command, also those of the Automation API, goes through `PulumiProcess.run`.
 
-The Automation API calls `run`; so do we. It adds what the API's own command lacks: a time
-limit, an end for everything a command has started, and a mark by which a later process
-can find what a killed one left running.
+In addition to the Automation API's own class, it has a time limit, ends all processes that a command started,
+and marks them with an environment variable, so that processes left behind by a killed watcher can be found.
 """
 
 import contextlib
@@ -24,21 +23,21 @@ from stacks.errors import PulumiMissing, StackStopped, StackTimeout
 
 log = structlog.get_logger(__name__)
 
-# In the environment of every command, and so of all it starts: the folder it works in.
-MARK: Final = "TENANCY_WORK_FOLDER"
+# Environment variable with the command's work folder. All processes that the command starts inherit it.
+WORK_FOLDER_VARIABLE: Final = "TENANCY_WORK_FOLDER"
 _GRACE_S: Final = 10.0
 
 OnOutput = Callable[[str], Any]
 
 
 class PulumiProcess(PulumiCommand):
-    """Runs the Pulumi CLI as a session of its own, one process per command."""
+    """Runs each Pulumi command as a process in its own process group. Thread-safe."""
 
     def __init__(self, timeout_s: float) -> None:
         try:
             super().__init__()
         except (OSError, InvalidVersionError) as error:
-            raise PulumiMissing(f"the pulumi command cannot be used: {error}") from None
+            raise PulumiMissing(f"cannot run the pulumi command: {error}") from None
         self.timeout_s = timeout_s
         self._running: set[int] = set()
         self._guard = threading.Lock()
@@ -55,11 +54,16 @@ class PulumiProcess(PulumiCommand):
         started = time.monotonic()
         with self._guard:
             if self._is_stopping:
-                raise StackStopped("not started: this process is stopping")
+                raise StackStopped(f"pulumi {args[0]} was not started: this process is stopping")
             process = subprocess.Popen(
                 [self.command, "--non-interactive", *args],
                 cwd=cwd,
-                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true", MARK: cwd},
+                env={
+                    **os.environ,
+                    **additional_env,
+                    "PULUMI_AUTOMATION_API": "true",
+                    WORK_FOLDER_VARIABLE: cwd,
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -70,14 +74,14 @@ class PulumiProcess(PulumiCommand):
         try:
             stdout, stderr = process.communicate(timeout=self.timeout_s)
         except subprocess.TimeoutExpired:
-            _end(process, Path(cwd))
+            _terminate(process, Path(cwd))
             raise StackTimeout(f"pulumi {args[0]} took longer than {self.timeout_s:g} s") from None
         finally:
             with self._guard:
                 self._running.discard(process.pid)
         result = CommandResult(stdout, stderr, process.returncode)
         took_s = round(time.monotonic() - started, 3)
-        # Each work folder is named after the stack it is for.
+        # A work folder is named after its stack, with a random suffix.
         stack = Path(cwd).name.rpartition(".")[0]
         log.debug("pulumi ran", stack=stack, command=" ".join(args[:2]), code=result.code, took_s=took_s)
         if result.code == 0:
@@ -87,7 +91,7 @@ class PulumiProcess(PulumiCommand):
         raise create_command_error(result)
 
     def stop(self) -> None:
-        """Asks every running command to wind down, and lets no new one start."""
+        """Interrupt every running command and start no new ones."""
         with self._guard:
             self._is_stopping = True
             for pid in self._running:
@@ -95,28 +99,28 @@ class PulumiProcess(PulumiCommand):
                     os.kill(pid, signal.SIGINT)
 
 
-def end_leftovers(run_dir: Path) -> int:
-    """Ends what a killed process left running in folders under `run_dir`; says how many there were."""
-    return _kill_marked(lambda folder: folder.parent == run_dir)
+def kill_leftover_commands(run_dir: Path) -> int:
+    """Kill the commands that an earlier process left running under `run_dir`. Return their number."""
+    return _kill_by_work_folder(lambda folder: folder.parent == run_dir)
 
 
-def _kill_marked(is_meant: Callable[[Path], bool]) -> int:
-    """Kills every process whose mark names a folder that is meant; says how many there were."""
+def _kill_by_work_folder(is_match: Callable[[Path], bool]) -> int:
+    """Kill every process whose work folder matches. Return the number of killed processes."""
     killed = 0
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            mark = process.environ().get(MARK)
-            if mark and is_meant(Path(mark)):
+            folder = process.environ().get(WORK_FOLDER_VARIABLE)
+            if folder and is_match(Path(folder)):
                 process.kill()
                 killed += 1
     return killed
 
 
-def _end(command: "subprocess.Popen[str]", folder: Path) -> None:
-    """First politely, so that the CLI saves its state and gives the lock back; then for certain."""
+def _terminate(command: "subprocess.Popen[str]", folder: Path) -> None:
+    """Interrupt the command, so that the CLI saves its state and releases the lock. Kill it after a while."""
     command.send_signal(signal.SIGINT)
     try:
         command.communicate(timeout=_GRACE_S)
     except subprocess.TimeoutExpired:
-        _kill_marked(lambda other: other == folder)
+        _kill_by_work_folder(lambda other: other == folder)
         command.communicate()

@@ -1,13 +1,13 @@
-"""What can go wrong with a stack, and the one table that turns the CLI's words into it.
+"""Errors of stack operations, and the table that maps the CLI's output to them.
 
-StackError           the operation failed; trying again later may help
+StackError           the operation failed; a retry may succeed
 ├── StackBusy        another process holds the stack's lock
 ├── StackNotFound    the backend has no such stack
-├── StackTimeout     the operation took too long and was ended
-├── PulumiMissing    there is no command to run, or one too old
+├── StackTimeout     the operation exceeded its time limit and was ended
+├── PulumiMissing    the Pulumi CLI is missing or too old
 ├── ClusterUnreachable, BackendUnreachable
-├── StorageFailed    a disk is full, or can't be written
-└── AccessDenied     the cluster refuses what the program asks for
+├── StorageFailed    a disk is full or a file cannot be written
+└── AccessDenied     the API server forbids a request
 
 StackStopped         the operation was ended because this process is stopping
 """
@@ -21,7 +21,7 @@ _MESSAGE_MAX_LENGTH: Final = 1000
 
 
 class StackError(Exception):
-    """A failed operation. `reason` is its name in conditions and events."""
+    """A failed operation. Conditions and events report its `reason`."""
 
     reason = "UpdateFailed"
 
@@ -35,7 +35,7 @@ class StackTimeout(StackError):
 
 
 class StackStopped(Exception):
-    """The operation did not end, or did not start, because this process is stopping. Nobody's fault."""
+    """The operation was interrupted, or not started, because this process is stopping. Not a failure."""
 
 
 class ClusterUnreachable(StackError):
@@ -60,7 +60,7 @@ class AccessDenied(StackError):
 
 @dataclass(frozen=True)
 class Lock:
-    """Who holds a stack, as the backend tells it."""
+    """A stack's lock and its holder, as the backend reports them."""
 
     user: str
     host: str
@@ -78,7 +78,7 @@ class StackBusy(StackError):
 
 _LOCK = re.compile(r"created by (?P<user>.*)@(?P<host>[^@\s]+) \(pid (?P<pid>\d+)\) at (?P<since>\S+)")
 
-# First match wins; the text is what the CLI and the provider print.
+# Patterns in the output of the CLI and the provider. The first match wins.
 _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
     (re.compile(r"no stack named .* found"), StackNotFound),
     (
@@ -95,23 +95,23 @@ _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
 _PASSWORD = re.compile(
     r"(://)\S*@|([?&][^=&\s]*(?:password|secret|token|key)[^=&\s]*=)[^&\s]+", re.IGNORECASE
 )
-# What the provider puts before the API server's own words; the object is named already.
+# The provider's prefix to the API server's message. It repeats the object's name.
 _PREAMBLE = re.compile(r'resource "urn:[^"]*" was not successfully \w+ by the Kubernetes API server: ')
 _BUSY = re.compile(r"the stack is currently locked by|Another update is currently in progress")
 
 
 def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
-    """The error that a failed command's output and the engine's own diagnostics tell of."""
+    """The error for a failed command, from its output and the engine's diagnostics."""
     if _BUSY.search(output):
         locks = tuple(
-            Lock(found["user"], found["host"], int(found["pid"]), datetime.fromisoformat(found["since"]))
-            for found in _LOCK.finditer(output)
+            Lock(match["user"], match["host"], int(match["pid"]), datetime.fromisoformat(match["since"]))
+            for match in _LOCK.finditer(output)
         )
         holders = ", ".join(f"{lock.user}@{lock.host} (pid {lock.pid}) since {lock.since}" for lock in locks)
         return StackBusy(f"the stack is locked by {holders or 'another update'}", locks)
-    # The Automation API puts code, stdout and stderr into one text; the CLI's own words come last.
-    words = output.rpartition("stderr:")[2].strip().removeprefix("error: ")
-    message = _brief("; ".join(diagnostics) or words or output)
+    # The Automation API joins exit code, stdout and stderr into one text, with stderr last.
+    stderr = output.rpartition("stderr:")[2].strip().removeprefix("error: ")
+    message = _one_line("; ".join(diagnostics) or stderr or output)
     text = "\n".join(diagnostics) + output
     for pattern, error in _REASONS:
         if pattern.search(text):
@@ -120,12 +120,12 @@ def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
 
 
 def without_secrets(text: str) -> str:
-    """The text with the passwords of URLs in it struck out."""
-    return _PASSWORD.sub(lambda found: "://***@" if found[1] else f"{found[2]}***", text)
+    """The text with credentials in URLs replaced by `***`."""
+    return _PASSWORD.sub(lambda match: "://***@" if match[1] else f"{match[2]}***", text)
 
 
-def _brief(text: str) -> str:
-    """One short line: it goes into logs, status and events."""
+def _one_line(text: str) -> str:
+    """The text as one short line without secrets, for logs, status and events."""
     text = _PREAMBLE.sub("", without_secrets(text))
     lines = [line.strip() for line in text.splitlines()]
     joined = " ".join(line for line in lines if line)

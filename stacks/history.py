@@ -1,4 +1,4 @@
-"""A stack's history, read from what the CLI prints of it. The page, the command line and rollback use it."""
+"""Reads a stack's history from the CLI's output."""
 
 import json
 from collections.abc import Mapping
@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from stacks.project import RECORD_KEY
 from tenancy.changes import UpdateRecord
 
-# An operator's own `pulumi up` may have no message; in a git checkout it has the newest commit's.
+# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, the CLI uses
+# the newest commit's message.
 _BY_HAND: Final = "by hand"
 
 
 @dataclass(frozen=True)
 class Update:
-    """One entry of the history."""
+    """One update in a stack's history."""
 
     version: int
     operation: str
@@ -26,12 +27,15 @@ class Update:
     started: datetime
     duration_s: float | None
     counts: Mapping[str, int]
-    # What it was made from; None where it was not the watcher's.
+    # The spec and the changes; None if the watcher did not run the update.
     record: UpdateRecord | None
 
 
-def updates_in(text: str) -> list[Update]:
-    """Newest first, as the CLI has them. Only the service numbers its updates, so they are counted here."""
+def updates_from_json(text: str) -> list[Update]:
+    """The updates in the output of `pulumi stack history --json`, newest first.
+
+    Only the Pulumi service numbers updates. On other backends, versions are counted from the oldest update.
+    """
     entries: list[dict[str, Any]] = json.loads(text)
     return [_update(entry, len(entries) - index) for index, entry in enumerate(entries)]
 
@@ -41,7 +45,7 @@ def _update(entry: dict[str, Any], number: int) -> Update:
         datetime.fromisoformat(entry[field]) if entry.get(field) else None
         for field in ("startTime", "endTime")
     )
-    assert started is not None, "every update has a start"
+    assert started is not None, "every update has a start time"
     return Update(
         version=entry.get("version") or number,
         operation=entry["kind"],
@@ -59,4 +63,4 @@ def _record(config: Mapping[str, Mapping[str, Any]]) -> UpdateRecord | None:
     try:
         return UpdateRecord.model_validate_json(text) if text else None
     except ValidationError:
-        return None  # Another version's.
+        return None  # An incompatible version wrote it.

@@ -1,4 +1,4 @@
-"""When a stack's lock may be taken away: only when its holder is provably dead."""
+"""Detects locks whose holder is certainly dead. Only those may be cleared."""
 
 import socket
 
@@ -8,12 +8,12 @@ from stacks.errors import Lock
 
 
 def is_abandoned(lock: Lock) -> bool:
-    """Whether the lock's holder ran on this host and is gone, or its pid is somebody younger's."""
+    """Whether the lock's holder ran on this host and is dead: its pid is free, or a newer process has it."""
     if lock.host != socket.gethostname():
         return False
     try:
-        born = psutil.Process(lock.pid).create_time()
+        started_at = psutil.Process(lock.pid).create_time()
     except psutil.NoSuchProcess:
         return True
-    # The lock's time has whole seconds.
-    return born > lock.since.timestamp() + 1
+    # The lock's time has a resolution of one second.
+    return started_at > lock.since.timestamp() + 1

@@ -1,6 +1,6 @@
-"""The project as the CLI wants to find it: a folder per operation, with its two settings files.
+"""The project as the CLI expects it: a folder per operation, with the settings files of project and stack.
 
-Writing them ourselves saves the commands that would otherwise write them one value at a time.
+Writing both files directly saves the CLI commands that would set one value at a time.
 """
 
 import fcntl
@@ -19,9 +19,10 @@ from stacks.errors import StorageFailed
 from tenancy.base.names import PROJECT
 from tenancy.changes import UpdateRecord
 
+# The key of the update record in the stack's configuration.
 RECORD_KEY: Final = f"{PROJECT}:update"
 
-# The same settings as the `Pulumi.yaml` an operator runs with; a test holds the two together.
+# Must be equal to the `Pulumi.yaml` that operators use; a test compares them.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
     "name": PROJECT,
     "runtime": "python",
@@ -36,14 +37,17 @@ PROJECT_SETTINGS: Final[dict[str, Any]] = {
 def work_folder(
     run_dir: Path, stack: str, salt: str | None, record: UpdateRecord | None = None
 ) -> Iterator[Path]:
-    """A folder for one operation on one stack, gone when it ends. The stack's configuration holds the record:
-    that is what every backend keeps with an update."""
+    """Create a folder for one operation on one stack, and remove it afterwards.
+
+    The record is part of the stack's configuration: every backend stores that with an update.
+    """
     folder = Path(tempfile.mkdtemp(prefix=f"{stack}.", dir=run_dir))
     try:
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
         settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
         if record is not None:
-            # All in ASCII: the CLI's YAML refuses the pairs by which JSON escapes an emoji outside of a text.
+            # In ASCII: otherwise, the settings file would have JSON's surrogate pairs for characters such as
+            # emoji, and the CLI's YAML parser rejects those.
             text = json.dumps(record.model_dump(by_alias=True, mode="json"), separators=(",", ":"))
             settings["config"] = {RECORD_KEY: text}
         if settings:
@@ -53,46 +57,50 @@ def work_folder(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def take_run_folder(run_dir: Path) -> IO[str]:
-    """Makes the folder ours alone, for as long as the returned file is open."""
+def lock_run_folder(run_dir: Path) -> IO[str]:
+    """Create the folder, and lock it until the returned file is closed.
+
+    Raises StorageFailed if the folder belongs to another user or is locked by another process.
+    """
     run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if run_dir.stat().st_uid != os.getuid():
-        raise StorageFailed(f"{run_dir} is another user's; give a folder of your own with --run-dir")
+        raise StorageFailed(f"{run_dir} belongs to another user; set --run-dir to a folder of your own")
     lock = (run_dir / "lock").open("w", encoding="utf-8")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         lock.close()
         raise StorageFailed(
-            f"{run_dir} is in use by another watcher; give this one its own --run-dir"
+            f"{run_dir} is in use by another watcher; set --run-dir to another folder"
         ) from None
     return lock
 
 
-def empty_run_folder(run_dir: Path) -> None:
+def clear_run_folder(run_dir: Path) -> None:
+    """Delete all work folders."""
     for entry in run_dir.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
 
 
-def quiet_home(run_dir: Path) -> Path:
-    """Pulumi's home for our commands: the operator's own, but without the log of every command.
+def create_pulumi_home(run_dir: Path) -> Path:
+    """Create a PULUMI_HOME that links to the contents of the current one, except for its log folder.
 
-    That log can't be switched off. It costs a tenth of an update's time, and nobody reads it: what goes
-    wrong is in the events. Where a file stands in its folder's place, the CLI goes without.
+    The CLI has no option to switch its log files off. Writing them takes a tenth of an update's time, and the
+    engine's events contain the errors. If `logs` is a file, the CLI writes no log.
     """
-    own = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    original = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     home = run_dir / "home"
     home.mkdir()
     (home / "logs").touch()
-    for entry in own.iterdir() if own.is_dir() else ():
+    for entry in original.iterdir() if original.is_dir() else ():
         if entry.name != "logs":
             (home / entry.name).symlink_to(entry.absolute())
     return home
 
 
-def salt_in(folder: Path, stack: str) -> str:
-    """The salt the CLI has written for a stack made in `folder`."""
+def encryption_salt(folder: Path, stack: str) -> str:
+    """The salt in the stack's settings file, which the CLI wrote into `folder`."""
     settings = yaml.safe_load((folder / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
     salt: str = settings["encryptionsalt"]
     return salt

@@ -1,6 +1,7 @@
-"""Which version the Kubernetes provider on this machine is: it has no option for that, but answers when run.
+"""Version of the Kubernetes provider on this machine.
 
-Read by `tenancy doctor`. Where there is none on PATH, the CLI takes the one among its installed plugins.
+The provider has no version option, so it is started and asked over gRPC. If it is not on PATH, the CLI uses
+its installed plugin.
 """
 
 import os
@@ -19,36 +20,39 @@ _NAME: Final = "pulumi-resource-kubernetes"
 _TIMEOUT_S: Final = 20.0
 
 
-def wanted_provider() -> str:
-    """The version that the Python package asks for."""
+def required_provider_version() -> str:
+    """The version that the Python package requires."""
     return version("pulumi-kubernetes")
 
 
-def found_provider() -> str | None:
-    """The version that the CLI would run; empty where it doesn't say, None where there is none."""
+def installed_provider_version() -> str | None:
+    """The version of the provider that the CLI would run. Empty if it does not answer, None if missing."""
     binary = shutil.which(_NAME)
     if binary is not None:
-        return _answer(binary)
+        return _reported_version(binary)
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
-    wanted = wanted_provider()
-    folder = home / "plugins" / f"{_NAME.removeprefix('pulumi-')}-v{wanted}"
-    return wanted if os.access(folder / _NAME, os.X_OK) else None
+    required = required_provider_version()
+    folder = home / "plugins" / f"{_NAME.removeprefix('pulumi-')}-v{required}"
+    return required if os.access(folder / _NAME, os.X_OK) else None
 
 
-def _answer(binary: str) -> str:
-    """It prints the port it serves on, and answers there."""
+def _reported_version(binary: str) -> str:
+    """Start the provider, and return the version that it reports over gRPC, or empty.
+
+    The provider prints the port that it listens on.
+    """
     with subprocess.Popen(
         [binary], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
-        cut_off = threading.Timer(_TIMEOUT_S, process.kill)
-        cut_off.start()
+        time_limit = threading.Timer(_TIMEOUT_S, process.kill)
+        time_limit.start()
         try:
             assert process.stdout is not None
             with grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}") as channel:
-                told = ResourceProviderStub(channel).GetPluginInfo(Empty(), timeout=_TIMEOUT_S)
-                return str(told.version).removeprefix("v")
+                plugin = ResourceProviderStub(channel).GetPluginInfo(Empty(), timeout=_TIMEOUT_S)
+                return str(plugin.version).removeprefix("v")
         except (OSError, ValueError, grpc.RpcError):
             return ""
         finally:
-            cut_off.cancel()
+            time_limit.cancel()
             process.kill()

@@ -1,4 +1,4 @@
-"""What an operation did, read from the engine's event stream instead of further commands."""
+"""Result of a stack operation, read from the engine's event stream. No further CLI commands are needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ _UNCHANGED: Final = ("same", "read", "refresh")
 
 @dataclass(frozen=True)
 class Change:
-    """One resource the operation touched."""
+    """One resource that the operation changed."""
 
     operation: str
     kind: str
@@ -21,7 +21,7 @@ class Change:
 
 @dataclass(frozen=True)
 class StackResult:
-    """The typed outcome of up, destroy, preview or refresh."""
+    """The result of an up, destroy, preview or refresh."""
 
     stack: str
     operation: str
@@ -38,7 +38,7 @@ class StackResult:
 
 @dataclass
 class EventLog:
-    """Collects events while an operation runs. The event stream's thread calls `add`."""
+    """Collects the events of one operation. `add` is called on the event stream's thread."""
 
     counts: dict[str, int] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
@@ -65,5 +65,5 @@ class EventLog:
         if "pending operations" in diagnostic.message:
             self.has_pending_operations = True
         if diagnostic.severity == "error" and not diagnostic.message.startswith("update failed"):
-            where = f"{diagnostic.urn.split('::')[-1]}: " if diagnostic.urn else ""
-            self.errors.append(where + diagnostic.message.strip())
+            resource = f"{diagnostic.urn.split('::')[-1]}: " if diagnostic.urn else ""
+            self.errors.append(resource + diagnostic.message.strip())

@@ -1,7 +1,7 @@
-"""A tenant's stack: up, destroy, preview and refresh, one CLI process each.
+"""Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
-The watcher and the benchmarks call `Stacks`. It knows nothing of Tenants' manifests or
-status: desired state goes in, a result or a StackError comes out.
+An operation normally runs one CLI process. `Stacks` takes a desired state, and returns a result or raises a
+StackError. It knows nothing of Tenant manifests or status.
 """
 
 import time
@@ -15,14 +15,25 @@ from typing import Any, Final
 import structlog
 from pulumi.automation import CommandError, CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
 
-from stacks.backend import backend_url, create_in_file_backend, is_passphrase_backend, update_count
-from stacks.command import PulumiProcess, end_leftovers
+from stacks.backend import (
+    backend_url,
+    create_stack_in_file_backend,
+    is_passphrase_backend,
+    newest_version,
+)
+from stacks.command import PulumiProcess, kill_leftover_commands
 from stacks.errors import StackBusy, StackNotFound, StorageFailed, stack_error
-from stacks.history import Update, updates_in
+from stacks.history import Update, updates_from_json
 from stacks.lock import is_abandoned
-from stacks.project import empty_run_folder, quiet_home, salt_in, take_run_folder, work_folder
+from stacks.project import (
+    clear_run_folder,
+    create_pulumi_home,
+    encryption_salt,
+    lock_run_folder,
+    work_folder,
+)
 from stacks.result import EventLog, StackResult
-from stacks.state import objects_in
+from stacks.state import objects_from_export
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
 from tenancy.changes import UpdateRecord
@@ -33,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 Program = Callable[[], None]
 
-# What makes the CLI quick, and quiet: see the README's section on speed.
+# Settings that make the CLI faster and its output shorter. docs/operations.md, Speed, has measurements.
 _ENVIRONMENT: Final = {
     "PULUMI_SKIP_UPDATE_CHECK": "true",
     "PULUMI_SKIP_CHECKPOINTS": "true",
@@ -42,7 +53,7 @@ _ENVIRONMENT: Final = {
     "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
     "PULUMI_K8S_CLIENT_QPS": "200",
     "PULUMI_K8S_CLIENT_BURST": "400",
-    # A command lives for a second: collecting its garbage is only worth while when there is much of it.
+    # A command runs for about a second: collect garbage only near the memory limit.
     "GOGC": "off",
     "GOMEMLIMIT": "384MiB",
 }
@@ -51,7 +62,7 @@ _QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "su
 
 @dataclass(frozen=True)
 class _Operation:
-    """One thing to do with one stack."""
+    """One operation on one stack."""
 
     name: str
     stack: str
@@ -61,15 +72,15 @@ class _Operation:
 
 
 class _OneProcessStack(Stack):
-    """The Automation API's stack, less the further commands it runs around each operation."""
+    """The Automation API's stack, without the additional commands that it runs around each operation."""
 
     def __init__(self, name: str, workspace: LocalWorkspace) -> None:
-        # Not the parent's: that would select the stack, with a process of its own.
+        # The parent's __init__ is not called: it runs a command to select the stack.
         self.name = name
         self.workspace = workspace
 
     def _run_pulumi_cmd_sync(self, args: list[str], *callbacks: Any) -> CommandResult:
-        # The API would remove a destroyed stack with a second process.
+        # The Automation API runs a second command to remove a destroyed stack.
         extra = ["--remove"] if args[0] == "destroy" else []
         return super()._run_pulumi_cmd_sync([*args, *extra], *callbacks)
 
@@ -81,7 +92,7 @@ class _OneProcessStack(Stack):
 
 
 class Stacks:
-    """All tenants' stacks on one backend."""
+    """The stacks of all tenants in one backend. Operations on different stacks can run in parallel."""
 
     def __init__(self, url: str, run_dir: Path, command: PulumiProcess) -> None:
         self._backend_url = backend_url(url)
@@ -91,15 +102,15 @@ class Stacks:
         self._salt: str | None = None
 
     def prepare(self) -> None:
-        """Called once, before the first operation: clears what a killed process left behind."""
-        with _told_errors(EventLog()):
-            self._lock = take_run_folder(self._run_dir)
-            if ended := end_leftovers(self._run_dir):
-                log.warning("ended processes of an earlier run", count=ended)
-            empty_run_folder(self._run_dir)
-            self._environment["PULUMI_HOME"] = str(quiet_home(self._run_dir))
+        """Lock the run folder, and end the processes of an earlier run. Call once, before any operation."""
+        with _translated_errors(EventLog()):
+            self._lock = lock_run_folder(self._run_dir)
+            if killed := kill_leftover_commands(self._run_dir):
+                log.warning("killed processes of an earlier run", count=killed)
+            clear_run_folder(self._run_dir)
+            self._environment["PULUMI_HOME"] = str(create_pulumi_home(self._run_dir))
             if is_passphrase_backend(self._backend_url):
-                self._salt = self._new_salt()
+                self._salt = self._create_salt()
 
     def up(
         self,
@@ -109,12 +120,14 @@ class Stacks:
         *,
         refresh: bool = False,
     ) -> StackResult:
-        """Makes the cluster as desired. With `refresh`, what was changed behind our back is seen first.
-        Message and record stand in the history."""
+        """Apply the desired state. With `refresh`, read the live objects first, to detect drift.
+
+        The stack's history keeps the message and the record.
+        """
         name = stack_name(desired.tenant)
 
         def run(stack: Stack, events: EventLog) -> None:
-            create_in_file_backend(self._backend_url, name)
+            create_stack_in_file_backend(self._backend_url, name)
             stack.up(message=message, refresh=refresh, on_event=events.add, **_QUIET)
 
         operation = _Operation("up", name, _program(desired), run, record)
@@ -124,7 +137,7 @@ class Stacks:
             self._create(name)
             result = self._operate(operation)
         if result.has_pending_operations:
-            # The `up` has adopted what they made; the record of them would stay for ever.
+            # `up` adopts the objects of pending operations, but keeps the operations in the state.
             try:
                 self.refresh(desired.tenant, "clears operations that a killed process left pending")
             except StackBusy as busy:
@@ -132,7 +145,7 @@ class Stacks:
         return result
 
     def preview(self, desired: DesiredState, *, refresh: bool = False) -> StackResult:
-        """What `up` would do. Changes nothing."""
+        """The changes that `up` would make. Changes nothing."""
 
         def run(stack: Stack, events: EventLog) -> None:
             stack.preview(refresh=refresh, on_event=events.add, **_QUIET)
@@ -140,7 +153,7 @@ class Stacks:
         return self._operate(_Operation("preview", stack_name(desired.tenant), _program(desired), run))
 
     def refresh(self, tenant: str, message: str) -> StackResult:
-        """Makes the state as the cluster is, and forgets creates that were never finished."""
+        """Update the stack's state from the live objects, and drop pending creates from it."""
 
         def run(stack: Stack, events: EventLog) -> None:
             stack.refresh(message=message, clear_pending_creates=True, on_event=events.add, **_QUIET)
@@ -148,7 +161,7 @@ class Stacks:
         return self._operate(_Operation("refresh", stack_name(tenant), _no_program, run))
 
     def destroy(self, tenant: str, message: str) -> StackResult | None:
-        """Deletes every object and then the stack itself; None where there is no stack."""
+        """Delete all objects of the stack, then the stack. Return None if there is no stack."""
 
         def run(stack: Stack, events: EventLog) -> None:
             stack.destroy(message=message, on_event=events.add, **_QUIET)
@@ -159,33 +172,33 @@ class Stacks:
             return None
 
     def history(self, tenant: str) -> list[Update]:
-        """The stack's updates, newest first. Needs no `prepare`, takes no lock, writes nothing."""
+        """The stack's updates, newest first. Takes no lock and writes nothing; `prepare` is not needed."""
         name = stack_name(tenant)
-        with _told_errors(EventLog()), self._work_folder(name) as folder:
+        with _translated_errors(EventLog()), self._work_folder(name) as folder:
             arguments = ["stack", "history", "--json", "--full-dates", "--stack", name]
-            told = self._command.run(arguments, str(folder), self._environment)
-        return updates_in(told.stdout)
+            result = self._command.run(arguments, str(folder), self._environment)
+        return updates_from_json(result.stdout)
 
     def objects(self, tenant: str) -> list[Manifest]:
-        """The objects in the stack's state. Needs no `prepare`, takes no lock, writes nothing."""
+        """The objects in the stack's state. Takes no lock and writes nothing; `prepare` is not needed."""
         name = stack_name(tenant)
-        with _told_errors(EventLog()), self._work_folder(name) as folder:
+        with _translated_errors(EventLog()), self._work_folder(name) as folder:
             arguments = ["stack", "export", "--stack", name]
-            exported = self._command.run(arguments, str(folder), self._environment)
-        return objects_in(exported.stdout)
+            result = self._command.run(arguments, str(folder), self._environment)
+        return objects_from_export(result.stdout)
 
     def forget(self, tenant: str) -> None:
-        """Drops the stack and its history, and leaves what it made alone. No stack is fine."""
+        """Remove the stack and its history, but keep its objects. Do nothing if there is no stack."""
         name = stack_name(tenant)
         try:
-            with _told_errors(EventLog()), self._work_folder(name) as folder:
+            with _translated_errors(EventLog()), self._work_folder(name) as folder:
                 arguments = ["stack", "rm", "--force", "--yes", "--stack", name]
                 self._command.run(arguments, str(folder), self._environment)
         except StackNotFound:
             return
 
     def _operate(self, operation: _Operation) -> StackResult:
-        """A lock whose holder is dead is cleared, and the operation tried once more."""
+        """Run the operation. If the holders of the stack's locks are dead, clear the locks and retry once."""
         try:
             return self._attempt(operation)
         except StackBusy as busy:
@@ -199,11 +212,11 @@ class Stacks:
     def _attempt(self, operation: _Operation) -> StackResult:
         events = EventLog()
         started = time.monotonic()
-        with _told_errors(events), self._work_folder(operation.stack, operation.record) as folder:
+        with _translated_errors(events), self._work_folder(operation.stack, operation.record) as folder:
             stack = _OneProcessStack(operation.stack, self._workspace(folder, operation.program))
             operation.run(stack, events)
             has_history = operation.name in ("up", "refresh")
-            version = update_count(self._backend_url, stack) if has_history else None
+            version = newest_version(self._backend_url, stack) if has_history else None
         return StackResult(
             stack=operation.stack,
             operation=operation.name,
@@ -215,23 +228,23 @@ class Stacks:
         )
 
     def _create(self, name: str) -> None:
-        with _told_errors(EventLog()), self._work_folder(name) as folder:
+        with _translated_errors(EventLog()), self._work_folder(name) as folder:
             self._workspace(folder, _no_program).create_stack(name)
 
     def _cancel(self, name: str) -> None:
-        with _told_errors(EventLog()), self._work_folder(name) as folder:
+        with _translated_errors(EventLog()), self._work_folder(name) as folder:
             self._command.run(["cancel", "--yes", "--stack", name], str(folder), self._environment)
 
     def _work_folder(self, stack: str, record: UpdateRecord | None = None) -> AbstractContextManager[Path]:
         return work_folder(self._run_dir, stack, self._salt, record)
 
-    def _new_salt(self) -> str:
-        """One salt for all stacks: deriving the key takes the CLI 0.2 s for each new one."""
+    def _create_salt(self) -> str:
+        """Create one salt for all stacks: the CLI takes 0.2 s to derive a key from each new salt."""
         name = "salt"
         with work_folder(self._run_dir, name, None) as folder:
             scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}
             self._command.run(["stack", "init", name, "--no-select"], str(folder), scratch)
-            return salt_in(folder, name)
+            return encryption_salt(folder, name)
 
     def _workspace(self, folder: Path, program: Program) -> LocalWorkspace:
         return LocalWorkspace(
@@ -243,14 +256,14 @@ class Stacks:
 
 
 @contextmanager
-def _told_errors(events: EventLog) -> Iterator[None]:
-    """The vendor's errors, and the disk's, become ours."""
+def _translated_errors(events: EventLog) -> Iterator[None]:
+    """Raise CommandError and OSError as StackError, with the errors in `events`."""
     try:
         yield
     except CommandError as error:
         raise stack_error(str(error), tuple(events.errors)) from None
     except OSError as error:
-        raise StorageFailed(f"this process cannot keep its files: {error}") from None
+        raise StorageFailed(f"cannot read or write files: {error}") from None
 
 
 def _program(desired: DesiredState) -> Program:
@@ -261,4 +274,4 @@ def _program(desired: DesiredState) -> Program:
 
 
 def _no_program() -> None:
-    """For operations that need no program: with none at all, the CLI starts a language host."""
+    """The program of operations that need none. Without a program, the CLI would start a language host."""

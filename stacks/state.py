@@ -1,16 +1,16 @@
-"""Reads the state of a stack as the CLI exports it."""
+"""Reads the objects from a stack's exported state."""
 
 import json
 from typing import Any, Final
 
 from tenancy.base.manifest import Manifest
 
-# The key and value by which Pulumi marks an encrypted value.
-_SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
+# The key that marks an encrypted value in Pulumi's state.
+_SECRET_KEY: Final = "4dabf18193072939515e22adb298388d"
 
 
-def objects_in(exported: str) -> list[Manifest]:
-    """The Kubernetes objects as they were applied, without those that hold an encrypted value."""
+def objects_from_export(exported: str) -> list[Manifest]:
+    """The Kubernetes objects as they were applied, except those that contain an encrypted value."""
     deployment = json.loads(exported).get("deployment") or {}
     return [
         resource["inputs"]
@@ -23,5 +23,5 @@ def objects_in(exported: str) -> list[Manifest]:
 
 def _is_encrypted(value: Any) -> bool:
     if isinstance(value, dict):
-        return _SIGNATURE in value or any(map(_is_encrypted, value.values()))
+        return _SECRET_KEY in value or any(map(_is_encrypted, value.values()))
     return isinstance(value, list) and any(map(_is_encrypted, value))

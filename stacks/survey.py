@@ -1,6 +1,6 @@
-"""What a backend holds, without touching any of it: the project's stacks, and who has them locked.
+"""Read-only view of a backend: the project's stacks and their locks.
 
-Read by `tenancy doctor`. Locks are files in a file backend; other backends don't show theirs.
+Only a file backend lists its locks, as files.
 """
 
 import json
@@ -22,29 +22,31 @@ _TIMEOUT_S: Final = 60.0
 
 
 def stack_names(url: str) -> list[str]:
-    """StackError where the backend can't be read."""
+    """The names of the project's stacks. Raises StackError if the backend cannot be read."""
     command = PulumiProcess(_TIMEOUT_S)
     environment = {"PULUMI_BACKEND_URL": backend_url(url), "PULUMI_SKIP_UPDATE_CHECK": "true"}
     with (
-        tempfile.TemporaryDirectory(prefix="tenancy-") as home,
-        work_folder(Path(home), "survey", None) as folder,
+        tempfile.TemporaryDirectory(prefix="tenancy-") as run_dir,
+        work_folder(Path(run_dir), "survey", None) as folder,
     ):
         try:
-            told = command.run(["stack", "ls", "--json"], str(folder), environment)
+            result = command.run(["stack", "ls", "--json"], str(folder), environment)
         except CommandError as error:
             raise stack_error(str(error)) from None
-    return [entry["name"].rpartition("/")[2] for entry in json.loads(told.stdout)]
+    return [entry["name"].rpartition("/")[2] for entry in json.loads(result.stdout)]
 
 
 def file_locks(url: str) -> list[tuple[str, Lock]] | None:
-    """Each lock with the stack it is on; None where the backend keeps no files."""
+    """Pairs of stack name and lock, or None if the backend is not a file backend."""
     parts = urlsplit(backend_url(url))
     if parts.scheme != "file":
         return None
-    root = Path(unquote(parts.path)) / ".pulumi" / "locks" / "organization" / PROJECT
-    return [(file.parent.name, _lock(file)) for file in sorted(root.glob("*/*.json"))]
+    folder = Path(unquote(parts.path)) / ".pulumi" / "locks" / "organization" / PROJECT
+    return [(file.parent.name, _lock(file)) for file in sorted(folder.glob("*/*.json"))]
 
 
 def _lock(file: Path) -> Lock:
-    held = json.loads(file.read_text(encoding="utf-8"))
-    return Lock(held["username"], held["hostname"], held["pid"], datetime.fromisoformat(held["timestamp"]))
+    entry = json.loads(file.read_text(encoding="utf-8"))
+    return Lock(
+        entry["username"], entry["hostname"], entry["pid"], datetime.fromisoformat(entry["timestamp"])
+    )

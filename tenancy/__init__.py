@@ -1,6 +1,8 @@
-"""What a tenant is, and the library for Pulumi programs: `tenancy.Tenant("acme", tenancy.TenantSpec(...))`.
+"""The tenant library: models, desired state, and the Pulumi component `Tenant`.
 
-Names are imported on first use: who needs only a name or a label does not wait for Pulumi.
+    tenancy.Tenant("acme", tenancy.TenantSpec(plan="pro"))
+
+Public names are imported on first use, because importing Pulumi is slow.
 """
 
 from importlib import import_module
@@ -79,7 +81,7 @@ __all__ = [
 ]
 
 _MODULES: Final = ("base.errors", "spec.role_rules", "spec.settings", "spec.tenant", "plans", "desired")
-# `tenancy.spec.tenant` has a Tenant too: the model behind this one.
+# Looked up in `component` only: `spec.tenant` has a model `Tenant` too.
 _COMPONENTS: Final = ("Tenant", "TenantResources")
 
 
@@ -87,8 +89,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     modules = ("component",) if name in _COMPONENTS else _MODULES
-    homes = (vars(import_module(f"{__name__}.{module}")) for module in modules)
-    return next(home[name] for home in homes if name in home)
+    module_attributes = (vars(import_module(f"{__name__}.{module}")) for module in modules)
+    return next(attributes[name] for attributes in module_attributes if name in attributes)
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.names import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
 from tenancy.desired import DesiredState, desired_state
-from tenancy.objects.integrations import EVERYTHING, Served
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
 from tenancy.objects.policy_annotations import hosts_overlap
 from tenancy.plans import Plans
 from tenancy.quota_transition import budget_problem
@@ -31,7 +31,7 @@ class Facts:
 
     plans: Plans
     # The kinds of integrations that the cluster serves.
-    served: Served = EVERYTHING
+    served: ServedKinds = ALL_INTEGRATION_KINDS
     # The tenant that has each namespace.
     holders: Mapping[str, str] = field(default_factory=dict)
     # The hosts of each tenant.
@@ -60,7 +60,7 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
     return Decision(tenant, desired)
 
 
-def keys_to_read(manifest: Manifest, plans: Plans, served: Served) -> list[ObjectKey]:
+def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[ObjectKey]:
     """The objects that `Facts.live` needs: they may exist already and belong to somebody else."""
     try:
         tenant = tenant_from_manifest(manifest)

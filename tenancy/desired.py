@@ -10,16 +10,16 @@ from tenancy.base.errors import InvalidSpec
 from tenancy.base.kinds import ROLE, ROLE_BINDING, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.objects.extra_objects import extra_resources
-from tenancy.objects.hnc import staying
-from tenancy.objects.integrations import EVERYTHING, Served, integration_objects
-from tenancy.objects.namespace import namespace
+from tenancy.objects.hnc import without_hnc_propagation
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds, integration_objects
+from tenancy.objects.namespace import namespace_object
 from tenancy.objects.network_policies import network_policies
 from tenancy.objects.policy_annotations import hostnames
 from tenancy.objects.quotas import limit_range, resource_quotas
-from tenancy.objects.role_ceiling import above_admin
+from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.objects.roles import role_bindings, roles
 from tenancy.plans import Plans
-from tenancy.spec.settings import QuotaScope, settings_of
+from tenancy.spec.settings import QuotaScope, effective_settings
 from tenancy.spec.tenant import DeletionPolicy, Tenant
 
 
@@ -58,21 +58,21 @@ class DesiredState:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> DesiredState:
+def desired_state(tenant: Tenant, plans: Plans, served: ServedKinds = ALL_INTEGRATION_KINDS) -> DesiredState:
     """All objects of a tenant. Raises InvalidSpec if the plan does not allow the spec."""
-    settings = settings_of(plans.plan(tenant.spec.plan), tenant.spec)
+    settings = effective_settings(plans.plan(tenant.spec.plan), tenant.spec)
     namespaces = tenant.namespaces()
     if len(namespaces) > settings.max_namespaces:
         raise InvalidSpec(
             "spec.namespaces",
             f"{len(namespaces)} given, but plan {tenant.spec.plan!r} allows {settings.max_namespaces}",
         )
-    for place, problem in above_admin(settings.roles):
+    for place, problem in rules_beyond_admin(settings.roles):
         root = "spec" if tenant.spec.roles is not None else f"plans.{tenant.spec.plan}"
         raise InvalidSpec(f"{root}.roles.{place}", problem)
     manifests: list[Manifest] = []
     for name, namespace_spec in namespaces.items():
-        namespace_manifest = namespace(tenant, settings, name, namespace_spec)
+        namespace_manifest = namespace_object(tenant, settings, name, namespace_spec)
         core_objects = [
             namespace_manifest,
             *roles(tenant, settings, name),
@@ -85,7 +85,7 @@ def desired_state(tenant: Tenant, plans: Plans, served: Served = EVERYTHING) -> 
         manifests += [*core_objects, *extra_objects]
     if settings.hnc.enabled:
         manifests = [
-            staying(manifest) if kind_of(manifest) in (ROLE, ROLE_BINDING) else manifest
+            without_hnc_propagation(manifest) if kind_of(manifest) in (ROLE, ROLE_BINDING) else manifest
             for manifest in manifests
         ]
     integration_manifests, missing = integration_objects(tenant, settings, served)

@@ -1,6 +1,6 @@
-"""The plans file: what a plan gives to each namespace of a tenant, and what AISessions run.
+"""The plans file: the settings of each plan, and the configuration of AISessions.
 
-Read by the watcher and by `__main__.py`. A file with any fault is refused whole.
+A file with an error is rejected as a whole.
 """
 
 from collections.abc import Mapping
@@ -11,57 +11,65 @@ import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from tenancy.base.errors import PlansError, UnknownPlan, validation_message
-from tenancy.base.fields import DnsLabel, HostPatterns, unique
+from tenancy.base.fields import DnsLabel, HostPatterns, require_unique
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
-from tenancy.objects.role_ceiling import above_admin
+from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.spec.role_rules import RoleRules
 from tenancy.spec.session_config import SessionsConfig
 from tenancy.spec.settings import ContainerLimits, QuotaSpec, Settings
 
 SHIPPED_PLANS = Path(__file__).with_name("plans.yaml")
-_TENANT_IN_HOST = "${tenant.name}"
+_TENANT_PLACEHOLDER = "${tenant.name}"
 
 
 class Plan(Settings):
-    """What each tenant on this plan gets, but for what it overrides."""
+    """The settings of the tenants on this plan, which each tenant can override."""
 
-    max_namespaces: int = Field(ge=1, le=100, description="How many namespaces a tenant may have.")
+    max_namespaces: int = Field(ge=1, le=100, description="The maximum number of namespaces of a tenant.")
     quotas: Annotated[tuple[QuotaSpec, ...], Field(min_length=1, max_length=16)] = Field(
-        description="ResourceQuotas, each made in every namespace."
+        description="ResourceQuotas that are created in each namespace."
     )
-    limits: ContainerLimits = Field(description="The LimitRange's figures.")
+    limits: ContainerLimits = Field(
+        description="Defaults and maxima per container, in the LimitRange `tenant-limits`."
+    )
 
     @field_validator("quotas")
     @classmethod
     def _names_are_unique(cls, quotas: tuple[QuotaSpec, ...]) -> tuple[QuotaSpec, ...]:
-        unique(tuple(quota.name for quota in quotas))
+        require_unique(tuple(quota.name for quota in quotas))
         return quotas
 
     @field_validator("hostnames")
     @classmethod
     def _hosts_differ_by_tenant(cls, hostnames: HostPatterns | None) -> HostPatterns | None:
         for host in hostnames or ():
-            if _TENANT_IN_HOST not in host:
-                raise ValueError(f"{host!r} lacks {_TENANT_IN_HOST}: two tenants would have the same host")
+            if _TENANT_PLACEHOLDER not in host:
+                raise ValueError(
+                    f"{host!r} must contain {_TENANT_PLACEHOLDER}: a host belongs to at most one tenant"
+                )
         return hostnames
 
     @model_validator(mode="after")
-    def _own_quotas_fit(self) -> "Plan":
+    def _quota_count_is_allowed(self) -> "Plan":
         for quota in self.quotas:
-            room = quota.hard.get("resourcequotas")
-            if room is not None and quantity_value(room) < len(self.quotas):
+            limit = quota.hard.get("resourcequotas")
+            if limit is not None and quantity_value(limit) < len(self.quotas):
                 raise ValueError(
-                    f"quota {quota.name!r} allows {room} resourcequotas, the plan has {len(self.quotas)}"
+                    f"quota {quota.name!r} allows {limit} resourcequotas, but the plan has "
+                    f"{len(self.quotas)}: raise that limit or remove quotas"
                 )
         return self
 
 
 class Plans(Model):
+    """The content of a plans file."""
+
     plans: Annotated[Mapping[DnsLabel, Plan], Field(min_length=1)]
     sessions: SessionsConfig = SessionsConfig()
 
     def plan(self, name: str) -> Plan:
+        """The plan of this name; raises UnknownPlan if the file does not have it."""
         if name not in self.plans:
             known = ", ".join(sorted(self.plans))
             raise UnknownPlan("spec.plan", f"there is no plan {name!r}; known: {known}")
@@ -69,6 +77,7 @@ class Plans(Model):
 
 
 def plans_from_text(text: str) -> Plans:
+    """The plans in a YAML text; raises PlansError with the path of the first invalid field."""
     try:
         plans = Plans.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:
@@ -77,13 +86,17 @@ def plans_from_text(text: str) -> Plans:
         field, problem = validation_message(error, "plans file ")
         raise PlansError(f"{field.replace(' .', ' ')}: {problem}") from None
     for name, plan in plans.plans.items():
-        for field, problem in above_admin(plan.roles or RoleRules()):
+        for field, problem in rules_beyond_admin(plan.roles or RoleRules()):
             raise PlansError(f"plans file plans.{name}.roles.{field}: {problem}")
     return plans
 
 
 def read_plans(path: Path = SHIPPED_PLANS) -> Plans:
+    """The plans in a file, by default the one that is part of this package.
+
+    Raises PlansError if the content is invalid, and OSError if the file can't be read.
+    """
     try:
         return plans_from_text(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise PlansError(f"plans file is not text: {error}") from None
+        raise PlansError(f"plans file is not UTF-8 text: {error}") from None

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.quantity import quantity_value
 from tenancy.desired import DesiredState
-from tenancy.objects.quotas import UNSPLIT
+from tenancy.objects.quotas import UNSPLIT_KEYS
 
 
 class Limit(NamedTuple):
@@ -106,7 +106,7 @@ def _shares(desired: DesiredState) -> Iterator[tuple[str, Figure, str]]:
     for key, manifest in desired.by_key.items():
         if key.kind == "ResourceQuota":
             for resource, share in manifest["spec"]["hard"].items():
-                if resource not in UNSPLIT:
+                if resource not in UNSPLIT_KEYS:
                     yield key.namespace, Figure(key.name, resource), share
 
 

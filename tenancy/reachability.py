@@ -1,7 +1,7 @@
-"""Who can reach whom under a set of NetworkPolicies, by the rules that Kubernetes sets for them.
+"""Evaluation of NetworkPolicies: which endpoints can connect to which, by the rules of Kubernetes.
 
-Pure: it takes policies and namespaces as they are in the cluster, and pods that need not run. The page draws
-it. An ipBlock is matched with the address of a pod too, as some network plugins do: the less safe reading.
+The endpoints need not exist in the cluster. An ipBlock matches the addresses of pods too, as in some network
+plugins: of the two possible interpretations this one allows more connections.
 """
 
 import re
@@ -13,20 +13,22 @@ from typing import Final
 from tenancy.base.manifest import Manifest
 
 Labels = Mapping[str, str]
-Net = IPv4Network | IPv6Network
+IpNetwork = IPv4Network | IPv6Network
 
 _LEADING_ZEROS: Final = re.compile(r"(^|[.:])0+(?=\d)")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of a connection: a pod, or an address outside where there is no namespace. A pod without an
-    address is in no ipBlock."""
+    """One end of a connection: a pod, or an address outside the cluster if `namespace` is empty.
+
+    No ipBlock matches an endpoint without an address.
+    """
 
     address: str
     namespace: str = ""
     labels: Labels = field(default_factory=dict)
-    # The numbers behind the names of the pod's ports, by protocol and name.
+    # The port numbers of the pod's named ports, by protocol and name.
     named_ports: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
@@ -40,71 +42,81 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Network:
-    """Policies, and the labels of every namespace."""
+class PodNetwork:
+    """A cluster's pod network: the NetworkPolicies, and the labels of all namespaces by name."""
 
     policies: tuple[Manifest, ...]
     namespaces: Mapping[str, Labels]
 
     @classmethod
-    def of(cls, policies: Iterable[Manifest], namespaces: Iterable[Manifest]) -> "Network":
-        labels = {found["metadata"]["name"]: found["metadata"].get("labels") or {} for found in namespaces}
+    def from_manifests(cls, policies: Iterable[Manifest], namespaces: Iterable[Manifest]) -> "PodNetwork":
+        labels = {
+            namespace["metadata"]["name"]: namespace["metadata"].get("labels") or {}
+            for namespace in namespaces
+        }
         return cls(tuple(policies), labels)
 
-    def without(self, policy: str) -> "Network":
-        """The same where every policy of this name is taken away."""
-        kept = tuple(found for found in self.policies if found["metadata"]["name"] != policy)
-        return Network(kept, self.namespaces)
+    def without_policy(self, name: str) -> "PodNetwork":
+        """A copy without the policies of this name, in all namespaces."""
+        policies = tuple(policy for policy in self.policies if policy["metadata"]["name"] != name)
+        return PodNetwork(policies, self.namespaces)
 
-    def lets(self, source: Endpoint, target: Endpoint, port: Port) -> bool:
-        """Whether both ends allow it. No policy parts a pod from itself."""
+    def allows(self, source: Endpoint, target: Endpoint, port: Port) -> bool:
+        """Whether the policies at both ends allow the connection. A pod can always connect to itself."""
         return source == target or (
-            self._allows("Egress", source, target, target, port)
-            and self._allows("Ingress", target, source, target, port)
+            self._end_allows("Egress", source, target, target, port)
+            and self._end_allows("Ingress", target, source, target, port)
         )
 
-    def _allows(self, direction: str, own: Endpoint, peer: Endpoint, target: Endpoint, port: Port) -> bool:
-        """What one end's policies say: while none selects it, all is allowed; else what any allows."""
+    def _end_allows(
+        self, direction: str, own: Endpoint, peer: Endpoint, target: Endpoint, port: Port
+    ) -> bool:
+        """Whether the policies of the endpoint `own` allow the connection in this direction.
+
+        If no policy selects the endpoint, everything is allowed; otherwise, what any of its policies allows.
+        """
         if not own.namespace:
             return True
-        concerned = [
+        selecting_policies = [
             policy
             for policy in self.policies
             if policy["metadata"]["namespace"] == own.namespace
             and direction in _policy_types(policy["spec"])
             and selects(policy["spec"].get("podSelector"), own.labels)
         ]
-        peers = "from" if direction == "Ingress" else "to"
-        return not concerned or any(
-            self._is_peer(rule.get(peers), peer, own.namespace)
-            and _is_port(rule.get("ports"), port, target.named_ports)
-            for policy in concerned
+        peers_field = "from" if direction == "Ingress" else "to"
+        return not selecting_policies or any(
+            self._matches_any_peer(rule.get(peers_field), peer, own.namespace)
+            and _matches_any_port(rule.get("ports"), port, target.named_ports)
+            for policy in selecting_policies
             for rule in policy["spec"].get(direction.lower()) or []
         )
 
-    def _is_peer(self, peers: list[Manifest] | None, other: Endpoint, home: str) -> bool:
-        return not peers or any(self._matches(peer, other, home) for peer in peers)
+    def _matches_any_peer(
+        self, peers: list[Manifest] | None, endpoint: Endpoint, policy_namespace: str
+    ) -> bool:
+        return not peers or any(self._matches_peer(peer, endpoint, policy_namespace) for peer in peers)
 
-    def _matches(self, peer: Manifest, other: Endpoint, home: str) -> bool:
+    def _matches_peer(self, peer: Manifest, endpoint: Endpoint, policy_namespace: str) -> bool:
         if "ipBlock" in peer:
-            return _is_in_block(peer["ipBlock"], other.address)
-        if not other.namespace:
+            return _is_in_block(peer["ipBlock"], endpoint.address)
+        if not endpoint.namespace:
             return False
         if "namespaceSelector" in peer:
-            is_near = selects(peer["namespaceSelector"], self.namespaces[other.namespace])
+            is_in_namespace = selects(peer["namespaceSelector"], self.namespaces[endpoint.namespace])
         else:
-            is_near = other.namespace == home
-        return is_near and selects(peer.get("podSelector"), other.labels)
+            is_in_namespace = endpoint.namespace == policy_namespace
+        return is_in_namespace and selects(peer.get("podSelector"), endpoint.labels)
 
 
 def selects(selector: Manifest | None, labels: Labels) -> bool:
-    """A selector that says nothing selects everything."""
+    """Whether a label selector matches. An empty or missing selector matches everything."""
     selector = selector or {}
     return all(
         labels.get(key) == value for key, value in (selector.get("matchLabels") or {}).items()
     ) and all(
-        _OPERATORS[wanted["operator"]](labels.get(wanted["key"]), wanted.get("values") or [])
-        for wanted in selector.get("matchExpressions") or []
+        _OPERATORS[expression["operator"]](labels.get(expression["key"]), expression.get("values") or [])
+        for expression in selector.get("matchExpressions") or []
     )
 
 
@@ -117,7 +129,7 @@ _OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 
 
 def _policy_types(spec: Manifest) -> list[str]:
-    """Every policy that does not say is about ingress, and about egress where it has rules for it."""
+    """The policy types. If they are not set: `Ingress`, and `Egress` if the policy has egress rules."""
     default = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     return spec.get("policyTypes") or default
 
@@ -125,28 +137,30 @@ def _policy_types(spec: Manifest) -> list[str]:
 def _is_in_block(block: Manifest, address: str) -> bool:
     if not address:
         return False
-    one = ip_address(address)
-    return one in block_net(block["cidr"]) and not any(
-        one in block_net(cut) for cut in block.get("except") or []
+    ip = ip_address(address)
+    return ip in network_from_cidr(block["cidr"]) and not any(
+        ip in network_from_cidr(excluded) for excluded in block.get("except") or []
     )
 
 
-def block_net(cidr: str) -> Net:
-    """As the API server reads it: any address of the network names it, and leading zeros mean nothing."""
+def network_from_cidr(cidr: str) -> IpNetwork:
+    """The network of a CIDR, parsed like the API server does: host bits and leading zeros are ignored."""
     return ip_network(_LEADING_ZEROS.sub(r"\1", cidr), strict=False)
 
 
-def _is_port(ports: list[Manifest] | None, port: Port, named: Mapping[tuple[str, str], int]) -> bool:
-    return not ports or any(_is_one_of(given, port, named) for given in ports)
+def _matches_any_port(
+    rule_ports: list[Manifest] | None, port: Port, named_ports: Mapping[tuple[str, str], int]
+) -> bool:
+    return not rule_ports or any(_matches_port(rule_port, port, named_ports) for rule_port in rule_ports)
 
 
-def _is_one_of(given: Manifest, port: Port, named: Mapping[tuple[str, str], int]) -> bool:
-    protocol = given.get("protocol", "TCP")
+def _matches_port(rule_port: Manifest, port: Port, named_ports: Mapping[tuple[str, str], int]) -> bool:
+    protocol = rule_port.get("protocol", "TCP")
     if protocol != port.protocol:
         return False
-    first = given.get("port")
+    first = rule_port.get("port")
     if first is None:
         return True
     if isinstance(first, str):
-        return named.get((protocol, first)) == port.number
-    return bool(first <= port.number <= (given.get("endPort") or first))
+        return named_ports.get((protocol, first)) == port.number
+    return bool(first <= port.number <= (rule_port.get("endPort") or first))

@@ -1,7 +1,7 @@
-"""What a tenant uses, by namespace and in all: the one place where these figures are summed up. Pure.
+"""Resource usage of a tenant, by namespace and in total.
 
-Read by the status, the metrics, the page, `tenancy show` and the record of use over time. Figures of quotas
-come from the live ResourceQuotas; CPU and memory in use from the pods' metrics, where the cluster has them.
+The used and hard amounts come from the live ResourceQuotas. The measured CPU and memory usage comes from
+PodMetrics, which only a cluster with a metrics server has.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,8 +13,8 @@ from tenancy.base.kinds import RESOURCE_QUOTA
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.quantity import QUANTITY_MAX, canonical_quantity, quantity_value
 
-# What is told of a namespace's quotas, and the keys that stand for it there, the first one found.
-FIGURES: Final = {
+# The reported resources, and their keys in a ResourceQuota. The first key that the quota has counts.
+_QUOTA_KEYS: Final = {
     "cpu": ("requests.cpu", "cpu"),
     "memory": ("requests.memory", "memory"),
     "storage": ("requests.storage",),
@@ -22,118 +22,134 @@ FIGURES: Final = {
 }
 _MILLI: Final = Decimal("0.001")
 _MEBI: Final = Decimal(2**20)
-_LITTLE: Final = Decimal("0.1")
-_MUCH: Final = Decimal("0.5")
-_WHILE_S: Final = 300.0
+_SMALL_SHARE: Final = Decimal("0.1")
+_LARGE_SHARE: Final = Decimal("0.5")
+_SMALL_CHANGE_AFTER_S: Final = 300.0
 
 
 class Amount(NamedTuple):
-    """What is used of a quota, and what it allows, as quantities."""
+    """The used amount and the hard limit of a quota, as Kubernetes quantities."""
 
     used: str
     hard: str
 
     @property
     def ratio(self) -> float:
-        """0 where nothing is allowed."""
+        """`used` divided by `hard`, rounded to 4 digits; 0 if `hard` is 0."""
         limit = quantity_value(self.hard)
         return round(float(quantity_value(self.used) / limit), 4) if limit else 0.0
 
 
-# By resource, in the order of FIGURES.
+# By resource, in the order of _QUOTA_KEYS.
 Amounts = dict[str, Amount]
 
 
-class Measured(NamedTuple):
-    """What containers really use: CPUs and bytes."""
+class MeasuredUsage(NamedTuple):
+    """The measured usage of containers: CPU in cores, memory in bytes."""
 
     cpu: Decimal = Decimal()
     memory: Decimal = Decimal()
 
     @property
     def cpu_text(self) -> str:
+        """The CPU as a quantity, rounded up to a thousandth of a core."""
         return canonical_quantity(f"{self.cpu.quantize(_MILLI, ROUND_UP):f}")
 
     @property
     def memory_text(self) -> str:
+        """The memory as a quantity, rounded up to whole Mi."""
         return canonical_quantity(f"{(self.memory / _MEBI).to_integral_value(ROUND_UP):f}Mi")
 
 
 def namespace_amounts(live: Mapping[ObjectKey, Manifest]) -> dict[str, Amounts]:
-    """Used and hard by namespace. Of several quotas in one, the tightest counts; a quota with scopes counts
-    some of the pods only, and so says nothing of the whole."""
-    found: dict[str, Amounts] = {}
+    """The amounts of each namespace, from the live ResourceQuotas.
+
+    If several quotas of a namespace limit a resource, the one with the lowest limit counts. Quotas with
+    scopes are left out, because they count only some of the pods.
+    """
+    by_namespace: dict[str, Amounts] = {}
     for key in sorted(key for key in live if key.kind == RESOURCE_QUOTA.key):
         quota = live[key]
         if quota["spec"].keys() & {"scopes", "scopeSelector"}:
             continue
         hard, used = quota["spec"].get("hard") or {}, (quota.get("status") or {}).get("used") or {}
-        known = found.setdefault(key.namespace, {})
-        for resource, names in FIGURES.items():
-            name = next((name for name in names if name in hard), None)
-            if name is None:
+        amounts = by_namespace.setdefault(key.namespace, {})
+        for resource, quota_keys in _QUOTA_KEYS.items():
+            quota_key = next((quota_key for quota_key in quota_keys if quota_key in hard), None)
+            if quota_key is None:
                 continue
-            amount = Amount(used.get(name, "0"), hard[name])
-            if resource not in known or quantity_value(amount.hard) < quantity_value(known[resource].hard):
-                known[resource] = amount
-    return {namespace: _ordered(amounts) for namespace, amounts in found.items()}
+            amount = Amount(used.get(quota_key, "0"), hard[quota_key])
+            lowest = amounts.get(resource)
+            if lowest is None or quantity_value(amount.hard) < quantity_value(lowest.hard):
+                amounts[resource] = amount
+    return {namespace: _ordered(amounts) for namespace, amounts in by_namespace.items()}
 
 
 def total_amounts(namespaces: Iterable[Amounts]) -> Amounts:
-    """The sums over several namespaces."""
-    columns: dict[str, list[Amount]] = {}
-    for amounts in namespaces:
-        for resource, amount in amounts.items():
-            columns.setdefault(resource, []).append(amount)
+    """The amounts of several namespaces, summed by resource."""
+    by_resource: dict[str, list[Amount]] = {}
+    for namespace in namespaces:
+        for resource, amount in namespace.items():
+            by_resource.setdefault(resource, []).append(amount)
     sums = {
-        resource: Amount(_sum(found.used for found in column), _sum(found.hard for found in column))
-        for resource, column in columns.items()
+        resource: Amount(_sum(amount.used for amount in amounts), _sum(amount.hard for amount in amounts))
+        for resource, amounts in by_resource.items()
     }
     return _ordered(sums)
 
 
-def measured_by_namespace(pods: Iterable[Manifest]) -> dict[str, Measured]:
-    """What the containers use, from the PodMetrics of all namespaces. A pod whose figures are none is left
-    out: anybody may serve them."""
-    found: dict[str, list[Measured]] = {}
+def measured_by_namespace(pods: Iterable[Manifest]) -> dict[str, MeasuredUsage]:
+    """The measured usage of each namespace, from PodMetrics objects.
+
+    Pods with invalid metrics are left out: the metrics API can be served by any program.
+    """
+    by_namespace: dict[str, list[MeasuredUsage]] = {}
     for pod in pods:
         with suppress(ValueError, ArithmeticError, AttributeError, KeyError, TypeError):
             containers = [
                 _measured(container.get("usage") or {}) for container in pod.get("containers") or ()
             ]
-            found.setdefault(pod["metadata"]["namespace"], []).extend(containers)
-    return {namespace: total_measured(containers) for namespace, containers in found.items()}
+            by_namespace.setdefault(pod["metadata"]["namespace"], []).extend(containers)
+    return {namespace: total_measured(containers) for namespace, containers in by_namespace.items()}
 
 
-def total_measured(parts: Iterable[Measured]) -> Measured:
-    return Measured(*(sum(column, Decimal()) for column in zip(*parts, strict=True)))
+def total_measured(parts: Iterable[MeasuredUsage]) -> MeasuredUsage:
+    """The sum of several measurements."""
+    return MeasuredUsage(*(sum(column, Decimal()) for column in zip(*parts, strict=True)))
 
 
-def is_news(told: Measured | None, now: Measured | None, told_for_s: float) -> bool:
-    """Whether figures are so far from those told last that they are worth telling: by more than half at once,
-    by more than a tenth when those have stood for a while. Use trembles, and each telling is a write."""
-    if told is None or now is None:
-        return told is not now
-    share, floors = _LITTLE if told_for_s >= _WHILE_S else _MUCH, Measured(Decimal("0.01"), 16 * _MEBI)
+def is_significant_change(
+    reported: MeasuredUsage | None, current: MeasuredUsage | None, reported_for_s: float
+) -> bool:
+    """Whether the current usage differs enough from the reported one to write it to the status.
+
+    Measured usage fluctuates, and each report is a write. A change of more than 50% is significant at once, a
+    change of more than 10% only after the reported value is 5 minutes old. `reported_for_s` is its age.
+    """
+    if reported is None or current is None:
+        return reported is not current
+    share = _SMALL_SHARE if reported_for_s >= _SMALL_CHANGE_AFTER_S else _LARGE_SHARE
+    minimums = MeasuredUsage(Decimal("0.01"), 16 * _MEBI)
     return any(
-        abs(new - old) > max(old * share, floor) for old, new, floor in zip(told, now, floors, strict=True)
+        abs(new - old) > max(old * share, minimum)
+        for old, new, minimum in zip(reported, current, minimums, strict=True)
     )
 
 
-def _measured(usage: Manifest) -> Measured:
-    found = Measured(*(quantity_value(str(usage.get(name, "0"))) for name in Measured._fields))
-    if any(not 0 <= amount <= QUANTITY_MAX for amount in found):
-        raise ValueError(f"{usage} is more than there can be, or less than nothing")
-    return found
+def _measured(usage: Manifest) -> MeasuredUsage:
+    measured = MeasuredUsage(*(quantity_value(str(usage.get(name, "0"))) for name in MeasuredUsage._fields))
+    if any(not 0 <= amount <= QUANTITY_MAX for amount in measured):
+        raise ValueError(f"usage {usage} is negative or too large")
+    return measured
 
 
 def _ordered(amounts: Amounts) -> Amounts:
-    return {resource: amounts[resource] for resource in FIGURES if resource in amounts}
+    return {resource: amounts[resource] for resource in _QUOTA_KEYS if resource in amounts}
 
 
 def _sum(amounts: Iterable[str]) -> str:
     texts = list(amounts)
     total = sum((quantity_value(text) for text in texts), Decimal())
-    # Bytes are read in powers of two where one of them is written so.
+    # The sum has a binary suffix if one of the amounts has one.
     is_binary = any(text.endswith("i") for text in texts)
     return canonical_quantity(f"{total / 1024:f}Ki" if is_binary else f"{total:f}")

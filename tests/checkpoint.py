@@ -10,18 +10,18 @@ from tenancy.base.names import stack_name
 from tenancy.component import resource_inputs, resource_name, resource_type
 from tenancy.desired import DesiredState
 
-# By this key Pulumi marks a value that is no plain one.
+# The key and the value by which Pulumi marks a secret in a checkpoint.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"
 
 
 def checkpoint_differences(desired: DesiredState, backend: Path) -> list[str]:
-    """What an `up` would change because the state does not have it, one line per object."""
+    """The differences between the state and the desired objects, one line per object."""
     latest = _latest(backend, desired.tenant)
     recorded = {
-        (found["type"], found["urn"].rpartition("::")[2]): found
-        for found in latest.get("resources") or []
-        if found["type"].startswith("kubernetes:")
+        (resource["type"], resource["urn"].rpartition("::")[2]): resource
+        for resource in latest.get("resources") or []
+        if resource["type"].startswith("kubernetes:")
     }
     return [
         *(["operations are pending"] if latest.get("pending_operations") else []),
@@ -42,19 +42,23 @@ def _object_differences(desired: DesiredState, recorded: dict[tuple[str, str], M
     for _, name in recorded.keys() - expected.keys():
         yield f"{name}: in the state, but not desired"
     for key, manifest in expected.items():
-        found = recorded.get(key)
-        if found is None:
+        resource = recorded.get(key)
+        if resource is None:
             yield f"{key[1]}: not in the state"
-        elif found.get("delete") or found.get("pendingReplacement"):
+        elif resource.get("delete") or resource.get("pendingReplacement"):
             yield f"{key[1]}: about to be deleted"
-        elif not _is_equal(resource_inputs(manifest), found["inputs"]):
-            yield f"{key[1]}: the state has {found['inputs']}, desired is {resource_inputs(manifest)}"
-        elif manifest["kind"] == "Namespace" and bool(found.get("retainOnDelete")) != desired.retains:
-            yield f"{key[1]}: retained when deleted in the state, but not desired, or the reverse"
+        elif not _is_equal(resource_inputs(manifest), resource["inputs"]):
+            yield f"{key[1]}: the state has {resource['inputs']}, desired is {resource_inputs(manifest)}"
+        elif manifest["kind"] == "Namespace" and bool(resource.get("retainOnDelete")) != desired.retains:
+            yield f"{key[1]}: retainOnDelete differs between the state and the desired state"
 
 
 def _is_equal(desired: Any, recorded: Any) -> bool:
-    """Secrets are encrypted in the state: only their presence shows. The provider drops empty fields."""
+    """Whether desired and recorded inputs are equal.
+
+    Secrets are encrypted in the state, so any non-empty desired value counts as equal to them. The provider
+    drops empty fields.
+    """
     if isinstance(recorded, dict) and recorded.get(_SIGNATURE) == _SECRET:
         return bool(desired)
     if isinstance(desired, dict) and isinstance(recorded, dict):

@@ -1,11 +1,12 @@
-"""The `tenancy` command line without the second that a new Python needs to import it.
+"""Runs the `tenancy` command line without the second that a new Python process needs for its imports.
 
-`run_tenancy` has a process forked for each call, from one that has imported the libraries already. So a call
-has an environment, a folder, standard streams, threads and an end of its own, as every process does. The
-command line itself is imported by each, because it looks at its terminal and its environment then.
+`run_tenancy` sends each call to a server process, which has imported the libraries and forks for each call.
+A call therefore has its own environment variables, working directory, standard streams and threads, like any
+process. The forked process imports `cli` itself, because `cli` reads the terminal and the environment at
+import time.
 
-`python -m tests.commandline` is the process that is forked. It reads a request a line, and answers with the
-exit code of each.
+`python -m tests.commandline` is the server. It reads one JSON request per line, and writes one exit code per
+line.
 """
 
 import gc
@@ -26,15 +27,15 @@ from kubernetes.config import kube_config
 
 from tests.platform import ROOT
 
-# What reads the environment when it is imported.
-_IMPORTED_ANEW = ("cli", "typer")
-_guard = threading.Lock()
+# Packages that read the environment at import time; each forked process imports them again.
+_REIMPORTED_PACKAGES = ("cli", "typer")
+_server_lock = threading.Lock()
 
 
 def run_tenancy(
     *arguments: str, cwd: Path = ROOT, environment: Mapping[str, str], input: str | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """What `tenancy` with these arguments does, run in `cwd` with exactly this environment."""
+    """Run `tenancy` in `cwd` with exactly these environment variables; return exit code and output."""
     with tempfile.TemporaryDirectory(prefix="tenancy-call-") as folder:
         stdin, stdout, stderr = (Path(folder) / name for name in ("stdin", "stdout", "stderr"))
         stdin.write_text(input or "")
@@ -44,14 +45,15 @@ def run_tenancy(
             "environment": dict(environment),
             "streams": [str(stdin), str(stdout), str(stderr)],
         }
-        code = _code(json.dumps(request))
+        code = _send(json.dumps(request))
         return subprocess.CompletedProcess(
             ["tenancy", *arguments], code, stdout.read_text(), stderr.read_text()
         )
 
 
-def _code(request: str) -> int:
-    with _guard:
+def _send(request: str) -> int:
+    """Send a request to the server, and return the exit code of the call."""
+    with _server_lock:
         server = _server()
         assert server.stdin is not None
         assert server.stdout is not None
@@ -60,7 +62,8 @@ def _code(request: str) -> int:
             server.stdin.flush()
             return int(server.stdout.readline())
         except BaseException:
-            # A test that is over: nobody waits for what it has called, and the next one has a new server.
+            # The test is interrupted, for example by its time limit. Kill the call; the next one starts a new
+            # server.
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
             _server.cache_clear()
@@ -69,7 +72,7 @@ def _code(request: str) -> int:
 
 @cache
 def _server() -> "subprocess.Popen[str]":
-    """It ends with the pipe to it, so with this process."""
+    """The server process. It exits when its stdin is closed, so at the latest with this process."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.commandline"],
         cwd=ROOT,
@@ -81,27 +84,27 @@ def _server() -> "subprocess.Popen[str]":
 
 
 def _serve() -> None:
-    # Kept aside: what is forked has standard streams of its own, and the objects for them are still unused.
-    requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
-    before = set(os.environ)
+    # Use duplicates: the forked processes redirect the standard streams.
+    requests, exit_codes = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    initial_variables = set(os.environ)
     import cli.main  # noqa: F401
 
-    set_by_imports = {name: value for name, value in os.environ.items() if name not in before}
-    for name in [name for name in sys.modules if name.partition(".")[0] in _IMPORTED_ANEW]:
+    set_by_imports = {name: value for name, value in os.environ.items() if name not in initial_variables}
+    for name in [name for name in sys.modules if name.partition(".")[0] in _REIMPORTED_PACKAGES]:
         del sys.modules[name]
-    # What is in memory stays there: a forked process need not copy it, nor free it at its end.
+    # Exclude the imported modules from garbage collection, which would copy their memory in each fork.
     gc.freeze()
     for line in requests:
         pid = os.fork()
         if pid == 0:
-            _become(json.loads(line), set_by_imports)
+            _run_command_line(json.loads(line), set_by_imports)
             return
         _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
+        print(os.waitstatus_to_exitcode(status), file=exit_codes, flush=True)
 
 
-def _become(request: dict[str, Any], set_by_imports: Mapping[str, str]) -> None:
-    """Runs the command line in this process, which ends as that one does."""
+def _run_command_line(request: dict[str, Any], set_by_imports: Mapping[str, str]) -> None:
+    """Run the command line in this forked process."""
     stdin, stdout, stderr = request["streams"]
     os.dup2(os.open(stdin, os.O_RDONLY), 0)
     os.dup2(os.open(stdout, os.O_WRONLY | os.O_CREAT), 1)
@@ -109,7 +112,7 @@ def _become(request: dict[str, Any], set_by_imports: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update({**set_by_imports, **request["environment"]})
     time.tzset()
-    # Read when it was imported.
+    # `kube_config` read KUBECONFIG at import time, before the fork.
     kube_config.KUBE_CONFIG_DEFAULT_LOCATION = os.environ.get("KUBECONFIG", "~/.kube/config")
     os.chdir(request["cwd"])
     sys.argv = ["tenancy", *request["arguments"]]

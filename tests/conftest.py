@@ -1,7 +1,7 @@
-"""What every test may ask for: the tools, real CRDs, one real control plane, and one watcher in it.
+"""Fixtures for all tests: the tools, CRDs of other projects, a real control plane, and a watcher in it.
 
-The watcher runs as its own ServiceAccount with the rights that are shipped. With several workers, each has a
-control plane, a platform and a folder of its own.
+The watcher uses the platform's own ServiceAccount and RBAC rules. Each xdist worker has its own control
+plane, platform and temporary folder.
 """
 
 import subprocess
@@ -25,60 +25,60 @@ pytest_plugins = ["tests.costs"]
 
 CrdFiles = Callable[[str], list[Manifest]]
 
-# Folders whose files share a platform of their own: one worker runs all of them.
+# Folders whose files share one platform: a single worker runs all tests of such a folder.
 _WHOLE_FOLDERS = ("tests/admission/", "tests/sessions/", "tests/usage/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     tiers = parser.getgroup("tiers").addoption
-    tiers("--quick", action="store_true", help="only tests that need no cluster, no browser and no build")
-    tiers("--long", action="store_true", help="only load and soak tests, at full size")
+    tiers("--quick", action="store_true", help="run only tests that need no cluster, browser or build")
+    tiers("--long", action="store_true", help="run only the load and soak tests, at full size")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """In a run with workers, get what only some tests need while the others run."""
+    """In a run with workers, get the dependencies of some tests while other tests run."""
     options = session.config.option
     if options.numprocesses and not options.quick and not options.collectonly:
         command = [sys.executable, "-m", "tests.preparation"]
-        # Silent: whoever waits for a part says so, and why it failed.
-        nothing = subprocess.DEVNULL
-        process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
+        # No output: a test that waits for a dependency prints the progress, and fails with the error.
+        devnull = subprocess.DEVNULL
+        process = subprocess.Popen(command, stdin=devnull, stdout=devnull, stderr=devnull)
         session.config.add_cleanup(process.terminate)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the tier; those that wait for a build come last, so that it has time."""
+    """Keep the tests of the selected tier. Move tests that need a build to the end, to overlap with it."""
     is_quick, is_long = config.option.quick, config.option.long
-    left_out = [
+    deselected = [
         item
         for item in items
         if is_long != (item.get_closest_marker("long") is not None)
         or (is_quick and preparation.needs_tools(item))
     ]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = [item for item in items if item not in set(deselected)]
     if not config.pluginmanager.has_plugin("randomly"):
-        slow = {_unit(item.nodeid) for item in items if preparation.names(item)}
-        items.sort(key=lambda item: _unit(item.nodeid) in slow)
+        waiting_units = {_unit(item.nodeid) for item in items if preparation.dependencies(item)}
+        items.sort(key=lambda item: _unit(item.nodeid) in waiting_units)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """A build or a download may last longer than a test may: it comes before the test's time begins."""
-    for name in preparation.names(item):
-        preparation.outcome(name)
+    """Get the test's dependencies before its time limit starts: a build may take longer than the limit."""
+    for name in preparation.dependencies(item):
+        preparation.prepare(name)
     return (yield)
 
 
 def _unit(nodeid: str) -> str:
-    """The file of the test, or its folder where the files share a platform."""
+    """The file of the test, or its folder if the files of the folder share a platform."""
     file = nodeid.partition("::")[0]
     return next((folder for folder in _WHOLE_FOLDERS if file.startswith(folder)), file)
 
 
 class _ByUnit(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands out the tests of one unit at a time to each worker."""
+    """An xdist scheduler that gives each worker the tests of one unit at a time."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _unit(nodeid)
@@ -90,39 +90,39 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 @pytest.fixture(scope="session")
 def tools() -> dict[str, Path]:
-    """The path of every tool, built or downloaded if need be."""
+    """The path of every tool by name. Missing tools are downloaded or built."""
     return ensure_tools()
 
 
 @pytest.fixture(scope="session")
 def gatekeeper_binary() -> Path:
-    return preparation.tool("gatekeeper")
+    return preparation.path("gatekeeper")
 
 
 @pytest.fixture(scope="session")
 def coredns_binary() -> Path:
-    return preparation.tool("coredns")
+    return preparation.path("coredns")
 
 
 @pytest.fixture(scope="session")
 def metrics_server_binary() -> Path:
-    return preparation.tool("metrics-server")
+    return preparation.path("metrics-server")
 
 
 @pytest.fixture(scope="session")
 def promtool_binary() -> Path:
-    return preparation.tool("promtool")
+    return preparation.path("promtool")
 
 
 @pytest.fixture(scope="session")
 def crd_files() -> CrdFiles:
-    """The CRDs of a project by its name: gatekeeper, gateway-api, hnc, istio, prometheus."""
+    """A function from a project (gatekeeper, gateway-api, hnc, istio, prometheus) to its CRDs."""
     return cache(crd_manifests)
 
 
 @pytest.fixture(scope="session")
 def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """One cluster shared by all tests: use names of your own in it, and clean up after yourself."""
+    """One control plane for all tests. Each test uses unique names in it, and removes its objects."""
     with ControlPlane(tools, tmp_path_factory.mktemp("control-plane"), is_throw_away=True) as plane:
         yield plane
 
@@ -141,24 +141,24 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
-    """The platform with its watcher running, whatever the test before did to it."""
+    """The platform. Its watcher is started again if an earlier test stopped it."""
     running_platform.ensure_started()
     return running_platform
 
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """Applies a tenant, and deletes it after the test without waiting: each test has names of its own.
+    """A function that applies a tenant. After the test, its tenants are deleted without waiting.
 
-    Whatever the test has done to a tenant, if it is well in the end, a preview shows no change.
+    Each test uses unique tenant names. A tenant that is settled after the test must have no change to apply.
     """
-    made: list[Manifest] = []
+    created: list[Manifest] = []
 
-    def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:
+    def create(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:
         manifest = tenant_manifest(name, group, **spec)
-        made.append(manifest)
+        created.append(manifest)
         platform.add(manifest)
         return manifest
 
-    yield make
-    platform.end(made)
+    yield create
+    platform.verify_and_delete(created)

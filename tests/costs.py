@@ -1,4 +1,7 @@
-"""Prints the cost of each folder's tests: wall time, and CPU time of all processes that they started."""
+"""A pytest plugin that prints the wall time and the CPU time of the tests, per folder.
+
+The CPU time includes the processes that the tests start.
+"""
 
 import os
 import time
@@ -13,10 +16,10 @@ _KEY = "tenancy_costs"
 
 
 class Costs:
-    """A plugin, in each worker and in the process that gathers their results."""
+    """The plugin. It runs in each xdist worker and in the controller, which merges the workers' figures."""
 
     def __init__(self) -> None:
-        # By file, then by what was measured.
+        # Test file -> "tests" (count), "wall" and "cpu" (seconds).
         self.costs: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._file = ""
         self._wall_s = self._cpu_s = 0.0
@@ -25,13 +28,13 @@ class Costs:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         file = item.nodeid.partition("::")[0]
         if file != self._file:
-            self._close()
+            self._close_file()
             self._file = file
         self.costs[file]["tests"] += 1
         return (yield)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        self._close()
+        self._close_file()
         output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
         if output is not None:
             output[_KEY] = {file: dict(cost) for file, cost in self.costs.items()}
@@ -42,7 +45,7 @@ class Costs:
             self.costs[file].update(cost)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """By folder; with -v by file, too."""
+        """Print one line per folder, and with -v one line per file."""
         if not self.costs:
             return
         folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -56,18 +59,18 @@ class Costs:
                 figures = f"{cost['tests']:>6} {cost['wall']:>7.0f} {cost['cpu']:>7.0f}"
                 terminalreporter.write_line(f"{name:<44} {figures}")
 
-    def _close(self) -> None:
-        """Charge the file with all since the last change of files."""
+    def _close_file(self) -> None:
+        """Add the time since the last call to the current file."""
         wall_s, cpu_s = time.monotonic(), _cpu_s()
         if self._file:
-            # What a process that nobody waited for has used is lost with it.
+            # The total decreases when a process ends that no parent waited for.
             spent = {"wall": wall_s - self._wall_s, "cpu": max(0.0, cpu_s - self._cpu_s)}
             self.costs[self._file].update(spent)
         self._wall_s, self._cpu_s = wall_s, cpu_s
 
 
 def _cpu_s() -> float:
-    """Of this process, of all that it has started and of all that those have waited for."""
+    """The CPU time of this process and its descendants, including ended processes they waited for."""
     own = psutil.Process(os.getpid())
     total = 0.0
     for process in (own, *own.children(recursive=True)):

@@ -1,4 +1,4 @@
-"""Holds an update of the watcher's half way, for as long as a test needs it there."""
+"""Blocks an update by the watcher halfway through, for as long as a test needs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,12 +17,12 @@ _NAME = "held"
 
 @contextmanager
 def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
-    """While in it, the API server lets every RoleBinding that the watcher writes in these namespaces wait.
+    """Queue the watcher's writes of RoleBindings in these namespaces in the API server.
 
-    A priority level without any seats is how Kubernetes holds requests. Who waits longer than 15 s is told to
-    try again, and does.
+    A priority level without seats (API Priority and Fairness) queues the requests. The API server rejects a
+    request after 15 s in the queue, and the client retries it.
     """
-    _create(platform, PRIORITY_LEVEL, _level(seats=0))
+    _create(platform, PRIORITY_LEVEL, _priority_level_spec(seats=0))
     subject = {"namespace": SYSTEM_NAMESPACE, "name": WATCHER}
     resource_rule = {
         "apiGroups": [RBAC_GROUP],
@@ -36,21 +36,21 @@ def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
     }
     spec = {"priorityLevelConfiguration": {"name": _NAME}, "matchingPrecedence": 2, "rules": [rule]}
     _create(platform, FLOW_SCHEMA, spec)
-    # The API server says so once it goes by the rule.
+    # The API server sets the condition once the FlowSchema is in effect.
     eventually(
         lambda: condition(platform.admin.get(FLOW_SCHEMA, _NAME) or {}, "Dangling").get("status") == "False",
-        "requests are held",
+        "the FlowSchema is in effect",
     )
     try:
         yield
     finally:
-        # With seats, those that wait go on at once; with the level gone, they would wait on.
-        platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _level(seats=100)})
+        # Add seats before the deletion: requests that are queued when the level is deleted stay queued.
+        platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _priority_level_spec(seats=100)})
         for kind in (FLOW_SCHEMA, PRIORITY_LEVEL):
             platform.admin.delete(kind, _NAME)
 
 
-def _level(seats: int) -> Manifest:
+def _priority_level_spec(seats: int) -> Manifest:
     queue = {"type": "Queue", "queuing": {"queues": 1, "handSize": 1, "queueLengthLimit": 100}}
     shares = {"nominalConcurrencyShares": seats, "lendablePercent": 0, "borrowingLimitPercent": 0}
     return {"type": "Limited", "limited": {**shares, "limitResponse": queue}}

@@ -1,4 +1,4 @@
-"""The product as tests use it: an administrator's view of a cluster, and a watcher with its own rights."""
+"""The product under test: a cluster with administrator access, and a watcher with its own rights."""
 
 import http.client
 import json
@@ -36,7 +36,7 @@ from tests.waiting import eventually
 
 ROOT = Path(__file__).parent.parent
 
-# Applies a tenant of this name and spec.
+# Applies a tenant with the given name and spec, and returns its manifest.
 NewTenant = Callable[..., Manifest]
 
 
@@ -50,7 +50,7 @@ def tenant_manifest(name: str, group: str = GROUP, **spec: Any) -> Manifest:
 
 
 class _PulumiWith(PulumiProcess):
-    """The CLI, with another environment than that of this process."""
+    """The Pulumi CLI, run with the given environment variables instead of those of this process."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         super().__init__(timeout_s=240)
@@ -62,33 +62,35 @@ class _PulumiWith(PulumiProcess):
 
 @dataclass
 class Platform:
-    """A cluster with the platform installed, the state of its stacks, and a watcher to start and kill."""
+    """A cluster with the platform installed, a file backend for its stacks, and a watcher process."""
 
     admin: Cluster
     admin_kubeconfig: Path
     folder: Path
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
-    # Where the watcher listens; it is asked on the loopback address in any case.
+    # The address the watcher binds to. Requests always go to the loopback address.
     host: str = HOST
     port: int = 0
     plans: str = ""
     logs: list[Path] = field(default_factory=list)
-    # Test files at whose end the engine previewed a tenant.
-    previewed: set[str] = field(default_factory=set)
+    # Test files for which `verify_and_delete` has already run a Pulumi preview.
+    previewed_files: set[str] = field(default_factory=set)
 
     @classmethod
     def install(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
+        """Apply the platform's manifests. `path` is the PATH for the watcher and for `pulumi`."""
         install_platform(Cluster.connect(kubeconfig))
-        platform = cls.on(kubeconfig, path, folder)
-        platform.identify()
+        platform = cls.not_installed(kubeconfig, path, folder)
+        platform.write_watcher_kubeconfig()
         return platform
 
     @classmethod
-    def on(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
-        """The same on a cluster where nothing is installed yet."""
+    def not_installed(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
+        """A Platform on a cluster to which the platform's manifests have not been applied."""
         (folder / "state").mkdir()
-        # The CLI writes settings of stacks beside the program; parallel tests share the checkout, not this.
+        # The CLI writes stack settings next to the program. Tests that run in parallel share the checkout,
+        # so each gets its own copy of the program.
         (folder / "project").mkdir()
         for file in ("Pulumi.yaml", "__main__.py"):
             shutil.copy(ROOT / file, folder / "project")
@@ -101,28 +103,29 @@ class Platform:
             "PULUMI_CONFIG_PASSPHRASE": "test",
             "PULUMI_HOME": str(folder / "pulumi"),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
-            # Commands are short: collecting their garbage is not worth the CPU time.
+            # Pulumi commands are short, so frequent garbage collection wastes CPU time.
             "GOGC": "400",
         }
         return cls(Cluster.connect(kubeconfig), kubeconfig, folder, environment)
 
     # The watcher
 
-    def identify(self) -> None:
-        """Gives the watcher the identity that the installed platform has for it."""
+    def write_watcher_kubeconfig(self) -> None:
+        """Write a kubeconfig with a token of the watcher's ServiceAccount."""
         write_watcher_kubeconfig(self.admin, self.admin_kubeconfig, Path(self.environment["KUBECONFIG"]))
 
     def ensure_started(self, *args: str) -> None:
-        """Has the watcher running, whatever a test before did to it."""
+        """Start the watcher unless it is running."""
         if self.process is None or self.process.poll() is not None:
             self.start(*args)
 
     def start(self, *args: str, **environment: str) -> None:
+        """Start the watcher and wait until it is ready."""
         self.launch(*args, **environment)
         eventually(lambda: is_ok(self.port, "/readyz"), f"the watcher is ready; see {self.logs[-1]}")
 
     def launch(self, *args: str, **environment: str) -> None:
-        """Starts the watcher, and does not wait until it is ready to work."""
+        """Start the watcher and wait until it serves HTTP, but not until it is ready."""
         self.plans = args[args.index("--plans") + 1] if "--plans" in args else ""
         self.logs.append(self.folder / f"watcher-{len(self.logs)}.log")
         with self.logs[-1].open("wb") as log:
@@ -140,60 +143,62 @@ class Platform:
         eventually(lambda: is_ok(self.port, "/healthz"), f"the watcher answers; see {self.logs[-1]}")
 
     def _port(self) -> int | None:
-        """The port that the watcher has taken; None before that."""
+        """The port that the watcher listens on, or None until it logs the port."""
         assert self.process is not None
         assert self.process.poll() is None, self.logs[-1].read_text()
         addresses = [line["http"] for line in self.log() if line["message"] == "started"]
         return int(addresses[0].rpartition(":")[2]) if addresses else None
 
-    def ask(self, path: str) -> tuple[int, str]:
-        """The watcher's own answer over HTTP: its status and its text."""
+    def http_get(self, path: str) -> tuple[int, str]:
+        """Send a GET request to the watcher, and return the status code and the body."""
         connection = http.client.HTTPConnection(HOST, self.port, timeout=30)
         try:
             connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+            response = connection.getresponse()
+            return response.status, response.read().decode()
         finally:
             connection.close()
 
     def metrics(self, name: str) -> dict[tuple[str, ...], float]:
-        """The values of a metric by those of its labels, which Prometheus has in the order of their names."""
+        """The samples of a metric, keyed by their label values in the order of the label names."""
         samples = [
             sample
-            for family in text_string_to_metric_families(self.ask("/metrics")[1])
+            for family in text_string_to_metric_families(self.http_get("/metrics")[1])
             for sample in family.samples
         ]
-        return {tuple(found.labels.values()): found.value for found in samples if found.name == name}
+        return {tuple(sample.labels.values()): sample.value for sample in samples if sample.name == name}
 
     def stop(self) -> None:
+        """Stop the watcher with SIGTERM, and check that it exits with code 0."""
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
             assert self.process.wait(timeout=60) == 0, self.logs[-1].read_text()
             self.process = None
 
     def kill(self) -> None:
-        """As a node that loses power: the watcher and all it has started, at once."""
+        """Kill the watcher and its child processes with SIGKILL, as a power failure would end them."""
         assert self.process is not None
-        family = [
+        processes = [
             psutil.Process(self.process.pid),
             *psutil.Process(self.process.pid).children(recursive=True),
         ]
-        for member in family:
-            member.kill()
+        for process in processes:
+            process.kill()
         self.process.wait()
         self.process = None
 
     def log(self) -> Iterator[dict[str, Any]]:
-        """What the watcher has logged since its last start."""
-        # A last line without its end is still being written.
+        """The log entries of the watcher since its last start."""
+        # A last line without a newline is still being written.
         for line in self.logs[-1].read_text().rpartition("\n")[0].splitlines():
             if line.startswith("{"):
                 yield json.loads(line)
 
-    def runs(self, operation: str = "", tenant: str = "") -> int:
-        """How many commands of this operation the watcher has run since its last start.
+    def pulumi_run_count(self, operation: str = "", tenant: str = "") -> int:
+        """The number of `pulumi` commands that the watcher has run since its last start.
 
-        By default all that may change a stack. Other tests' tenants may be at work: count those of a tenant.
+        `operation` is a prefix of the command; by default, all commands except `pulumi stack ...` count.
+        With `tenant`, only commands on its stack count: tenants of other tests may be reconciled meanwhile.
         """
         commands = [
             line["command"]
@@ -205,8 +210,8 @@ class Platform:
         return sum(not command.startswith("stack ") for command in commands)
 
     def pulumi(self, stack: str, *args: str) -> "subprocess.CompletedProcess[str]":
-        """As an operator would, in the project's folder."""
-        told = subprocess.run(
+        """Run `pulumi` with administrator access in the project folder, as an operator does."""
+        result = subprocess.run(
             ["pulumi", *args, "--stack", stack, "--non-interactive", "--color", "never"],
             cwd=self.folder / "project",
             env={**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)},
@@ -215,55 +220,58 @@ class Platform:
             timeout=240,
             check=False,
         )
-        # The CLI notes a salt for the stack beside Pulumi.yaml; the next one of this name has another.
+        # The CLI writes an encryption salt for the stack next to Pulumi.yaml. A later stack of the same
+        # name has another salt.
         (self.folder / "project" / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
-        return told
+        return result
 
     def expect_no_changes(self, tenant: str) -> None:
-        """An operator's preview of the tenant's stack, with the plans that the watcher has."""
+        """Check that `pulumi preview` of the tenant's stack, with the watcher's plans, shows no changes."""
         plans = ("--config", f"tenancy:plans={self.plans}") if self.plans else ()
-        told = self.pulumi(f"tenant-{tenant}", "preview", "--diff", "--expect-no-changes", *plans)
-        assert told.returncode == 0, told.stdout + told.stderr
+        preview = self.pulumi(f"tenant-{tenant}", "preview", "--diff", "--expect-no-changes", *plans)
+        assert preview.returncode == 0, preview.stdout + preview.stderr
 
-    def end(self, manifests: Iterable[Manifest]) -> None:
-        """Deletes tenants without waiting. One that is well, whatever was done to it, has no change to apply.
+    def verify_and_delete(self, manifests: Iterable[Manifest]) -> None:
+        """Check that each settled tenant has no change to apply, then delete the tenants without waiting.
 
-        The engine says so once per test file: a preview takes a second, the same comparison milliseconds.
+        The check compares objects and state directly, which takes milliseconds. A Pulumi preview takes a
+        second, so it runs only for the first settled tenant of each test file.
         """
         for manifest in manifests:
             if self.is_settled(manifest):
                 self.expect_applied(manifest)
                 file = os.environ["PYTEST_CURRENT_TEST"].partition("::")[0]
-                if file not in self.previewed:
-                    self.previewed.add(file)
+                if file not in self.previewed_files:
+                    self.previewed_files.add(file)
                     counts = self._stacks.preview(self._desired(manifest)).counts
                     assert counts.keys() == {"same"}, counts
             self.delete(manifest)
 
     def expect_applied(self, manifest: Manifest) -> None:
-        """The tenant's status, its objects and the stack's state have what its spec and plan ask for.
-
-        Waits for a repair that is under way.
-        """
+        """Wait until status, live objects and stack state match the desired state."""
         eventually(lambda: not self.differences(manifest), lambda: "\n".join(self.differences(manifest)))
 
     def differences(self, manifest: Manifest) -> list[str]:
-        """What the tenant's stack has to change, computed without `pulumi`."""
+        """The changes that an `up` of the tenant's stack would make, computed without `pulumi`."""
         tenant, desired = self.tenant(manifest) or {}, self._desired(manifest)
         live = {
-            object_key(found): found
+            object_key(live_object): live_object
             for kind in (*MANAGED_KINDS, *served_kinds(self.admin))
-            for found in self.admin.list(kind, tenant_selector(desired.tenant))[0]
+            for live_object in self.admin.list(kind, tenant_selector(desired.tenant))[0]
         }
-        applied = tenant["status"].get("appliedDigest")
+        applied_digest = tenant["status"].get("appliedDigest")
         return [
-            *([] if applied == desired.digest else [f"digest {applied} is applied, not {desired.digest}"]),
-            *(f"{key}: {fault}" for key, fault in drift(desired, live).items()),
+            *(
+                []
+                if applied_digest == desired.digest
+                else [f"digest {applied_digest} is applied, not {desired.digest}"]
+            ),
+            *(f"{key}: {difference}" for key, difference in drift(desired, live).items()),
             *checkpoint_differences(desired, self.folder / "state"),
         ]
 
     def _desired(self, manifest: Manifest) -> DesiredState:
-        """What the tenant should be, by its spec and the plans that the watcher has."""
+        """The desired state from the tenant's live spec and the watcher's plans."""
         tenant = self.tenant(manifest)
         assert tenant is not None
         plans = read_plans(Path(self.plans)) if self.plans else plans_in_force(self.admin)
@@ -271,7 +279,7 @@ class Platform:
 
     @cached_property
     def _stacks(self) -> Stacks:
-        """The tenants' stacks, seen by an administrator."""
+        """The tenants' stacks, accessed with the administrator's kubeconfig."""
         environment = {**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)}
         url = environment["PULUMI_BACKEND_URL"]
         stacks = Stacks(url, self.folder / "previews", _PulumiWith(environment))
@@ -279,7 +287,7 @@ class Platform:
         return stacks
 
     def is_settled(self, manifest: Manifest) -> bool:
-        """Whether the watcher is done with the tenant as it is now, and all went well."""
+        """Whether the watcher has applied the tenant's current generation successfully."""
         tenant = self.tenant(manifest)
         if tenant is None:
             return False
@@ -292,9 +300,9 @@ class Platform:
 
     def history(self, tenant: str) -> list[dict[str, Any]]:
         """The stack's updates, newest first."""
-        told = self.pulumi(f"tenant-{tenant}", "stack", "history", "--json")
-        assert told.returncode == 0, told.stderr
-        updates: list[dict[str, Any]] = json.loads(told.stdout)
+        history = self.pulumi(f"tenant-{tenant}", "stack", "history", "--json")
+        assert history.returncode == 0, history.stderr
+        updates: list[dict[str, Any]] = json.loads(history.stdout)
         return updates
 
     # Tenants
@@ -303,7 +311,7 @@ class Platform:
         return self.admin.apply(manifest)
 
     def add(self, manifest: Manifest) -> Manifest:
-        """Apply a tenant, after the end of one of the same name that another test has deleted."""
+        """Apply a tenant. If a tenant of the same name is being deleted, wait until it is gone first."""
         if "deletionTimestamp" in (self.tenant(manifest) or {"metadata": {}})["metadata"]:
             self.await_gone(manifest)
         return self.apply(manifest)
@@ -318,35 +326,37 @@ class Platform:
         self.admin.delete(kind_of(manifest), manifest["metadata"]["name"])
 
     def await_active(self, manifest: Manifest) -> Manifest:
-        """The tenant, once it is Active at its newest generation."""
+        """Wait until the tenant is Active at its current generation, and return it."""
 
-        def active() -> Manifest | None:
+        def active_tenant() -> Manifest | None:
             tenant = self.tenant(manifest)
             status = (tenant or {}).get("status", {})
             is_current = tenant and status.get("observedGeneration") == tenant["metadata"]["generation"]
             return tenant if is_current and status.get("phase") == "Active" else None
 
         name = manifest["metadata"]["name"]
-        return eventually(active, f"tenant {name} is Active; is {self.tenant(manifest)}")
+        return eventually(active_tenant, f"tenant {name} is Active; is {self.tenant(manifest)}")
 
     def await_condition(self, manifest: Manifest, reason: str, kind: str = "Ready") -> Manifest:
-        """The tenant's condition, once it has this reason."""
+        """Wait until the tenant's condition of this type has the reason, and return the condition."""
 
-        def found() -> Manifest | None:
-            met = condition(self.tenant(manifest) or {}, kind)
-            return met if met.get("reason") == reason else None
+        def matching_condition() -> Manifest | None:
+            current = condition(self.tenant(manifest) or {}, kind)
+            return current if current.get("reason") == reason else None
 
-        return eventually(found, f"{kind} has reason {reason}; tenant is {self.tenant(manifest)}")
+        return eventually(
+            matching_condition, f"{kind} has reason {reason}; tenant is {self.tenant(manifest)}"
+        )
 
     def await_gone(self, manifest: Manifest) -> None:
         eventually(lambda: self.tenant(manifest) is None, f"{manifest['metadata']['name']} is gone")
 
     def objects(self, tenant: str) -> dict[tuple[str, str, str], Manifest]:
-        """Everything that carries the tenant's label, by kind, namespace and name."""
+        """The objects with the tenant's label, keyed by kind, namespace and name."""
         return {
-            (kind.kind, found["metadata"].get("namespace", ""), found["metadata"]["name"]): found
+            (kind.kind, item["metadata"].get("namespace", ""), item["metadata"]["name"]): item
             for kind in MANAGED_KINDS
-            for found in self.admin.list(kind, f"{TENANT_LABEL}={tenant}")[0]
+            for item in self.admin.list(kind, f"{TENANT_LABEL}={tenant}")[0]
         }
 
     def events(self, tenant: str) -> list[tuple[str, str]]:
@@ -354,7 +364,7 @@ class Platform:
         return [
             (event["reason"], event["message"])
             for event in self.admin.list(EVENT)[0]
-            # Not every Event names its object.
+            # `involvedObject.name` is optional.
             if event["involvedObject"].get("name") == tenant
         ]
 
@@ -371,6 +381,7 @@ class Platform:
         return self.admin.get(NAMESPACE, name)
 
 
-def condition(tenant: Manifest, kind: str) -> Manifest:
-    conditions = tenant.get("status", {}).get("conditions", [])
-    return next((found for found in conditions if found["type"] == kind), {})
+def condition(manifest: Manifest, kind: str) -> Manifest:
+    """The condition of this type in an object's status, or an empty dict."""
+    conditions = manifest.get("status", {}).get("conditions", [])
+    return next((entry for entry in conditions if entry["type"] == kind), {})

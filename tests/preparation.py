@@ -1,7 +1,8 @@
-"""What only some tests need and what may take minutes to get: tools, CRDs of other projects, a browser.
+"""Dependencies that only some tests need and that may take minutes to get: tools, CRDs, a browser.
 
-A run with several workers has `python -m tests.preparation` beside it. A test that needs a part waits before
-its own time limit starts. A part that cannot be had fails the tests that need it and no others.
+In a run with several workers, `python -m tests.preparation` gets them in the background. A test that needs a
+dependency waits for it before its own time limit starts. A dependency that is not available fails only the
+tests that need it.
 """
 
 import os
@@ -21,52 +22,59 @@ from embedded.toolchain.modules import module_files
 from embedded.toolchain.resolver import ensure_tools
 from embedded.toolchain.tools import TEST_TOOLS
 
-# Fixture -> the name of what has to be there before it is set up.
-_FIXTURES = {
+# Fixture -> name of the dependency it needs.
+_DEPENDENCY_BY_FIXTURE = {
     **{f"{name.replace('-', '_')}_binary": name for name in TEST_TOOLS},
     "crd_files": "crds",
     "browser": "browser",
 }
 # Fixtures of tests that run Kubernetes, Pulumi or Go.
-_TOOLS = {"tools", "control_plane", *_FIXTURES}
+_TOOL_FIXTURES = {"tools", "control_plane", *_DEPENDENCY_BY_FIXTURE}
 
 
-def names(item: pytest.Item) -> list[str]:
-    """What has to be there before the test."""
-    return [_FIXTURES[fixture] for fixture in _fixtures(item) if fixture in _FIXTURES]
+def dependencies(item: pytest.Item) -> list[str]:
+    """The names of the dependencies that the test needs."""
+    return [
+        _DEPENDENCY_BY_FIXTURE[fixture] for fixture in _fixtures(item) if fixture in _DEPENDENCY_BY_FIXTURE
+    ]
 
 
 def needs_tools(item: pytest.Item) -> bool:
-    return not _TOOLS.isdisjoint(_fixtures(item))
+    """Whether the test runs Kubernetes, Pulumi, Go or a browser."""
+    return not _TOOL_FIXTURES.isdisjoint(_fixtures(item))
 
 
 @cache
-def outcome(name: str) -> Path | SetupFailed:
-    """Where it is, or why it cannot be had. Waits for another process that is getting it."""
+def prepare(name: str) -> Path | SetupFailed:
+    """Get a dependency, and return its path or the error. Waits if another process is getting it.
+
+    Tries once per process: later calls return the same path or error.
+    """
     try:
         return _get(name)
     except SetupFailed as error:
         return error
 
 
-def tool(name: str) -> Path:
-    found = outcome(name)
-    if isinstance(found, SetupFailed):
-        raise found
-    return found
+def path(name: str) -> Path:
+    """Get a dependency, and return its path. Raises SetupFailed if it is not available."""
+    result = prepare(name)
+    if isinstance(result, SetupFailed):
+        raise result
+    return result
 
 
 def browser() -> Path:
-    return tool("browser")
+    return path("browser")
 
 
 def _get(name: str) -> Path:
-    special: dict[str, Callable[[], Path]] = {"browser": ensure_browser, "crds": _fetch_crds}
-    return special[name]() if name in special else ensure_tools([name])[name]
+    getters: dict[str, Callable[[], Path]] = {"browser": ensure_browser, "crds": _fetch_crds}
+    return getters[name]() if name in getters else ensure_tools([name])[name]
 
 
 def _fetch_crds() -> Path:
-    """Of all projects at once: each takes a second."""
+    """Fetch the CRDs of all projects. One project takes a second, so they are one dependency."""
     *_, (file, *_) = map(module_files, CRD_FILES.values())
     return file.parent
 
@@ -76,11 +84,11 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 
 def main() -> int:
-    """Get everything, quickest first. Whoever waits for a part tells why it failed."""
+    """Get all dependencies, quickest first. Errors are reported by the tests that need the dependency."""
     unwind_on_signals()
     os.nice(5)
     for name in ("crds", "browser", *TEST_TOOLS):
-        outcome(name)
+        prepare(name)
     return 0
 
 

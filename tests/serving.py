@@ -1,4 +1,4 @@
-"""Programs that tests start, each on ports of this machine that nobody else has."""
+"""Starts server programs for tests on free ports of the loopback address."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,19 +12,19 @@ from tests.waiting import eventually
 _ATTEMPTS = 5
 _TAKEN = "address already in use"
 
-# Writes what the program needs for these ports, and returns its command line.
+# Writes the configuration of the program for these ports, and returns its command line.
 Prepare = Callable[[list[int]], Sequence[str | Path]]
 
 
 class Serving(NamedTuple):
-    """A program that is ready to be asked."""
+    """A running program that is ready for requests."""
 
     ports: list[int]
     pid: int
 
 
 class PortTaken(Exception):
-    """Another program took a port between its choice and its use."""
+    """Another program took a port after it was chosen and before it was bound."""
 
 
 @contextmanager
@@ -37,22 +37,25 @@ def serving(
     port_count: int = 1,
     env: Mapping[str, str] | None = None,
 ) -> Iterator[Serving]:
-    """Run the program in `folder`. None of ours can choose its ports itself, so it is started again on others
-    if one is taken by then."""
+    """Run the program with its log in `folder`, and stop it at the end.
+
+    The programs cannot choose free ports themselves. If a chosen port is taken, start the program again on
+    other ports.
+    """
     for attempt in range(_ATTEMPTS):
         group = ProcessGroup()
         try:
             try:
-                started = _start(
+                program = _start(
                     group, name, prepare, is_ready, folder / f"{name}-{attempt}.log", port_count, env
                 )
             except PortTaken:
                 continue
-            yield started
+            yield program
             return
         finally:
             group.stop()
-    raise AssertionError(f"{name} found a port taken {_ATTEMPTS} times")
+    raise AssertionError(f"{name} did not start: a port was taken in each of {_ATTEMPTS} attempts")
 
 
 def _start(
@@ -71,7 +74,7 @@ def _start(
             tail = log_tail(log)
             if _TAKEN in tail.lower():
                 raise PortTaken
-            raise AssertionError(f"{name} ended. The end of its log:\n{tail}")
+            raise AssertionError(f"{name} exited. Last lines of its log:\n{tail}")
         return is_ready(ports)
 
     pid = group.start(name, prepare(ports), log=log, cwd=log.parent, env=env)

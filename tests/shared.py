@@ -1,4 +1,4 @@
-"""Tenants that the tests of a file share: applied together, awaited together, deleted after the last test."""
+"""Tenants that all tests of a file share: applied and awaited together, deleted after the last test."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,25 +11,28 @@ from tests.waiting import eventually
 
 @contextmanager
 def shared_tenants(platform: Platform, *manifests: Manifest) -> Iterator[None]:
-    """Settled at first: Active, refused or paused. A test changes only what no other test looks at."""
+    """Apply the tenants and wait until each is settled: Active, rejected or paused.
+
+    A test may change a shared tenant only in ways that no other test depends on.
+    """
     platform.ensure_started()
     for manifest in manifests:
         platform.add(manifest)
     await_settled(platform, *manifests)
     yield
-    platform.end(manifests)
+    platform.verify_and_delete(manifests)
 
 
 def await_settled(platform: Platform, *manifests: Manifest) -> list[Manifest]:
-    """The tenants, once the watcher is done with each as it was last applied."""
+    """Wait until the watcher has reconciled the current spec of each tenant, and return the tenants."""
 
-    def settled(manifest: Manifest) -> Manifest | None:
+    def settled_tenant(manifest: Manifest) -> Manifest | None:
         tenant = platform.tenant(manifest)
         return tenant if tenant and is_settled(tenant) else None
 
     return [
         eventually(
-            lambda manifest=manifest: settled(manifest),  # type: ignore[misc]
+            lambda manifest=manifest: settled_tenant(manifest),  # type: ignore[misc]
             f"tenant {manifest['metadata']['name']} is settled; is {platform.tenant(manifest)}",
         )
         for manifest in manifests

@@ -1,23 +1,28 @@
-"""How tests wait: for a condition, never for a time."""
+"""Waiting for a condition in tests, instead of sleeping for a fixed time."""
 
 import os
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
-# What takes a second on an idle machine may take many on a busy one. `./dev mutate` waits in vain, so less.
+# Generous, because a busy machine is many times slower than an idle one. `./dev mutate` sets a lower limit:
+# most mutations keep the condition from becoming true.
 _LIMIT_S = float(os.environ.get("TENANCY_TEST_WAIT_S", "120"))
 
 
 def eventually(
-    condition: Callable[[], Found | None], told: str | Callable[[], str], timeout_s: float = _LIMIT_S
-) -> Found:
-    """What `condition` returns, once that is something; fails with what was awaited."""
+    condition: Callable[[], Result | None], expectation: str | Callable[[], str], timeout_s: float = _LIMIT_S
+) -> Result:
+    """Call `condition` until its result is truthy, and return that result.
+
+    Raises AssertionError with the text of `expectation` after `timeout_s` seconds.
+    """
     deadline = time.monotonic() + timeout_s
-    while not (found := condition()):
+    while not (result := condition()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout_s:g} s: {told if isinstance(told, str) else told()}")
+            text = expectation if isinstance(expectation, str) else expectation()
+            raise AssertionError(f"not within {timeout_s:g} s: {text}")
         time.sleep(0.05)
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""`python -m watcher`: the watcher as a process, in a pod or on a laptop."""
+"""`python -m watcher`: runs the watcher, in a pod or on a workstation."""
 
 import argparse
 import math
@@ -22,7 +22,7 @@ from stacks.stack import Stacks
 from tenancy.base.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS
 from watcher.app import Watcher
-from watcher.http import Check, Page, serve_http
+from watcher.http import Check, TextEndpoint, serve_http
 from watcher.log import configure_log
 from watcher.page.auth import Reviews
 from watcher.page.live_feed import Feed
@@ -42,10 +42,10 @@ def main() -> int:
     settings = _parser().parse_args()
     configure_log(settings.log_level)
     if not settings.backend:
-        return _refuse("no state backend: set PULUMI_BACKEND_URL or --backend, e.g. file:///var/lib/tenancy")
-    # Pulumi and its provider must meet the same cluster, and they run in folders of their own.
-    if given := str(settings.kubeconfig or os.environ.get("KUBECONFIG", "")):
-        os.environ["KUBECONFIG"] = os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))
+        return _fail("no state backend: set PULUMI_BACKEND_URL or --backend, e.g. file:///var/lib/tenancy")
+    # Pulumi and its provider read KUBECONFIG too, and run in other folders.
+    if kubeconfigs := str(settings.kubeconfig or os.environ.get("KUBECONFIG", "")):
+        os.environ["KUBECONFIG"] = os.pathsep.join(map(os.path.abspath, kubeconfigs.split(os.pathsep)))
     try:
         cluster = Cluster.connect()
         plans = _plans(cluster, settings)
@@ -64,11 +64,11 @@ def main() -> int:
                 "/healthz": Check(lambda: [*watcher.not_healthy(), *(feed.not_healthy() if feed else ())]),
                 "/readyz": Check(watcher.not_ready, lambda: [*plans.notes(), *watcher.notes()]),
             },
-            {"/metrics": Page(watcher.metrics.text, CONTENT_TYPE_PLAIN_0_0_4)},
+            {"/metrics": TextEndpoint(watcher.metrics.text, CONTENT_TYPE_PLAIN_0_0_4)},
             routes,
         )
     except (OSError, StackError, ClusterError, PlansError) as error:
-        return _refuse(str(error))
+        return _fail(str(error))
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
@@ -76,7 +76,7 @@ def main() -> int:
         feed.start()
     watcher.start()
     log.info("started", http=f"{host}:{server.server_port}", backend=without_secrets(settings.backend))
-    # Woken now and then: a signal that another thread has caught is handled only here, and wakes nobody.
+    # With a timeout: if another thread receives the signal, the handler runs only when this thread wakes up.
     while not stopping.wait(0.5):
         pass
     watcher.stop()
@@ -98,7 +98,7 @@ def _plans(cluster: Cluster, settings: argparse.Namespace) -> LivePlans:
 def _page(
     cluster: Cluster, watcher: Watcher, stacks: Stacks, usage: UsageStore, settings: argparse.Namespace
 ) -> tuple[Feed | None, list[BaseRoute]]:
-    """The page's routes and what keeps it current: open to this machine, to others with a login only."""
+    """Page feed and routes. A loopback address needs no login; others have a page only with `--page`."""
     is_local = is_loopback(settings.http[0])
     if not is_local and not settings.page:
         return None, []
@@ -112,21 +112,21 @@ def _page(
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m watcher",
-        description="Watches Tenants and keeps the stack of each, and so the cluster, as its spec says.",
-        epilog="PULUMI_CONFIG_PASSPHRASE (or _FILE) holds the passphrase that state is encrypted with.",
+        description="Watches Tenants, and applies each one to the cluster through a Pulumi stack of its own.",
+        epilog="PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) is the passphrase of the state.",
     )
     environment = os.environ
     parser.add_argument(
         "--backend",
         metavar="URL",
         default=environment.get("PULUMI_BACKEND_URL"),
-        help="Pulumi's state backend",
+        help="URL of Pulumi's state backend (default: $PULUMI_BACKEND_URL)",
     )
     parser.add_argument(
         "--kubeconfig",
         metavar="FILE",
         type=Path,
-        help="default: $KUBECONFIG, ~/.kube/config, else the pod's own",
+        help="kubeconfig file (default: $KUBECONFIG, ~/.kube/config, or the pod's service account)",
     )
     plans = parser.add_mutually_exclusive_group()
     plans.add_argument(
@@ -134,49 +134,55 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         type=Path,
         default=SHIPPED_PLANS,
-        help="the plans file, read again when it changes (default: the shipped one)",
+        help="plans file; the watcher reloads it when it changes (default: the shipped file)",
     )
     plans.add_argument(
         "--plans-configmap",
         metavar="NAMESPACE/NAME",
-        type=_place,
-        help="a ConfigMap to take the plans from instead, by its key plans.yaml",
+        type=namespace_and_name,
+        help="ConfigMap with the plans, in its key plans.yaml, instead of a file",
     )
     parser.add_argument(
-        "--workers", metavar="N", type=_count, default=4, help="tenants worked on at once (default: 4)"
+        "--workers",
+        metavar="N",
+        type=count,
+        default=4,
+        help="number of tenants that are reconciled at the same time (default: 4)",
     )
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
-        type=_address,
+        type=address,
         default="127.0.0.1:8080",
-        help="where /healthz, /readyz, /metrics and, on a loopback address, the page are served",
+        help="address of /healthz, /readyz, /metrics and, if it is a loopback address, the web page "
+        "(default: 127.0.0.1:8080)",
     )
     parser.add_argument(
         "--page",
         action="store_true",
-        help="serve the page on any address: to those whom the cluster knows, and lets read tenants",
+        help="serve the web page on any address, to users who log in with a token and can read tenants",
     )
     parser.add_argument(
         "--run-dir",
         metavar="DIR",
         type=Path,
         default=Path(tempfile.gettempdir()) / "tenancy-watcher",
-        help="folder for running operations; keep it across restarts",
+        help="folder for running operations; keep it across restarts (default: tenancy-watcher in the "
+        "temporary folder)",
     )
     parser.add_argument(
         "--usage-db",
         metavar="FILE",
         type=Path,
-        help=f"where the use of quotas is recorded; keep it across restarts (default: {_USAGE_FILE} in the "
-        "run folder)",
+        help=f"database of quota usage over time; keep it across restarts (default: {_USAGE_FILE} in the run "
+        "folder)",
     )
     parser.add_argument(
         "--timeout",
         metavar="S",
         type=float,
         default=300,
-        help="limit of one operation in seconds (default: 300)",
+        help="maximum duration of one operation, in seconds (default: 300)",
     )
     _add_periods(parser)
     parser.add_argument("--log-level", choices=["debug", "info", "warning"], default="info")
@@ -185,14 +191,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_periods(parser: argparse.ArgumentParser) -> None:
     default = DEFAULT_PERIODS
-    for option, period_s, told in (
-        ("--usage-status-period", default.usage_status_s, "the status reports used quota at most this often"),
-        ("--usage-metrics-period", default.usage_metrics_s, "how often the pods' metrics are read"),
-        ("--usage-record-period", default.usage_record_s, "how often the use of quotas is recorded"),
-        ("--session-retry", default.session_retry_s, "the first wait after a refused start of a session"),
+    for option, period_s, meaning in (
+        ("--usage-status-period", default.usage_status_s, "minimum time between usage updates in a status"),
+        ("--usage-metrics-period", default.usage_metrics_s, "time between two reads of the pods' metrics"),
+        ("--usage-record-period", default.usage_record_s, "time between two records of quota usage"),
+        ("--session-retry", default.session_retry_s, "first backoff after a rejected start of an AISession"),
     ):
-        told = f"{told}, in seconds (default: {period_s:g})"
-        parser.add_argument(option, metavar="S", type=_period, default=period_s, help=told)
+        help_text = f"{meaning}, in seconds (default: {period_s:g})"
+        parser.add_argument(option, metavar="S", type=seconds, default=period_s, help=help_text)
 
 
 def _periods(settings: argparse.Namespace) -> Periods:
@@ -204,32 +210,34 @@ def _periods(settings: argparse.Namespace) -> Periods:
     )
 
 
-def _period(text: str) -> float:
+# The names of these functions are part of argparse's error messages: invalid seconds value: '0'.
+def seconds(text: str) -> float:
     period_s = float(text)
     if not 0 < period_s < math.inf:
         raise ValueError(text)
     return period_s
 
 
-def _count(text: str) -> int:
-    if (count := int(text)) < 1:
+def count(text: str) -> int:
+    if (number := int(text)) < 1:
         raise ValueError(text)
-    return count
+    return number
 
 
-def _address(text: str) -> tuple[str, int]:
+def address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     return host.strip("[]"), int(port)
 
 
-def _place(text: str) -> tuple[str, str]:
+def namespace_and_name(text: str) -> tuple[str, str]:
     namespace, _, name = text.partition("/")
     if not namespace or not name:
         raise ValueError(text)
     return namespace, name
 
 
-def _refuse(problem: str) -> int:
+def _fail(problem: str) -> int:
+    """Print why the watcher cannot start, and return the exit code."""
     print(f"watcher: {problem}", file=sys.stderr)
     return 2
 

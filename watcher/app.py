@@ -31,7 +31,7 @@ from watcher.reconciler.reconcile import Reconciler
 from watcher.reconciler.repairs import Repairs
 from watcher.reconciler.retry import TryAgain
 from watcher.sessions.controller import SessionController
-from watcher.sessions.metrics import SessionFigures
+from watcher.sessions.metrics import SessionPhaseCollector
 from watcher.usage.pod_metrics import PodMetrics
 from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
@@ -80,7 +80,7 @@ class Watcher:
             self._queue.depth,
             lambda: plans.is_valid,
             self._recorder.is_recording,
-            self._pod_metrics.now,
+            self._pod_metrics.current,
         )
 
         def served() -> frozenset[Kind]:
@@ -102,14 +102,14 @@ class Watcher:
             self._loader,
             self._repairs,
             self.metrics,
-            self._pod_metrics.steady,
+            self._pod_metrics.reported,
         )
         self._workers = [
             threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
             for number in range(workers)
         ]
         self._sessions = SessionController(cluster, self.tenants, plans, namespaces, periods.session_retry_s)
-        self.metrics.add(SessionFigures(self._sessions.phases))
+        self.metrics.register(SessionPhaseCollector(self._sessions.phase_counts))
 
     def follow(self, on_news: Callable[[str], None]) -> None:
         """Has it called with a tenant's name whenever something of that tenant has changed, on an informer's
@@ -146,7 +146,7 @@ class Watcher:
         self._join_workers(_WIND_DOWN_S)
 
     def not_ready(self) -> list[str]:
-        return [*self.not_listed(), *self._plans.missing()]
+        return [*self.not_listed(), *self._plans.not_loaded()]
 
     def notes(self) -> list[str]:
         """What waits though tenants are looked after: a cluster may have no AISessions, or not yet."""
@@ -174,9 +174,9 @@ class Watcher:
         self._dns.start()
         self._pod_metrics.start()
         self._recorder.start()
-        for problem in self._plans.missing():
+        for problem in self._plans.not_loaded():
             log.warning("waiting for plans", problem=problem)
-        self._plans.is_known.wait()
+        self._plans.is_loaded.wait()
         log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
         self._reconciler.keep_applied()
         self._repairs.start()
@@ -245,16 +245,16 @@ class Watcher:
             try:
                 again_after_s = self._reconciler.reconcile(tenant)
             except TryAgain:
-                self.metrics.failed()
+                self.metrics.count_failed()
                 self._queue.failed(tenant)
             except StackStopped:
                 return  # The next process takes it up.
             except ClusterError as error:
-                self.metrics.failed()
+                self.metrics.count_failed()
                 retry_after_s = self._queue.failed(tenant)
                 log.warning("cluster refused", tenant=tenant, problem=str(error), retry_after_s=retry_after_s)
             except Exception as error:
-                self.metrics.failed()
+                self.metrics.count_failed()
                 retry_after_s = self._queue.failed(tenant)
                 log.exception("turn broke", tenant=tenant, retry_after_s=retry_after_s)
                 with contextlib.suppress(ClusterError):

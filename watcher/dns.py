@@ -1,8 +1,4 @@
-"""Keeps the ConfigMap with CoreDNS's configuration as the tenants' namespaces are now.
-
-The watcher starts it once it has listed the namespaces, for what is left out of a list may pass for the
-platform's. It works on a thread of its own: what goes wrong here is tried again, and holds no tenant up.
-"""
+"""Keeps the ConfigMap with CoreDNS's configuration in line with the tenants' namespaces."""
 
 import threading
 from collections import defaultdict
@@ -20,27 +16,32 @@ from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, CORE
 
 log = structlog.get_logger(__name__)
 
-# Once for all changes until then: a tenant's namespaces come together.
+# Changes within this time are written together: a tenant's namespaces change at about the same time.
 _GATHER_S: Final = 1.0
 # The wait after a failure doubles up to this.
 _LAST_RETRY_S: Final = 15.0
 
 
-def families(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
-    """The namespaces that see each other. One that is ending, or names no tenant, stays alone: its name may
-    be another tenant's next, but until it is gone it is not the platform's."""
-    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
+    """The names of the namespaces, in groups that can resolve each other's services.
+
+    A namespace that is being deleted, or has no tenant, is a group of its own. It must not count as the
+    platform's, and another tenant may get its name next.
+    """
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for namespace in namespaces:
         name, tenant = namespace["metadata"]["name"], tenant_of(namespace)
         is_alone = is_ending(namespace) or not tenant
-        found[tenant, name if is_alone else ""].append(name)
-    return list(found.values())
+        groups[tenant, name if is_alone else ""].append(name)
+    return list(groups.values())
 
 
 class DnsConfig:
+    """Writes the ConfigMap on a thread of its own, and retries after errors."""
+
     def __init__(self, cluster: Cluster, namespaces: Informer) -> None:
-        """`namespaces` knows all that are managed. Who owns it calls `wake` when they change."""
-        self.thread = threading.Thread(target=self._keep, name="keep DNS config", daemon=True)
+        """`namespaces` is the informer of all managed namespaces. Call `wake` when they change."""
+        self.thread = threading.Thread(target=self._write_changes, name="keep DNS config", daemon=True)
         self.informer = Informer(
             cluster,
             CONFIG_MAP,
@@ -54,6 +55,7 @@ class DnsConfig:
         self._stopping = threading.Event()
 
     def start(self) -> None:
+        """Call this after the namespaces are listed: a missing one would count as the platform's."""
         self.wake()
         self.informer.start()
         self.thread.start()
@@ -66,8 +68,8 @@ class DnsConfig:
         self.informer.stop()
         self.wake()
 
-    def _keep(self) -> None:
-        # Else it would be written once more at each start.
+    def _write_changes(self) -> None:
+        # Without the live ConfigMap, an unchanged one would be written at each start.
         self.informer.is_synced.wait()
         pause_s = _GATHER_S
         while self._woken.wait() and not self._stopping.wait(pause_s):
@@ -82,9 +84,9 @@ class DnsConfig:
                 pause_s = _GATHER_S
 
     def _write(self) -> None:
-        known = [self._namespaces.get(key) for key in self._namespaces.known()]
-        wanted = coredns_config_map(families(filter(None, known)))
-        live = self.informer.get(object_key(wanted)) or {}
-        if (live.get("data") or {}).get(COREFILE_KEY) != wanted["data"][COREFILE_KEY]:
-            self._cluster.apply(wanted)
+        namespaces = [self._namespaces.get(key) for key in self._namespaces.object_keys()]
+        desired = coredns_config_map(namespace_groups(filter(None, namespaces)))
+        live = self.informer.get(object_key(desired)) or {}
+        if (live.get("data") or {}).get(COREFILE_KEY) != desired["data"][COREFILE_KEY]:
+            self._cluster.apply(desired)
             log.info("DNS config written", config_map=f"{COREDNS_NAMESPACE}/{COREDNS_CONFIG_MAP}")

@@ -1,7 +1,7 @@
-"""The watcher's HTTP server: `/healthz` and `/readyz` for the kubelet, texts such as `/metrics`, the page.
+"""The watcher's HTTP server: `/healthz`, `/readyz`, texts such as `/metrics`, and the web page's routes.
 
-A check answers 200, or 503 with what is missing, a line each. Notes follow in both cases: they are worth
-a person's look, but no reason to take the watcher out of service. The page's routes come from `watcher.page`.
+A check answers 200, or 503 with one line per problem. Notes follow in both cases: they inform people, and do
+not make a check fail.
 """
 
 import socket
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 Lines = Callable[[], list[str]]
 Handler = Callable[[Request], Awaitable[Response]]
 
-# What is still being sent when the process ends may take this long.
+# Responses that are still being sent at shutdown get this long.
 _GRACE_S: Final = 2
 
 
@@ -31,18 +31,19 @@ def _nothing() -> list[str]:
 
 
 class Check(NamedTuple):
-    # What is wrong now; nothing: all is well.
+    """A health check. It fails if there are problems."""
+
     problems: Lines
     notes: Lines = _nothing
 
 
-class Page(NamedTuple):
+class TextEndpoint(NamedTuple):
     text: Callable[[], str]
     content_type: str
 
 
 class HttpServer:
-    """Listens at once, and answers on a thread of its own."""
+    """A running server. It answers on a thread of its own."""
 
     def __init__(self, app: Starlette, listener: socket.socket) -> None:
         self.server_port: int = listener.getsockname()[1]
@@ -52,7 +53,7 @@ class HttpServer:
             http="h11",
             ws="none",
             lifespan="off",
-            # Errors are told by our own log; requests come every few seconds and are no news.
+            # `_internal_error` logs errors. Requests are not logged: probes come every few seconds.
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -73,22 +74,22 @@ def serve_http(
     host: str,
     port: int,
     checks: Mapping[str, Check],
-    pages: Mapping[str, Page],
-    more: Sequence[BaseRoute] = (),
+    texts: Mapping[str, TextEndpoint],
+    page_routes: Sequence[BaseRoute] = (),
 ) -> HttpServer:
-    """Serves all by their path, the `more` routes last. Port 0 takes a free one."""
-    known = [*checks, *pages, *(["/"] if more else [])]
+    """Start a server for these paths and routes. Port 0 selects a free port."""
+    paths = [*checks, *texts, *(["/"] if page_routes else [])]
 
     async def not_found(_: Request, __: Exception) -> Response:
-        return _text(404, [f"not found; try {', '.join(known)}"])
+        return _text(404, [f"not found; try {', '.join(paths)}"])
 
     app = Starlette(
         routes=[
             *(Route(path, _check_handler(check)) for path, check in checks.items()),
-            *(Route(path, _page_handler(page)) for path, page in pages.items()),
-            *more,
+            *(Route(path, _text_handler(endpoint)) for path, endpoint in texts.items()),
+            *page_routes,
         ],
-        exception_handlers={404: not_found, Exception: _broke},
+        exception_handlers={404: not_found, Exception: _internal_error},
     )
     app.router.redirect_slashes = False
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -103,17 +104,17 @@ def _check_handler(check: Check) -> Handler:
     return answer
 
 
-def _page_handler(page: Page) -> Handler:
+def _text_handler(endpoint: TextEndpoint) -> Handler:
     async def answer(_: Request) -> Response:
-        text = await run_in_threadpool(page.text)
-        return Response(text, headers={"Content-Type": page.content_type})
+        text = await run_in_threadpool(endpoint.text)
+        return Response(text, headers={"Content-Type": endpoint.content_type})
 
     return answer
 
 
-async def _broke(request: Request, error: Exception) -> Response:
-    log.error("request broke", path=request.url.path, exc_info=error)
-    return _text(500, ["this is a fault of the watcher; its log says more"])
+async def _internal_error(request: Request, error: Exception) -> Response:
+    log.error("request failed", path=request.url.path, exc_info=error)
+    return _text(500, ["internal error; see the watcher's log"])
 
 
 def _text(status: int, lines: list[str]) -> Response:

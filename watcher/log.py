@@ -1,4 +1,4 @@
-"""Logs as facts with fields: one JSON object a line, on standard error."""
+"""Log format: one JSON object per line."""
 
 import logging
 import sys
@@ -7,6 +7,7 @@ import structlog
 
 
 def configure_log(level: str) -> None:
+    """Write log events of this level and above to standard error."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -1,7 +1,4 @@
-"""What Prometheus is told: counts of what the watcher did, and figures read from the live copies on scrape.
-
-Workers count here; `http` serves `text`. It decides nothing.
-"""
+"""Prometheus metrics of the watcher."""
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Mapping
@@ -16,15 +13,17 @@ from cluster.tenants import Tenants
 from tenancy.base.kinds import RESOURCE_QUOTA
 from tenancy.base.quantity import quantity_value
 from tenancy.spec.tenant_status import Phase
-from tenancy.usage import Measured, namespace_amounts
+from tenancy.usage import MeasuredUsage, namespace_amounts
 
-# From a warm update of one tenant to the longest an operation may take.
+# From the shortest update of a tenant to the default time limit of an operation.
 _BUCKETS_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 _QUOTA_LABELS: Final = ("tenant", "namespace", "quota", "resource")
 _USAGE_LABELS: Final = ("tenant", "namespace", "resource")
 
 
 class Metrics:
+    """Counters of reconciles, and gauges that are read at each scrape. Thread-safe."""
+
     def __init__(
         self,
         tenants: Tenants,
@@ -32,64 +31,69 @@ class Metrics:
         queue_depth: Callable[[], int],
         has_valid_plans: Callable[[], bool],
         is_usage_recorded: Callable[[], bool],
-        measured: Callable[[str], Mapping[str, Measured]],
+        measured: Callable[[str], Mapping[str, MeasuredUsage]],
     ) -> None:
         self._registry = registry = CollectorRegistry()
         self._reconciles = Counter(
             "tenancy_reconciles",
-            "Turns by result; of deletions, only those that failed.",
+            "Reconciles by result. Successful deletions are not counted.",
             ["result"],
             registry=registry,
         )
         self._seconds = Histogram(
             "tenancy_reconcile_seconds",
-            "How long Pulumi took to apply a tenant.",
+            "Time that Pulumi took to apply a tenant.",
             buckets=_BUCKETS_S,
             registry=registry,
         )
-        self._repaired = Counter("tenancy_drift_repaired", "Objects put back as desired.", registry=registry)
+        self._repaired = Counter("tenancy_drift_repaired", "Objects repaired after drift.", registry=registry)
         for result in ("applied", "unchanged", "failed"):
             self._reconciles.labels(result)
-        depth = Gauge("tenancy_queue_depth", "Tenants that wait for their turn.", registry=registry)
+        depth = Gauge("tenancy_queue_depth", "Tenants that wait in the work queue.", registry=registry)
         depth.set_function(queue_depth)
         valid = Gauge(
-            "tenancy_plans_valid", "1: the newest plans are in force. 0: they are refused.", registry=registry
+            "tenancy_plans_valid",
+            "1: the newest plans are in force. 0: they are rejected.",
+            registry=registry,
         )
         valid.set_function(has_valid_plans)
         recorded = Gauge(
-            "tenancy_usage_recorded", "1: the use of quotas is on record. 0: it is lost.", registry=registry
+            "tenancy_usage_recorded",
+            "1: quota usage is recorded. 0: it cannot be written.",
+            registry=registry,
         )
         recorded.set_function(is_usage_recorded)
-        registry.register(_LiveFigures(tenants, managed, measured))
+        registry.register(_LiveCollector(tenants, managed, measured))
         ProcessCollector(registry=registry)
 
-    def add(self, figures: Collector) -> None:
-        """Figures that another part of the watcher keeps."""
-        self._registry.register(figures)
+    def register(self, collector: Collector) -> None:
+        """Add the metrics of another part of the watcher."""
+        self._registry.register(collector)
 
     def text(self) -> str:
+        """All metrics in Prometheus' text format."""
         return generate_latest(self._registry).decode()
 
-    def applied(self, took_s: float, repaired: int) -> None:
+    def count_applied(self, duration_s: float, repaired: int) -> None:
         self._reconciles.labels("applied").inc()
-        self._seconds.observe(took_s)
+        self._seconds.observe(duration_s)
         self._repaired.inc(repaired)
 
-    def unchanged(self) -> None:
+    def count_unchanged(self) -> None:
         self._reconciles.labels("unchanged").inc()
 
-    def failed(self) -> None:
+    def count_failed(self) -> None:
         self._reconciles.labels("failed").inc()
 
 
-class _LiveFigures(Collector):
-    """Read anew for each scrape, so that what is gone is gone here too."""
+class _LiveCollector(Collector):
+    """Gauges from the live objects. They are built at each scrape, so that deleted tenants have none."""
 
     def __init__(
         self,
         tenants: Tenants,
         managed: ManagedObjects,
-        measured: Callable[[str], Mapping[str, Measured]],
+        measured: Callable[[str], Mapping[str, MeasuredUsage]],
     ) -> None:
         self._tenants = tenants
         self._managed = managed
@@ -100,41 +104,45 @@ class _LiveFigures(Collector):
         yield from self._usage()
 
     def _quotas_and_phases(self) -> Iterator[GaugeMetricFamily]:
-        used = GaugeMetricFamily("tenancy_quota_used", "What is used of a quota.", labels=_QUOTA_LABELS)
-        hard = GaugeMetricFamily("tenancy_quota_hard", "What a quota allows.", labels=_QUOTA_LABELS)
-        phases = GaugeMetricFamily("tenancy_tenants", "Tenants by their phase.", labels=["phase"])
+        used = GaugeMetricFamily(
+            "tenancy_quota_used", "Used amount of a ResourceQuota.", labels=_QUOTA_LABELS
+        )
+        hard = GaugeMetricFamily("tenancy_quota_hard", "Hard limit of a ResourceQuota.", labels=_QUOTA_LABELS)
+        phases = GaugeMetricFamily("tenancy_tenants", "Tenants by phase.", labels=["phase"])
         tally = Tally[str](dict.fromkeys(Phase, 0))
         for name in self._tenants.names():
             for tenant in self._tenants.named(name):
                 tally[(tenant.get("status") or {}).get("phase", Phase.PENDING)] += 1
             for key, manifest in self._managed.of(name).items():
                 if key.kind == RESOURCE_QUOTA.key:
-                    place = [name, key.namespace, key.name]
-                    _add_amounts(hard, place, manifest["spec"].get("hard"))
-                    _add_amounts(used, place, (manifest.get("status") or {}).get("used"))
+                    labels = [name, key.namespace, key.name]
+                    _add_amounts(hard, labels, manifest["spec"].get("hard"))
+                    _add_amounts(used, labels, (manifest.get("status") or {}).get("used"))
         for phase, count in tally.items():
             phases.add_metric([phase], count)
         yield from (used, hard, phases)
 
     def _usage(self) -> Iterator[GaugeMetricFamily]:
-        """One figure for each resource of a namespace, whatever quotas it has."""
-        used = GaugeMetricFamily("tenancy_usage_used", "What a namespace uses.", labels=_USAGE_LABELS)
-        hard = GaugeMetricFamily("tenancy_usage_hard", "What it may use.", labels=_USAGE_LABELS)
+        """One used amount and one limit per resource of a namespace, also if it has several quotas."""
+        used = GaugeMetricFamily("tenancy_usage_used", "Used amount of a namespace.", labels=_USAGE_LABELS)
+        hard = GaugeMetricFamily("tenancy_usage_hard", "Hard limit of a namespace.", labels=_USAGE_LABELS)
         measured = GaugeMetricFamily(
-            "tenancy_usage_measured", "What its pods really use, where it is measured.", labels=_USAGE_LABELS
+            "tenancy_usage_measured",
+            "CPU and memory in use by a namespace's pods, as measured by the metrics API.",
+            labels=_USAGE_LABELS,
         )
         for name in self._tenants.names():
             for namespace, amounts in namespace_amounts(self._managed.of(name)).items():
                 for resource, amount in amounts.items():
-                    place = [name, namespace, resource]
-                    used.add_metric(place, float(quantity_value(amount.used)))
-                    hard.add_metric(place, float(quantity_value(amount.hard)))
-            for namespace, figures in self._measured(name).items():
-                for resource, figure in figures._asdict().items():
-                    measured.add_metric([name, namespace, resource], float(figure))
+                    labels = [name, namespace, resource]
+                    used.add_metric(labels, float(quantity_value(amount.used)))
+                    hard.add_metric(labels, float(quantity_value(amount.hard)))
+            for namespace, usage in self._measured(name).items():
+                for resource, amount_in_use in usage._asdict().items():
+                    measured.add_metric([name, namespace, resource], float(amount_in_use))
         yield from (used, hard, measured)
 
 
-def _add_amounts(family: GaugeMetricFamily, place: list[str], amounts: dict[str, str] | None) -> None:
+def _add_amounts(family: GaugeMetricFamily, labels: list[str], amounts: dict[str, str] | None) -> None:
     for resource, amount in (amounts or {}).items():
-        family.add_metric([*place, resource], float(quantity_value(amount)))
+        family.add_metric([*labels, resource], float(quantity_value(amount)))

@@ -1,4 +1,4 @@
-"""How often the watcher looks and writes where no event makes it. Set on the command line."""
+"""How often the watcher does work that no event triggers. Options of the command line set it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,15 +6,15 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Periods:
-    """Each in seconds."""
+    """Periods in seconds."""
 
-    # The status reports changes of used quota together, so long after the first of them.
+    # Time from a change of used quota to the status update, which includes all changes until then.
     usage_status_s: float = 10.0
-    # How often the pods' metrics are read.
+    # Time between two reads of the pods' metrics.
     usage_metrics_s: float = 30.0
-    # How often usage is recorded.
+    # Time between two records of quota usage.
     usage_record_s: float = 60.0
-    # The first wait after a refused start of a session.
+    # First backoff after the API server rejects the start of an AISession.
     session_retry_s: float = 5.0
 
 

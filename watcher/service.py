@@ -62,9 +62,9 @@ class PeriodicService(Service):
 class QueueWorkers(Service):
     """Process the tenants of a queue.
 
-    `process` returns after how many seconds to process the tenant again without a change, or None. An exception
-    counts as a failure, after which the queue retries with backoff. `on_failure` gets the tenant and the
-    exception. `pause_s` is the shortest time between two runs for one tenant.
+    `process` returns after how many seconds to process the tenant again without a change, or None. An
+    exception counts as a failure, after which the queue retries with backoff. `on_failure` gets the tenant
+    and the exception. `pause_s` is the shortest time between two runs for one tenant.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class QueueWorkers(Service):
         if isinstance(error, ClusterError):
             log.warning("request failed", problem=str(error), **facts)
         elif not isinstance(error, TryAgain):
-            log.exception("unexpected error", **facts)
+            log.error("unexpected error", exc_info=error, **facts)
         self._on_failure(tenant, error)
 
 

@@ -1,1 +1,1 @@
-"""What `tenancy import` reads from existing namespaces, and the Tenant made from it."""
+"""Reads existing namespaces and derives the Tenant that adopts them, for `tenancy import`."""

@@ -1,4 +1,4 @@
-"""What stands in namespaces that are no tenant's yet. Read by `import`, which makes a Tenant of it."""
+"""Reads the objects in namespaces that do not belong to a tenant yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,34 +10,38 @@ from tenancy.base.manifest import Manifest
 from tenancy.spec.settings import PodSecurity
 
 _POD: Final = Kind("v1", "Pod", "pods")
-_CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+_VOLUME_CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 
 
 @dataclass(frozen=True)
 class ExistingNamespace:
+    """A namespace and the live objects in it that decide how a tenant adopts it."""
+
     name: str
-    bindings: Sequence[Manifest] = ()
+    role_bindings: Sequence[Manifest] = ()
     quotas: Sequence[Manifest] = ()
-    policies: Sequence[Manifest] = ()
+    network_policies: Sequence[Manifest] = ()
     pods: Sequence[Manifest] = ()
-    claims: Sequence[Manifest] = ()
+    volume_claims: Sequence[Manifest] = ()
 
 
-def read_existing(cluster: Cluster, name: str) -> ExistingNamespace:
-    def all_of(kind: Kind) -> list[Manifest]:
+def read_existing_namespace(cluster: Cluster, name: str) -> ExistingNamespace:
+    """Read the namespace's objects, with one list request per kind."""
+
+    def objects(kind: Kind) -> list[Manifest]:
         return cluster.list(kind, namespace=name)[0]
 
     return ExistingNamespace(
         name,
-        bindings=all_of(ROLE_BINDING),
-        quotas=all_of(RESOURCE_QUOTA),
-        policies=all_of(NETWORK_POLICY),
-        pods=all_of(_POD),
-        claims=all_of(_CLAIM),
+        role_bindings=objects(ROLE_BINDING),
+        quotas=objects(RESOURCE_QUOTA),
+        network_policies=objects(NETWORK_POLICY),
+        pods=objects(_POD),
+        volume_claims=objects(_VOLUME_CLAIM),
     )
 
 
 def pod_security_warnings(cluster: Cluster, namespace: str, level: PodSecurity) -> tuple[str, ...]:
-    """What the API server says of the pods there if this level were in force. Changes nothing."""
+    """The API server's warnings about pods that violate this Pod Security level, from a dry-run patch."""
     labels = {"pod-security.kubernetes.io/enforce": level.value}
     return cluster.warnings(NAMESPACE, namespace, {"metadata": {"labels": labels}})

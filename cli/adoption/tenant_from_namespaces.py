@@ -1,6 +1,7 @@
-"""From what stands in namespaces to the Tenant that takes them over, and notes on what it can't hold. Pure.
+"""The Tenant manifest that adopts existing namespaces, and notes on objects that it cannot represent. Pure.
 
-Called by `import`. Figures come from quotas; where there are none, from what is in use.
+The tenant's quotas come from the namespaces' ResourceQuotas. The choice of the plan also considers the
+requests of pods and volume claims, because a namespace may have no ResourceQuota.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,15 +16,15 @@ from tenancy.base.quantity import quantity_value
 from tenancy.plans import Plan, Plans
 from tenancy.spec.tenant import AccessRole, DeletionPolicy, Purpose, SubjectKind
 
-# The roles that Kubernetes ships, and ours that are nearest to them.
+# The user-facing ClusterRoles of Kubernetes, and the tenant roles closest to them.
 _ROLES: Final = {"admin": AccessRole.ADMIN, "edit": AccessRole.OPERATOR, "view": AccessRole.VIEWER}
-# The tenant's own figure stands for all of these: the largest keeps every workload going.
-_FIGURES: Final = {
+# The fields of spec.resourceQuotas, and the ResourceQuota keys that each field limits.
+_QUOTA_KEYS: Final = {
     "cpu": ("cpu", "requests.cpu", "limits.cpu"),
     "memory": ("memory", "requests.memory", "limits.memory"),
     "storage": ("requests.storage",),
 }
-_MAPPED: Final = {key for keys in _FIGURES.values() for key in keys}
+_IMPORTED_QUOTA_KEYS: Final = {key for keys in _QUOTA_KEYS.values() for key in keys}
 _PURPOSES: Final = {
     "prod": Purpose.PRODUCTION,
     "production": Purpose.PRODUCTION,
@@ -32,198 +33,233 @@ _PURPOSES: Final = {
 }
 
 
-def adopting_tenant(name: str, plan: str, found: Sequence[ExistingNamespace]) -> Manifest:
+def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespace]) -> Manifest:
+    """The Tenant that adopts these namespaces with their access and quotas, and retains them on deletion."""
     spec: dict[str, Any] = {"plan": plan, "adopt": True, "deletionPolicy": DeletionPolicy.RETAIN.value}
-    short_names = _short_names(name, [space.name for space in found])
+    short_names = _short_names(name, [namespace.name for namespace in namespaces])
     if short_names:
-        spec["namespaces"] = [_namespace(name, full, short) for full, short in short_names.items()]
-    if access := _access(found, short_names):
+        spec["namespaces"] = [
+            _namespace_entry(name, full_name, short_name) for full_name, short_name in short_names.items()
+        ]
+    if access := _access_entries(namespaces, short_names):
         spec["access"] = access
-    if figures := quota_figures(found):
-        spec["resourceQuotas"] = figures
+    if quotas := resource_quotas(namespaces):
+        spec["resourceQuotas"] = quotas
     kind = TENANTS[0]
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
 
 
-def quota_figures(found: Iterable[ExistingNamespace]) -> dict[str, str]:
-    """Per resource the largest that a namespace's quotas allow: each of the tenant's gets the same."""
-    figures: dict[str, str] = {}
-    for space in found:
-        for figure, keys in _FIGURES.items():
-            tightest = [_least(space.quotas, key) for key in keys]
-            for amount in filter(None, tightest):
-                if figure not in figures or quantity_value(amount) > quantity_value(figures[figure]):
-                    figures[figure] = amount
-    return figures
+def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
+    """The value for spec.resourceQuotas: per field the largest limit that any of the namespaces has.
+
+    Every namespace of the tenant gets the same quota, so a smaller one could block existing workloads.
+    """
+    quotas: dict[str, str] = {}
+    for namespace in namespaces:
+        for field, keys in _QUOTA_KEYS.items():
+            limits = [_tightest(namespace.quotas, key) for key in keys]
+            for limit in filter(None, limits):
+                if field not in quotas or quantity_value(limit) > quantity_value(quotas[field]):
+                    quotas[field] = limit
+    return quotas
 
 
-def smallest_plan(plans: Plans, found: Sequence[ExistingNamespace]) -> str:
-    """The smallest whose figures fit; the largest where none does."""
-    needs = _needs(found)
-    by_size = sorted(plans.plans, key=lambda name: tuple(_plan_figures(plans.plans[name]).values()))
+def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace]) -> str:
+    """The name of the smallest plan that is large enough, or of the largest plan if none is."""
+    needs = _needs(namespaces)
+    by_size = sorted(plans.plans, key=lambda name: tuple(_plan_limits(plans.plans[name]).values()))
     for name in by_size:
         plan = plans.plans[name]
-        allowed = _plan_figures(plan)
-        if len(found) <= plan.max_namespaces and all(needs[figure] <= allowed[figure] for figure in _FIGURES):
+        limits = _plan_limits(plan)
+        if len(namespaces) <= plan.max_namespaces and all(
+            needs[field] <= limits[field] for field in _QUOTA_KEYS
+        ):
             return name
     return by_size[-1]
 
 
-def plan_notes(name: str, plan: Plan, found: Sequence[ExistingNamespace]) -> Iterator[str]:
-    if len(found) > plan.max_namespaces:
+def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -> Iterator[str]:
+    """Notes on limits of the plan that the namespaces exceed."""
+    if len(namespaces) > plan.max_namespaces:
         yield (
-            f"Plan {name} allows {plan.max_namespaces} namespaces, these are {len(found)}: set maxNamespaces "
-            "here, take another plan, or make two tenants."
+            f"Plan {name} allows {plan.max_namespaces} namespaces, but {len(namespaces)} are imported: set "
+            "spec.maxNamespaces, choose another plan, or split them into two tenants."
         )
-    has_quota, allowed = quota_figures(found), _plan_figures(plan)
-    for figure, needed in _needs(found).items():
-        if figure not in has_quota and needed > allowed[figure]:
+    quotas, limits = resource_quotas(namespaces), _plan_limits(plan)
+    for field, needed in _needs(namespaces).items():
+        if field not in quotas and needed > limits[field]:
             yield (
-                f"A namespace uses more {figure} than plan {name} allows, and has no quota for it: set "
-                f"resourceQuotas.{figure}, or new pods are refused."
+                f"A namespace without a {field} quota requests more {field} than plan {name} allows: set "
+                f"spec.resourceQuotas.{field}, or the API server rejects new pods and claims there."
             )
 
 
-def binding_notes(space: ExistingNamespace) -> Iterator[str]:
-    for binding in space.bindings:
-        who = ", ".join(f"{subject['kind']} {subject['name']}" for subject in binding.get("subjects") or ())
-        role, place = binding["roleRef"], f"RoleBinding {space.name}/{binding['metadata']['name']}"
-        if _role_of(binding):
-            yield f"{place} ({role['name']}: {who}) is in `access` now: delete it when the tenant is Active."
+def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
+    """One note per RoleBinding: whether `access` replaces it, or it stays in addition."""
+    for binding in namespace.role_bindings:
+        subjects = ", ".join(
+            f"{subject['kind']} {subject['name']}" for subject in binding.get("subjects") or ()
+        )
+        role = binding["roleRef"]
+        object_name = f"RoleBinding {namespace.name}/{binding['metadata']['name']}"
+        if _access_role(binding):
+            yield (
+                f"{object_name} ({role['name']}: {subjects}) is replaced by spec.access: delete it when the "
+                "tenant is Active."
+            )
         else:
-            yield f"{place} stays, beside the tenant's access: {role['kind']} {role['name']} for {who}."
+            yield (
+                f"{object_name} stays and grants {role['kind']} {role['name']} to {subjects}, in addition to "
+                "spec.access: delete it if that is not intended."
+            )
 
 
-def quota_notes(space: ExistingNamespace) -> Iterator[str]:
-    for quota in space.quotas:
-        others = sorted(set(quota["spec"].get("hard") or {}) - _MAPPED)
-        kept = f" Not taken over: {', '.join(others)}." if others else ""
+def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
+    """One note per ResourceQuota, with the limits that the Tenant does not import."""
+    for quota in namespace.quotas:
+        others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_QUOTA_KEYS)
+        not_imported = f" Not imported: {', '.join(others)}." if others else ""
         yield (
-            f"ResourceQuota {space.name}/{quota['metadata']['name']} stays, beside the tenant's own: delete "
-            f"it when the tenant is Active.{kept}"
+            f"ResourceQuota {namespace.name}/{quota['metadata']['name']} stays and applies in addition to "
+            f"the tenant's quotas: delete it when the tenant is Active.{not_imported}"
         )
 
 
-def policy_notes(space: ExistingNamespace) -> Iterator[str]:
-    """Policies add up: what an old one opens stays open."""
-    for policy in space.policies:
+def policy_notes(namespace: ExistingNamespace) -> Iterator[str]:
+    """One note per NetworkPolicy. Policies are additive: traffic that an old one allows stays allowed."""
+    for policy in namespace.network_policies:
         spec = policy["spec"]
-        opened = [
-            f"{word} {_peers(rule.get(side) or ())}"
-            for direction, side, word in (("ingress", "from", "in from"), ("egress", "to", "out to"))
+        allowed = [
+            f"{direction} {preposition} {_peers_text(rule.get(preposition) or ())}"
+            for direction, preposition in (("ingress", "from"), ("egress", "to"))
             for rule in spec.get(direction) or ()
         ]
-        told = f"lets traffic {'; '.join(opened)}" if opened else "opens nothing"
-        yield f"NetworkPolicy {space.name}/{policy['metadata']['name']} stays: it {told}."
+        effect = f"allows {'; '.join(allowed)}" if allowed else "allows no traffic"
+        advice = " Delete it if the tenant must not have this traffic." if allowed else ""
+        yield f"NetworkPolicy {namespace.name}/{policy['metadata']['name']} stays and {effect}.{advice}"
 
 
-def _short_names(tenant: str, names: Sequence[str]) -> dict[str, str]:
-    """Each namespace's name within the tenant. None at all where the only one is the tenant's default."""
-    if list(names) == [namespace_name(tenant)]:
+def _short_names(tenant: str, namespaces: Sequence[str]) -> dict[str, str]:
+    """The name in spec.namespaces by full name. Empty if the only namespace is the tenant's default one."""
+    if list(namespaces) == [namespace_name(tenant)]:
         return {}
-    room = NAMESPACE_MAX_LENGTH - len(namespace_name(tenant, "-"))
-    taken: dict[str, str] = {}
-    for full in names:
-        short = full.removeprefix("tenant-").removeprefix(f"{tenant}-")[:room].strip("-")
-        while short in taken.values():
-            short = f"{short[: room - 2].strip('-')}-{len(taken) + 1}"
-        taken[full] = short
-    return taken
+    max_length = NAMESPACE_MAX_LENGTH - len(namespace_name(tenant, "-"))
+    short_names: dict[str, str] = {}
+    for full_name in namespaces:
+        short_name = full_name.removeprefix("tenant-").removeprefix(f"{tenant}-")[:max_length].strip("-")
+        while short_name in short_names.values():
+            short_name = f"{short_name[: max_length - 2].strip('-')}-{len(short_names) + 1}"
+        short_names[full_name] = short_name
+    return short_names
 
 
-def _namespace(tenant: str, full: str, short: str) -> dict[str, str]:
-    given = {"name": short}
-    purposes = {_PURPOSES[word] for word in full.split("-") if word in _PURPOSES}
+def _namespace_entry(tenant: str, full_name: str, short_name: str) -> dict[str, str]:
+    entry = {"name": short_name}
+    purposes = {_PURPOSES[word] for word in full_name.split("-") if word in _PURPOSES}
     if len(purposes) == 1:
-        given["purpose"] = purposes.pop().value
-    return given if full == namespace_name(tenant, short) else {**given, "existing": full}
+        entry["purpose"] = purposes.pop().value
+    return entry if full_name == namespace_name(tenant, short_name) else {**entry, "existing": full_name}
 
 
-def _access(found: Sequence[ExistingNamespace], short_names: Mapping[str, str]) -> list[dict[str, Any]]:
-    places: dict[tuple[str, str, str, str], list[str]] = {}
-    for space in found:
-        for binding in space.bindings:
-            role = _role_of(binding)
+def _access_entries(
+    namespaces: Sequence[ExistingNamespace], short_names: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The entries of spec.access, one per subject and role.
+
+    An entry names namespaces only if the subject does not have the role in all of them.
+    """
+    grants: dict[tuple[str, str, str, str], list[str]] = {}
+    for namespace in namespaces:
+        for binding in namespace.role_bindings:
+            role = _access_role(binding)
             for subject in binding.get("subjects") or () if role else ():
-                home = subject.get("namespace", "") if subject["kind"] == SubjectKind.SERVICE_ACCOUNT else ""
-                who = (subject["kind"], subject["name"], home, str(role))
-                places.setdefault(who, []).append(space.name)
+                is_account = subject["kind"] == SubjectKind.SERVICE_ACCOUNT
+                account_namespace = subject.get("namespace", "") if is_account else ""
+                grant = (subject["kind"], subject["name"], account_namespace, str(role))
+                grants.setdefault(grant, []).append(namespace.name)
     entries = []
-    for (kind, name, home, role_name), spaces in sorted(places.items()):
+    for (kind, name, account_namespace, role_name), granted_in in sorted(grants.items()):
         entry: dict[str, Any] = {"kind": kind, "name": name, "role": role_name}
-        if home:
-            entry["namespace"] = home
-        if len(set(spaces)) < len(found):
-            entry["namespaces"] = sorted({short_names[space] for space in spaces})
+        if account_namespace:
+            entry["namespace"] = account_namespace
+        if len(set(granted_in)) < len(namespaces):
+            entry["namespaces"] = sorted({short_names[full_name] for full_name in granted_in})
         entries.append(entry)
     return entries
 
 
-def _role_of(binding: Manifest) -> AccessRole | None:
+def _access_role(binding: Manifest) -> AccessRole | None:
+    """The tenant role that corresponds to the binding's ClusterRole. None if there is none."""
     role = binding["roleRef"]
     return _ROLES.get(role["name"]) if role["kind"] == "ClusterRole" else None
 
 
-def _least(quotas: Iterable[Manifest], key: str) -> str | None:
-    """Of several quotas for one resource, the tightest counts."""
-    amounts = [hard[key] for quota in quotas if key in (hard := quota["spec"].get("hard") or {})]
-    return min(amounts, key=quantity_value, default=None)
+def _tightest(quotas: Iterable[Manifest], key: str) -> str | None:
+    """The smallest limit for a key: if several quotas set it, the API server enforces all of them."""
+    limits = [hard[key] for quota in quotas if key in (hard := quota["spec"].get("hard") or {})]
+    return min(limits, key=quantity_value, default=None)
 
 
-def _needs(found: Iterable[ExistingNamespace]) -> dict[str, Decimal]:
-    spaces = list(found)
-    needs = {figure: quantity_value(amount) for figure, amount in quota_figures(spaces).items()}
-    used = {
-        "cpu": [_requested(space.pods, "cpu") for space in spaces],
-        "memory": [_requested(space.pods, "memory") for space in spaces],
-        "storage": [sum((_claimed(claim) for claim in space.claims), Decimal()) for space in spaces],
+def _needs(namespaces: Sequence[ExistingNamespace]) -> dict[str, Decimal]:
+    """Per field of spec.resourceQuotas the quota that is large enough for each of the namespaces."""
+    quotas = {field: quantity_value(limit) for field, limit in resource_quotas(namespaces).items()}
+    requested = {
+        "cpu": [_requested(namespace.pods, "cpu") for namespace in namespaces],
+        "memory": [_requested(namespace.pods, "memory") for namespace in namespaces],
+        "storage": [
+            sum((_claimed(claim) for claim in namespace.volume_claims), Decimal()) for namespace in namespaces
+        ],
     }
-    return {figure: max(needs.get(figure, Decimal()), *amounts) for figure, amounts in used.items()}
+    return {field: max(quotas.get(field, Decimal()), *amounts) for field, amounts in requested.items()}
 
 
 def _requested(pods: Iterable[Manifest], resource: str) -> Decimal:
     return sum(
         (
-            quantity_value(str(asked))
+            quantity_value(str(request))
             for pod in pods
             for container in pod["spec"].get("containers") or ()
-            if (asked := ((container.get("resources") or {}).get("requests") or {}).get(resource))
+            if (request := ((container.get("resources") or {}).get("requests") or {}).get(resource))
         ),
         Decimal(),
     )
 
 
 def _claimed(claim: Manifest) -> Decimal:
-    asked = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", "0")
-    return quantity_value(str(asked))
+    request = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", "0")
+    return quantity_value(str(request))
 
 
-def _plan_figures(plan: Plan) -> dict[str, Decimal]:
-    """What the plan allows in one namespace. What it does not limit is without end."""
+def _plan_limits(plan: Plan) -> dict[str, Decimal]:
+    """Per field of spec.resourceQuotas the plan's limit for one namespace; infinite if the plan sets none."""
     quotas = [{"spec": {"hard": quota.hard}} for quota in plan.quotas]
-    figures = {}
-    for figure, keys in _FIGURES.items():
-        amounts = [quantity_value(amount) for key in keys if (amount := _least(quotas, key))]
-        figures[figure] = min(amounts, default=Decimal("Infinity"))
-    return figures
+    limits = {}
+    for field, keys in _QUOTA_KEYS.items():
+        amounts = [quantity_value(amount) for key in keys if (amount := _tightest(quotas, key))]
+        limits[field] = min(amounts, default=Decimal("Infinity"))
+    return limits
 
 
-def _peers(peers: Iterable[Manifest]) -> str:
-    told = []
+def _peers_text(peers: Iterable[Manifest]) -> str:
+    texts = []
     for peer in peers:
         if "ipBlock" in peer:
-            told.append(peer["ipBlock"]["cidr"])
+            texts.append(peer["ipBlock"]["cidr"])
             continue
-        spaces, pods = peer.get("namespaceSelector"), peer.get("podSelector")
-        place = "its own namespace" if spaces is None else f"namespaces {_selected(spaces)}"
-        told.append(f"pods {_selected(pods)} of {place}" if pods else place)
-    return ", ".join(told) or "anywhere"
+        namespace_selector, pod_selector = peer.get("namespaceSelector"), peer.get("podSelector")
+        namespaces = (
+            "its own namespace"
+            if namespace_selector is None
+            else f"namespaces {_selector_text(namespace_selector)}"
+        )
+        texts.append(f"pods {_selector_text(pod_selector)} of {namespaces}" if pod_selector else namespaces)
+    return ", ".join(texts) or "anywhere"
 
 
-def _selected(selector: Manifest) -> str:
-    words = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
-    words += [
+def _selector_text(selector: Manifest) -> str:
+    terms = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    terms += [
         " ".join([rule["key"], rule["operator"], ",".join(rule.get("values") or ())]).strip()
         for rule in selector.get("matchExpressions") or ()
     ]
-    return ", ".join(words) or "(all)"
+    return ", ".join(terms) or "(all)"

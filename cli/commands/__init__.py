@@ -1,1 +1,1 @@
-"""The commands of `tenancy`, one module each."""
+"""The commands of `tenancy`, one module per command."""

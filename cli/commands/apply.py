@@ -1,6 +1,6 @@
-"""`tenancy apply`: Tenants from files, all or none, and then the wait until each is what it should be.
+"""`tenancy apply`: validates Tenants in files, applies all or none of them, and waits until each is Active.
 
-The Tenants alone are written; the watcher does the rest. Faults in a file are told before anything is sent.
+It writes only the Tenants. The watcher reconciles everything else.
 """
 
 from pathlib import Path
@@ -9,10 +9,10 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from cli.connection import Session
-from cli.manifests import GivenTenant, ManifestError, read_manifests
-from cli.output import PHASE_STYLES, Format, FormatOption, complain, print_data, print_table
-from cli.wait import GONE, phase_of, ready_condition, settle
+from cli.connection import Connection
+from cli.manifests import ManifestError, TenantDocument, read_manifests
+from cli.output import PHASE_STYLES, Format, FormatOption, print_data, print_error, print_table
+from cli.wait import GONE, phase_of, ready_condition, wait_and_time
 from cluster.client import Cluster, ClusterError
 from tenancy.base.errors import InvalidSpec, TenancyError
 from tenancy.base.kinds import kind_of
@@ -23,8 +23,8 @@ from tenancy.spec.tenant_status import Phase
 
 FIELD_MANAGER: Final = "tenancy-cli"
 _CONFLICT: Final = 409
-# What the API server writes itself: a manifest that was read from it may hold these.
-_SERVERS_OWN: Final = (
+# Metadata that the API server sets. Manifests from `kubectl get -o yaml` have it; it must not be applied.
+_SERVER_SET_METADATA: Final = (
     "creationTimestamp",
     "deletionTimestamp",
     "generation",
@@ -32,15 +32,17 @@ _SERVERS_OWN: Final = (
     "resourceVersion",
     "uid",
 )
-_FAILED: Final = (Phase.FAILED, GONE)
+_FAILED_PHASES: Final = (Phase.FAILED, GONE)
 
 
 class ApplyRefused(TenancyError):
+    """There is nothing to apply, or the API server rejected a Tenant."""
+
     reason = "ApplyRefused"
 
 
 class Applied(Model):
-    """A line of the table. Phase and time are those after the wait."""
+    """A row of the table. Phase, reason, message and duration are set only after the wait."""
 
     name: str
     api_version: str
@@ -54,65 +56,76 @@ class Applied(Model):
 def apply_tenants(
     context: typer.Context,
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Files or folders of manifests; `-`: standard input.")
+        list[Path],
+        typer.Argument(metavar="PATH", help="Files or folders with Tenant manifests; `-` is stdin."),
     ],
     timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for all.")
+        float,
+        typer.Option("--timeout", metavar="SECONDS", help="How long to wait until all tenants are Active."),
     ] = 120.0,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Don't wait until they are Active.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return without waiting.")] = False,
     is_dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only ask the API server whether it would take them.")
+        bool, typer.Option("--dry-run", help="Validate against the API server only; change nothing.")
     ] = False,
     is_forced: Annotated[
         bool,
-        typer.Option("--force-conflicts", help="Take over fields that somebody else has set otherwise."),
+        typer.Option("--force-conflicts", help="Overwrite fields that another field manager has set."),
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Apply Tenants from files, and wait until each is Active. None is applied when one of them is faulty."""
-    given = read_manifests(paths)
-    check_manifests(given)
-    session: Session = context.obj
-    manifests = [_sendable(found.manifest) for found in given]
-    # What the API server refuses, it refuses before the first one is written.
+    """Apply Tenants from files with server-side apply, and wait until each is Active.
+
+    If one of them is invalid, none is applied. The exit code is 1 if a tenant fails.
+    """
+    documents = read_manifests(paths)
+    check_manifests(documents)
+    connection: Connection = context.obj
+    manifests = [_without_server_fields(document.manifest) for document in documents]
+    # A dry run of all first: if the API server rejects one, nothing has been written.
     for manifest in manifests:
-        _send(session.cluster, manifest, is_forced, is_dry_run=True)
-    before = [session.cluster.get(kind_of(manifest), manifest["metadata"]["name"]) for manifest in manifests]
-    written = [_send(session.cluster, manifest, is_forced, is_dry_run) for manifest in manifests]
-    rows = [_row(old, new) for old, new in zip(before, written, strict=True)]
+        _send(connection.cluster, manifest, is_forced, is_dry_run=True)
+    before = [
+        connection.cluster.get(kind_of(manifest), manifest["metadata"]["name"]) for manifest in manifests
+    ]
+    after = [_send(connection.cluster, manifest, is_forced, is_dry_run) for manifest in manifests]
+    rows = [_row(old, new) for old, new in zip(before, after, strict=True)]
     if not is_dry_run and not no_wait:
-        settled = settle(session.cluster, written, timeout_s)
+        settled = wait_and_time(connection.cluster, after, timeout_s)
         rows = [
-            _settled_row(row, found.tenant, found.took_s) for row, found in zip(rows, settled, strict=True)
+            _settled_row(row, result.tenant, result.took_s) for row, result in zip(rows, settled, strict=True)
         ]
     _print(rows, output, is_dry_run=is_dry_run)
-    failed = [row for row in rows if row.phase in _FAILED and not no_wait]
+    failed = [row for row in rows if row.phase in _FAILED_PHASES and not no_wait]
     for row in failed:
-        complain(f"{row.name}: {row.reason}: {row.message}")
+        print_error(f"{row.name}: {row.reason}: {row.message}")
     if failed:
         raise typer.Exit(1)
 
 
-def check_manifests(given: list[GivenTenant]) -> None:
-    """By the model, as the watcher would: the first fault, with its file and line."""
-    if not given:
-        raise ApplyRefused("there is no Tenant in what was given; see examples/simple.yaml")
-    seen: dict[tuple[str, str], GivenTenant] = {}
-    for tenant in given:
-        key = (tenant.manifest["apiVersion"], tenant.name)
-        if key in seen:
-            first = seen[key]
-            problem = f"metadata.name: {tenant.name!r} stands in {first.file}:{first.line} already"
-            raise ManifestError(tenant.file, tenant.line_of("metadata.name"), problem)
-        seen[key] = tenant
+def check_manifests(documents: list[TenantDocument]) -> None:
+    """Validate the specs like the watcher does. Raises ManifestError for the first fault, or ApplyRefused."""
+    if not documents:
+        raise ApplyRefused("found no Tenant in the given paths; see examples/simple.yaml for a manifest")
+    by_key: dict[tuple[str, str], TenantDocument] = {}
+    for document in documents:
+        key = (document.manifest["apiVersion"], document.name)
+        if key in by_key:
+            first = by_key[key]
+            problem = (
+                f"metadata.name: {document.name!r} is also in {first.file}:{first.line}; remove one of them"
+            )
+            raise ManifestError(document.file, document.line_of("metadata.name"), problem)
+        by_key[key] = document
         try:
-            tenant_from_manifest(tenant.manifest)
+            tenant_from_manifest(document.manifest)
         except InvalidSpec as error:
-            raise ManifestError(tenant.file, tenant.line_of(error.field), str(error)) from None
+            raise ManifestError(document.file, document.line_of(error.field), str(error)) from None
 
 
-def _sendable(manifest: Manifest) -> Manifest:
-    metadata = {field: value for field, value in manifest["metadata"].items() if field not in _SERVERS_OWN}
+def _without_server_fields(manifest: Manifest) -> Manifest:
+    metadata = {
+        field: value for field, value in manifest["metadata"].items() if field not in _SERVER_SET_METADATA
+    }
     return {**{field: value for field, value in manifest.items() if field != "status"}, "metadata": metadata}
 
 
@@ -125,7 +138,7 @@ def _send(cluster: Cluster, manifest: Manifest, is_forced: bool, is_dry_run: boo
     except ClusterError as error:
         advice = ""
         if error.status == _CONFLICT and not is_forced:
-            advice = "; leave these fields out, or take them over with --force-conflicts"
+            advice = "; remove these fields from the manifest, or overwrite them with --force-conflicts"
         raise ApplyRefused(f"{name}: {error}{advice}") from None
 
 
@@ -137,7 +150,7 @@ def _row(before: Manifest | None, after: Manifest) -> Applied:
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
-    """What people write; the watcher's own writes are no change of theirs."""
+    """The parts that users write. The watcher also writes to a Tenant, which must not count as a change."""
     metadata = tenant["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")
 
@@ -161,7 +174,7 @@ def _print(rows: list[Applied], output: Format, *, is_dry_run: bool) -> None:
         return
     suffix = " (dry run)" if is_dry_run else ""
     print_table(
-        ("NAME", "WHAT", "PHASE", "TOOK"),
+        ("NAME", "RESULT", "PHASE", "DURATION"),
         (
             (
                 row.name,

@@ -1,4 +1,4 @@
-"""`tenancy crd`: the CRDs, for those who install them by other means than the platform's stack."""
+"""`tenancy crd`: prints the CRDs, for installations without the platform's stack."""
 
 import yaml
 
@@ -7,5 +7,5 @@ from tenancy.spec.crd import crds
 
 
 def print_crds() -> None:
-    """Print the CRDs as YAML, to be piped into `kubectl apply --server-side -f -`."""
+    """Print the CRDs as YAML. Install them with `tenancy crd | kubectl apply --server-side -f -`."""
     console.print(yaml.safe_dump_all(crds(), sort_keys=False).rstrip())

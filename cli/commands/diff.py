@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cli.completion import TenantName
-from cli.connection import Objects, Session
+from cli.connection import Connection, Objects
 from cli.output import Format, FormatOption, console, print_changes, print_data
 from cluster.tenants import is_deleting
 from tenancy.base.manifest import Manifest
@@ -36,11 +36,11 @@ def diff(
 
     A paused or failed tenant is compared too. Exit code 2 where there are differences.
     """
-    session: Session = context.obj
-    tenant = session.tenant(name)
+    connection: Connection = context.obj
+    tenant = connection.tenant(name)
     changes: tuple[ObjectChange, ...] = ()
     if not is_deleting(tenant):
-        changes = found_drift(session, tenant, session.objects_of(name), session.plans(plans))
+        changes = found_drift(connection, tenant, connection.live_objects(name), connection.plans(plans))
     if output is not Format.TABLE:
         print_data([change.model_dump(by_alias=True, mode="json") for change in changes], output)
     elif is_deleting(tenant):
@@ -52,6 +52,8 @@ def diff(
     raise typer.Exit(2 if changes else 0)
 
 
-def found_drift(session: Session, tenant: Manifest, live: Objects, plans: Plans) -> tuple[ObjectChange, ...]:
+def found_drift(
+    connection: Connection, tenant: Manifest, live: Objects, plans: Plans
+) -> tuple[ObjectChange, ...]:
     """The changes that turn the live objects into the desired ones. Raises InvalidSpec."""
-    return object_changes(decide(tenant, Facts(plans, session.served)).desired, live)
+    return object_changes(decide(tenant, Facts(plans, connection.served)).desired, live)

@@ -1,4 +1,4 @@
-"""The command itself: runs every check, and says what each has found."""
+"""`tenancy doctor`: runs all checks, and prints what each of them finds."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -6,20 +6,20 @@ from typing import Final
 import typer
 from rich.text import Text
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.caller_rights import check_rights_of_caller
 from cli.doctor.finding import Finding, Level, failed, warning
 from cli.doctor.installation import check_admission, check_crds, check_rights_of_watcher, check_server
 from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
-from cli.output import Format, FormatOption, console, errors, print_data
+from cli.output import Format, FormatOption, console, error_console, print_data
 from cluster.client import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
 
-Check = Callable[[Session], list[Finding]]
+Check = Callable[[Connection], list[Finding]]
 
-_ON_THE_CLUSTER: Final[dict[str, Check]] = {
+_CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "your rights": check_rights_of_caller,
     "CRDs": check_crds,
     "watcher's rights": check_rights_of_watcher,
@@ -29,47 +29,52 @@ _ON_THE_CLUSTER: Final[dict[str, Check]] = {
     "tenants": check_tenants,
     "integrations": check_integrations,
 }
-_ON_THIS_MACHINE: Final[dict[str, Check]] = {"pulumi": check_pulumi, "pulumi provider": check_provider}
+_LOCAL_CHECKS: Final[dict[str, Check]] = {"pulumi": check_pulumi, "pulumi provider": check_provider}
 _STYLES: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILED: "bold red"}
 _FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 
 
 def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """Check all that tenants need, and say how to mend what is wrong. Changes nothing."""
-    found: list[Finding] = []
-    with errors.status("Looking"):
+    """Check the cluster, the watcher, Pulumi and all tenants, and print a fix for each problem.
+
+    It changes nothing. The exit code is 1 if a check fails; warnings do not change it.
+    """
+    findings: list[Finding] = []
+    with error_console.status("checking…"):
         for finding in _findings(context.obj):
-            found.append(finding)
+            findings.append(finding)
             if output is Format.TABLE:
                 _print(finding)
     if output is not Format.TABLE:
-        print_data([finding.model_dump(by_alias=True, mode="json") for finding in found], output)
-    if any(finding.level is Level.FAILED for finding in found):
+        print_data([finding.model_dump(by_alias=True, mode="json") for finding in findings], output)
+    if any(finding.level is Level.FAILED for finding in findings):
         raise typer.Exit(1)
 
 
-def _findings(session: Session) -> Iterator[Finding]:
-    server = _run("API server", check_server, session, "kubectl cluster-info")
+def _findings(connection: Connection) -> Iterator[Finding]:
+    server = _run("API server", check_server, connection, "kubectl cluster-info")
     yield from server
     has_cluster = server[0].level is Level.OK
-    for subject, check in _ON_THE_CLUSTER.items() if has_cluster else ():
-        yield from _run(subject, check, session)
-    for subject, check in _ON_THIS_MACHINE.items():
-        yield from _run(subject, check, session)
+    for subject, check in _CLUSTER_CHECKS.items() if has_cluster else ():
+        yield from _run(subject, check, connection)
+    for subject, check in _LOCAL_CHECKS.items():
+        yield from _run(subject, check, connection)
     if has_cluster:
-        yield from _run("backend", check_backend, session)
+        yield from _run("backend", check_backend, connection)
 
 
-def _run(subject: str, check: Check, session: Session, fix: str = "") -> list[Finding]:
-    """A check that can't be made is a finding of its own, and keeps no other from being made."""
+def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[Finding]:
+    """The findings of one check. If the check itself fails, its error is the finding."""
     try:
-        return check(session)
+        return check(connection)
     except ClusterError as error:
         if error.status == _FORBIDDEN:
             return [warning(subject, f"not checked: {error}")]
         if error.status == _NOT_FOUND:
-            return [failed(subject, "not checked: the cluster does not serve Tenants; see the CRDs above")]
+            return [
+                failed(subject, "not checked: the cluster does not serve Tenants; install the CRDs first")
+            ]
         return [failed(subject, str(error), fix)]
     except (TenancyError, StackError, OSError, ValueError) as error:
         return [failed(subject, str(error), fix)]

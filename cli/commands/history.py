@@ -1,4 +1,4 @@
-"""`tenancy history`: what has been done to a tenant, by whom and why. `show` and `rollback` read it too."""
+"""`tenancy history`: the updates of a tenant's stack, with their causes, authors and changes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,34 +8,37 @@ import typer
 from rich.text import Text
 
 from cli.completion import TenantName
-from cli.connection import Session
-from cli.output import Format, FormatOption, console, errors, print_changes, print_data, print_table
-from cli.times import when
+from cli.connection import Connection
+from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
+from cli.times import display_time
 from stacks.errors import StackNotFound
 from watcher.view import UpdateView, update_view
 
-COLUMNS = ("UPDATE", "WHEN", "WHAT", "CAUSE", "BY", "RESULT", "CHANGES", "TOOK")
+UPDATE_COLUMNS = ("UPDATE", "WHEN", "OPERATION", "CAUSE", "BY", "RESULT", "CHANGES", "DURATION")
 
 
 def history(
     context: typer.Context,
     name: TenantName,
     with_changes: Annotated[
-        bool, typer.Option("--diff", help="Show what each update changed, field by field.")
+        bool, typer.Option("--diff", help="Show the changes of each update, field by field.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the newest ones. Default: all there are.")
+        int | None, typer.Option(min=1, help="Show only the newest updates. Default: all.")
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show a tenant's updates, newest first: when, why, by whom, and what each changed.
+    """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
-    JSON and YAML hold all there is, the spec of each update included.
+    BY is the field manager that wrote the spec. CHANGES counts the objects that were created (`+`), updated
+    (`~`) and deleted (`-`). JSON and YAML also have the spec of each update. To restore an earlier spec, run
+    `tenancy rollback`.
     """
-    session: Session = context.obj
-    updates = read_updates(session, name)
+    connection: Connection = context.obj
+    updates = read_updates(connection, name)
     if not updates:
-        session.tenant(name)
+        # Raises if there is no such tenant.
+        connection.tenant(name)
     shown = updates[:limit]
     if output is not Format.TABLE:
         print_data([update.model_dump(by_alias=True, mode="json") for update in shown], output)
@@ -44,41 +47,41 @@ def history(
     elif with_changes:
         _print_each(shown)
     else:
-        print_table(COLUMNS, map(cells, shown))
+        print_table(UPDATE_COLUMNS, map(update_cells, shown))
 
 
-def read_updates(session: Session, tenant: str) -> list[UpdateView]:
-    """All updates of a tenant, newest first; none where its stack is not there yet."""
-    with session.stacks() as stacks, errors.status("reading the history"):
+def read_updates(connection: Connection, tenant: str) -> list[UpdateView]:
+    """All updates of a tenant, newest first. Empty if the tenant has no stack yet."""
+    with connection.stacks() as stacks, error_console.status("reading the history"):
         try:
             return [update_view(update) for update in stacks.history(tenant)]
         except StackNotFound:
             return []
 
 
-def cells(update: UpdateView) -> tuple[str | Text, ...]:
-    """An update as a line of a table."""
+def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
+    """An update as a table row, in the order of UPDATE_COLUMNS."""
     result = Text(update.result, style="" if update.result == "succeeded" else "bold red")
     took = "-" if update.duration_s is None else f"{update.duration_s:.0f} s"
     return (
         str(update.version),
-        when(update.started),
+        display_time(update.started),
         "up" if update.operation == "update" else update.operation,
         update.cause,
         update.by or ("by hand" if is_by_hand(update) else "-"),
         result,
-        _figures(update),
+        _change_counts(update),
         took,
     )
 
 
 def is_by_hand(update: UpdateView) -> bool:
-    """The watcher keeps a record with each of its own."""
+    """Whether `pulumi up` was run by hand: the watcher records the spec with each of its updates."""
     return update.operation == "update" and update.spec is None
 
 
-def _figures(update: UpdateView) -> str:
-    """Pulumi's own count; where that is nothing, what the watcher itself had put back before."""
+def _change_counts(update: UpdateView) -> str:
+    """Pulumi's counts. If they are zero, the counts of repairs that the watcher made before it ran Pulumi."""
     recorded = Counter(change.operation.value for change in update.changes)
     return _tally(update.counts) or _tally(recorded) or "none"
 
@@ -91,10 +94,10 @@ def _tally(counts: Mapping[str, int]) -> str:
 
 def _print_each(updates: Iterable[UpdateView]) -> None:
     for update in updates:
-        number, *rest = cells(update)
+        number, *rest = update_cells(update)
         console.print(Text(f"update {number}  ", style="bold") + Text("  ").join(map(_as_text, rest)))
         if update.spec is None:
-            console.print("  what it changed is not on record")
+            console.print("  the changes of this update were not recorded")
         print_changes(update.changes)
         console.print()
 

@@ -10,17 +10,17 @@ from typing import Annotated, Final
 import typer
 import yaml
 
-from cli.adoption.existing_namespaces import ExistingNamespace, pod_security_warnings, read_existing
+from cli.adoption.existing_namespaces import ExistingNamespace, pod_security_warnings, read_existing_namespace
 from cli.adoption.tenant_from_namespaces import (
-    adopting_tenant,
+    adopting_manifest,
     binding_notes,
     plan_notes,
     policy_notes,
     quota_notes,
-    smallest_plan,
+    smallest_fitting_plan,
 )
-from cli.connection import Session
-from cli.output import console, errors
+from cli.connection import Connection
+from cli.output import console, error_console
 from cluster.client import Cluster
 from cluster.facts import decide_on_live_facts
 from cluster.tenants import read_tenant
@@ -28,7 +28,7 @@ from tenancy.base.errors import NamespaceTaken, Rejection, TenancyError
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest
 from tenancy.plans import Plans
-from tenancy.spec.settings import settings_of
+from tenancy.spec.settings import effective_settings
 from tenancy.spec.tenant import Tenant, tenant_from_manifest
 
 _RETAIN: Final = "  deletionPolicy: Retain"
@@ -58,22 +58,24 @@ def import_namespaces(
     ] = ManifestFormat.YAML,
 ) -> None:
     """Print a Tenant that takes over existing namespaces, workloads untouched. Look at it, then apply it."""
-    session: Session = context.obj
-    if read_tenant(session.cluster, name) is not None:
+    connection: Connection = context.obj
+    if read_tenant(connection.cluster, name) is not None:
         raise ImportRefused(f"there is a tenant {name!r} already; add the namespaces to its spec")
     for namespace in namespaces:
-        if session.cluster.get(NAMESPACE, namespace) is None:
+        if connection.cluster.get(NAMESPACE, namespace) is None:
             raise ImportRefused(f"there is no namespace {namespace!r}")
-    plans = session.plans()
-    found = [read_existing(session.cluster, namespace) for namespace in dict.fromkeys(namespaces)]
-    chosen = plan or smallest_plan(plans, found)
+    plans = connection.plans()
+    found = [
+        read_existing_namespace(connection.cluster, namespace) for namespace in dict.fromkeys(namespaces)
+    ]
+    chosen = plan or smallest_fitting_plan(plans, found)
     given = plans.plan(chosen)
-    manifest = adopting_tenant(name, chosen, found)
+    manifest = adopting_manifest(name, chosen, found)
     tenant = tenant_from_manifest(manifest)
-    problems = _problem_notes(session.cluster, manifest, plans)
+    problems = _problem_notes(connection.cluster, manifest, plans)
     notes = [
         *plan_notes(chosen, given, found),
-        *_security_notes(session.cluster, tenant, plans, found),
+        *_security_notes(connection.cluster, tenant, plans, found),
         *(
             note
             for space in found
@@ -88,7 +90,7 @@ def import_namespaces(
 def _security_notes(
     cluster: Cluster, tenant: Tenant, plans: Plans, found: list[ExistingNamespace]
 ) -> list[str]:
-    level = settings_of(plans.plan(tenant.spec.plan), tenant.spec).pod_security
+    level = effective_settings(plans.plan(tenant.spec.plan), tenant.spec).pod_security
     return [
         f"Pod security {level.value}: {warning}: these run on, but can't be made again; mend them, or set "
         "podSecurity here."
@@ -111,7 +113,7 @@ def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[s
 def _print(manifest: Manifest, notes: list[str], output: ManifestFormat) -> None:
     if output is ManifestFormat.JSON:
         for note in notes:
-            errors.print(note)
+            error_console.print(note)
         console.print(json.dumps(manifest, indent=2, ensure_ascii=False))
         return
     text = yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True).rstrip()

@@ -1,4 +1,4 @@
-"""`tenancy list`: all tenants at a glance."""
+"""`tenancy list`: one line per tenant."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.output import PHASE_STYLES, Format, FormatOption, console, print_data, print_table
 from cluster.tenants import read_tenants
 from tenancy.spec.tenant_status import Phase
@@ -21,11 +21,11 @@ class Order(StrEnum):
     MEMORY = "memory"
 
 
-# What needs a look comes first.
-_PHASES: Final = (Phase.FAILED, Phase.TERMINATING, Phase.PENDING, Phase.ACTIVE)
-_ORDERS: Final[dict[Order, Callable[[TenantRow], Any]]] = {
+# Phases that need attention first.
+_PHASE_ORDER: Final = (Phase.FAILED, Phase.TERMINATING, Phase.PENDING, Phase.ACTIVE)
+_SORT_KEYS: Final[dict[Order, Callable[[TenantRow], Any]]] = {
     Order.NAME: lambda row: row.name,
-    Order.PHASE: lambda row: _PHASES.index(Phase(row.phase)),
+    Order.PHASE: lambda row: _PHASE_ORDER.index(Phase(row.phase)),
     Order.CPU: lambda row: -_ratio(row, "cpu"),
     Order.MEMORY: lambda row: -_ratio(row, "memory"),
 }
@@ -33,33 +33,41 @@ _ORDERS: Final[dict[Order, Callable[[TenantRow], Any]]] = {
 
 def list_tenants(
     context: typer.Context,
-    plan: Annotated[str | None, typer.Option(help="Only tenants on this plan.")] = None,
+    plan: Annotated[str | None, typer.Option(help="List only tenants on this plan.")] = None,
     phase: Annotated[
-        Phase | None, typer.Option(case_sensitive=False, help="Only tenants in this phase.")
+        Phase | None, typer.Option(case_sensitive=False, help="List only tenants in this phase.")
     ] = None,
     order: Annotated[
-        Order, typer.Option("--sort", help="By phase: failed first. By cpu, memory: the fullest quota first.")
+        Order,
+        typer.Option(
+            "--sort", help="The order. phase: failed tenants first; cpu, memory: fullest quota first."
+        ),
     ] = Order.NAME,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List all tenants: phase, plan, what they use of their quota, and what is wrong."""
-    session: Session = context.obj
-    live = session.objects_by_tenant()
-    every = [
+    """List tenants: phase, plan, namespaces, used and total quota, and the reason if a tenant is not ready.
+
+    For the details of one tenant, run `tenancy show NAME`.
+    """
+    connection: Connection = context.obj
+    live = connection.live_objects_by_tenant()
+    all_rows = [
         tenant_row(tenant, live.get(tenant["metadata"]["name"], {}))
-        for tenant in read_tenants(session.cluster)
+        for tenant in read_tenants(connection.cluster)
     ]
-    rows = [row for row in every if plan in (None, row.plan) and phase in (None, row.phase)]
-    rows.sort(key=lambda row: (_ORDERS[order](row), row.name))
+    rows = [row for row in all_rows if plan in (None, row.plan) and phase in (None, row.phase)]
+    rows.sort(key=lambda row: (_SORT_KEYS[order](row), row.name))
     if output is not Format.TABLE:
         print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
-    elif not every:
-        console.print("There are no tenants. Write one and `tenancy apply` it: see examples/simple.yaml.")
+    elif not all_rows:
+        console.print(
+            "There are no tenants. To create one, apply a manifest: tenancy apply examples/simple.yaml"
+        )
     elif not rows:
-        console.print("No tenant is like that.")
+        console.print("No tenants match.")
     else:
         print_table(
-            ("NAME", "PHASE", "PLAN", "NAMESPACES", "CPU", "MEMORY", "PODS", "WHY"), map(_cells, rows)
+            ("NAME", "PHASE", "PLAN", "NAMESPACES", "CPU", "MEMORY", "PODS", "REASON"), map(_cells, rows)
         )
 
 
@@ -70,12 +78,12 @@ def _ratio(row: TenantRow, resource: str) -> float:
 def _cells(row: TenantRow) -> tuple[str | Text, ...]:
     bars = {bar.resource: f"{bar.used}/{bar.hard}" for bar in row.quotas}
     phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
-    figures = (bars.get(resource, "-") for resource in ("cpu", "memory", "pods"))
-    return row.name, phase, row.plan, str(row.namespaces), *figures, _why(row)
+    quotas = (bars.get(resource, "-") for resource in ("cpu", "memory", "pods"))
+    return row.name, phase, row.plan, str(row.namespaces), *quotas, _reasons(row)
 
 
-def _why(row: TenantRow) -> str:
-    """What is wrong, and what holds the tenant though all is well."""
+def _reasons(row: TenantRow) -> str:
+    """Why the tenant is not ready, and the states that affect a tenant even if it is ready."""
     states = (("Paused", row.is_paused), ("Cordoned", row.is_cordoned), ("Drifted", row.is_drifted))
-    held = [state for state, holds in states if holds and state != row.reason]
-    return ", ".join([row.reason, *held] if row.reason else held)
+    active_states = [state for state, is_active in states if is_active and state != row.reason]
+    return ", ".join([row.reason, *active_states] if row.reason else active_states)

@@ -1,6 +1,7 @@
-"""`tenancy plans`: the plans in force, and what another version of them would change.
+"""`tenancy plans`: lists the plans in force, and previews the effect of a changed plans file on live tenants.
 
-The impact is a preview of all live tenants with the new plans, less what would change without them too.
+The impact is a preview of all live tenants with the new plans, without tenants for which the plans in force
+would give the same result: those have drifted, or have failed for another reason.
 """
 
 from collections.abc import Mapping
@@ -9,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.connection import Session
-from cli.manifests import GivenManifests, GivenTenant
-from cli.output import Format, FormatOption, errors, print_data, print_table
+from cli.connection import Connection
+from cli.manifests import ManifestSet, TenantDocument
+from cli.output import Format, FormatOption, error_console, print_data, print_table
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import Base, read_live
-from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, show
+from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.yaml_lines import field_line
 from cluster.tenants import is_deleting, read_tenants
@@ -29,7 +30,7 @@ app = typer.Typer(rich_markup_mode="markdown")
 class PlanRow(Model):
     name: str
     max_namespaces: int
-    # By resource; where several quotas have one, the tightest.
+    # The tightest limit of each resource, if several quotas have it.
     quotas: dict[str, str]
     pod_security: str
     network: dict[str, Any]
@@ -38,14 +39,14 @@ class PlanRow(Model):
 
 @app.callback(invoke_without_command=True)
 def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """List the plans in force: what each gives to a namespace, and which tenants are on it."""
+    """List the plans in force: quotas per namespace, other limits, and the number of tenants per plan."""
     if context.invoked_subcommand is not None:
         return
-    session: Session = context.obj
-    users: dict[str, list[str]] = {}
-    for tenant in read_tenants(session.cluster):
-        users.setdefault(tenant["spec"]["plan"], []).append(tenant["metadata"]["name"])
-    rows = [_row(name, plan, users) for name, plan in sorted(session.plans().plans.items())]
+    connection: Connection = context.obj
+    tenants_by_plan: dict[str, list[str]] = {}
+    for tenant in read_tenants(connection.cluster):
+        tenants_by_plan.setdefault(tenant["spec"]["plan"], []).append(tenant["metadata"]["name"])
+    rows = [_row(name, plan, tenants_by_plan) for name, plan in sorted(connection.plans().plans.items())]
     if output is not Format.TABLE:
         print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
         return
@@ -58,78 +59,89 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
 @app.command("impact")
 def show_impact(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="NEW.yaml", help="The changed plans file.")],
+    file: Annotated[Path, typer.Argument(metavar="NEW.yaml", help="The new plans file.")],
     form: PreviewFormatOption = PreviewFormat.TABLE,
     output_file: OutputFileOption = None,
 ) -> None:
-    """Show which live tenants a changed plans file would change, and how.
+    """Preview which live tenants a new plans file would change, and how.
 
-    Exit code 0: none; 2: some; 1: an error, such as a tenant whose plan is gone.
+    Exit code 0: no tenant changes; 2: some do; 1: an error, such as a tenant whose plan the new file lacks.
     """
-    session: Session = context.obj
+    connection: Connection = context.obj
     new = read_plans(file)
-    with errors.status("reading…"):
-        found = _impact(read_live(session), session.plans(), new, file)
-    show(found, form, output_file, place=file.as_posix())
-    raise typer.Exit(found.exit_code)
+    with error_console.status("reading…"):
+        impact = _impact(read_live(connection), connection.plans(), new, file)
+    write_preview(impact, form, output_file, default_file=file.as_posix())
+    raise typer.Exit(impact.exit_code)
 
 
 def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
     text = file.read_text(encoding="utf-8")
-    given = GivenManifests(
+    manifests = ManifestSet(
         tuple(
-            GivenTenant(tenant, file.as_posix(), field_line(text, f"plans.{tenant['spec']['plan']}"))
+            TenantDocument(tenant, file.as_posix(), field_line(text, f"plans.{tenant['spec']['plan']}"))
             for tenant in base.tenants.values()
             if not is_deleting(tenant)
         ),
         faults=(),
         others=0,
     )
-    before, after = (Comparison(plans, base).preview(given, is_complete=False) for plans in (old, new))
-    anyway = {one.name: one for one in before.tenants}
-    return after.model_copy(
-        update={"tenants": tuple(_caused(one, anyway[one.name]) for one in after.tenants)}
+    with_old, with_new = (
+        Comparison(plans, base).preview(manifests, is_complete=False) for plans in (old, new)
+    )
+    by_name = {preview.name: preview for preview in with_old.tenants}
+    return with_new.model_copy(
+        update={
+            "tenants": tuple(_plan_effect(by_name[preview.name], preview) for preview in with_new.tenants)
+        }
     )
 
 
-def _caused(one: TenantPreview, anyway: TenantPreview) -> TenantPreview:
-    """A tenant that would change, or be refused, all the same with the plans in force is none of theirs."""
-    refusals, others = ([f.rule for f in found.findings] for found in (one, anyway))
-    is_same = one.changes == anyway.changes and one.outcome is anyway.outcome and refusals == others
-    nothing = {"outcome": Outcome.UNCHANGED, "changes": (), "new_objects": (), "findings": ()}
-    return one.model_copy(update=nothing) if is_same else one
+def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
+    """The preview with the new plans, or an unchanged one if the old plans would give the same result."""
+    old_rules, new_rules = (
+        [finding.rule for finding in preview.findings] for preview in (with_old, with_new)
+    )
+    is_same = (
+        with_old.changes == with_new.changes
+        and with_old.outcome is with_new.outcome
+        and old_rules == new_rules
+    )
+    unchanged = {"outcome": Outcome.UNCHANGED, "changes": (), "new_objects": (), "findings": ()}
+    return with_new.model_copy(update=unchanged) if is_same else with_new
 
 
-def _row(name: str, plan: Plan, users: Mapping[str, list[str]]) -> PlanRow:
+def _row(name: str, plan: Plan, tenants_by_plan: Mapping[str, list[str]]) -> PlanRow:
     network = plan.network.model_dump(by_alias=True, mode="json", exclude_none=True) if plan.network else {}
     return PlanRow(
         name=name,
         max_namespaces=plan.max_namespaces,
-        quotas=_tightest(plan),
+        quotas=_tightest_limits(plan),
         pod_security=(plan.pod_security or PodSecurity.RESTRICTED).value,
         network=network,
-        tenants=tuple(sorted(users.get(name, ()))),
+        tenants=tuple(sorted(tenants_by_plan.get(name, ()))),
     )
 
 
-def _tightest(plan: Plan) -> dict[str, str]:
-    amounts = sorted(
-        ((resource, amount) for quota in plan.quotas for resource, amount in quota.hard.items()),
+def _tightest_limits(plan: Plan) -> dict[str, str]:
+    limits = sorted(
+        ((resource, limit) for quota in plan.quotas for resource, limit in quota.hard.items()),
         key=lambda pair: -quantity_value(pair[1]),
     )
-    return dict(amounts)
+    # dict() keeps the last value of each key: the smallest.
+    return dict(limits)
 
 
 def _cells(row: PlanRow) -> tuple[str, ...]:
-    def figure(*resources: str) -> str:
+    def limit(*resources: str) -> str:
         return next((row.quotas[resource] for resource in resources if resource in row.quotas), "-")
 
     return (
         row.name,
-        figure("requests.cpu", "cpu"),
-        figure("requests.memory", "memory"),
-        figure("requests.storage"),
-        figure("pods"),
+        limit("requests.cpu", "cpu"),
+        limit("requests.memory", "memory"),
+        limit("requests.storage"),
+        limit("pods"),
         str(row.max_namespaces),
         row.pod_security,
         ", ".join(row.network) or "-",

@@ -13,12 +13,12 @@ from rich.text import Text
 from cli.commands.diff import PlansOption
 from cli.commands.history import read_updates
 from cli.completion import TenantName
-from cli.connection import Session
-from cli.output import Format, console, errors, print_changes, print_data
+from cli.connection import Connection
+from cli.output import Format, console, error_console, print_changes, print_data
 from cli.rollback.restored_spec import manifest_for_git
 from cli.rollback.target import RollbackRefused, Target, find_target
-from cli.times import when
-from cli.wait import phase_of, wait_until_settled, why_text
+from cli.times import display_time
+from cli.wait import phase_of, reason_text, wait_until_settled
 from cluster.client import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
@@ -65,27 +65,29 @@ def rollback(
     takes the rollback back. `kubectl apply --server-side` is refused over values that the rollback has set,
     but puts back in silence what it has removed; a plain `kubectl apply`, or a forced one, undoes all of it.
     """
-    session: Session = context.obj
-    tenant = session.tenant(name)
-    target = find_target(session, tenant, read_updates(session, name), number, session.plans(plans))
+    connection: Connection = context.obj
+    tenant = connection.tenant(name)
+    target = find_target(connection, tenant, read_updates(connection, name), number, connection.plans(plans))
     if output is not Format.TABLE:
         print_data(manifest_for_git(tenant, target.spec), output)
         told = f"nothing was written: commit this, the spec of update {target.update.version}, to git"
-        errors.print(told)
+        error_console.print(told)
         return
     _print_target(name, target)
     if dry_run:
         raise typer.Exit(2)
     if not is_agreed:
         _ask(name, target)
-    written = _write(session, tenant, target)
+    written = _write(connection, tenant, target)
     if written["spec"].get("paused"):
         console.print(f"{name} has the spec of update {target.update.version}, but is paused: ", end="")
         console.print(f"`tenancy resume {name}` has it applied.")
         return
-    (settled,) = wait_until_settled(session.cluster, [written], timeout_s)
+    (settled,) = wait_until_settled(connection.cluster, [written], timeout_s)
     if phase_of(settled) != Phase.ACTIVE:
-        raise NotApplied(f"{name} has the spec of update {target.update.version}, but: {why_text(settled)}")
+        raise NotApplied(
+            f"{name} has the spec of update {target.update.version}, but: {reason_text(settled)}"
+        )
     _print_result(target, tenant, settled)
 
 
@@ -94,7 +96,7 @@ def _print_target(name: str, target: Target) -> None:
     by = f" by {update.by}" if update.by else ""
     console.print(
         Text(f"{name}: back to update {update.version}", style="bold")
-        + Text(f", {when(update.started)}, {update.cause}{by}")
+        + Text(f", {display_time(update.started)}, {update.cause}{by}")
     )
     if update.result != "succeeded":
         console.print(Text(f"That update {update.result}.", style="yellow"))
@@ -110,10 +112,10 @@ def _ask(name: str, target: Target) -> None:
     typer.confirm(f"\nRoll {name} back to update {target.update.version}?", abort=True)
 
 
-def _write(session: Session, seen: Manifest, target: Target) -> Manifest:
+def _write(connection: Connection, seen: Manifest, target: Target) -> Manifest:
     """Replaces the spec, if it still is the one that was shown. Status may have been written meanwhile."""
     name = seen["metadata"]["name"]
-    tenant = session.tenant(name)
+    tenant = connection.tenant(name)
     if any(tenant["metadata"][field] != seen["metadata"][field] for field in ("uid", "generation")):
         raise RollbackRefused(f"nothing was changed: {name} was given another spec meanwhile; look again")
     change = [
@@ -122,7 +124,7 @@ def _write(session: Session, seen: Manifest, target: Target) -> Manifest:
         {"op": "replace", "path": "/spec", "value": target.spec},
     ]
     try:
-        return session.cluster.patch(kind_of(tenant), name, change, field_manager=FIELD_MANAGER)
+        return connection.cluster.patch(kind_of(tenant), name, change, field_manager=FIELD_MANAGER)
     except ClusterError as error:
         if not error.is_refusal:
             raise

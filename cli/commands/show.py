@@ -1,4 +1,4 @@
-"""`tenancy show`: all about one tenant on one page."""
+"""`tenancy show`: the status, quotas, access, updates and drift of one tenant."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -8,20 +8,20 @@ import typer
 from rich.text import Text
 
 from cli.commands.diff import PlansOption, found_drift
-from cli.commands.history import COLUMNS, cells, read_updates
+from cli.commands.history import UPDATE_COLUMNS, read_updates, update_cells
 from cli.completion import TenantName
-from cli.connection import Session
+from cli.connection import Connection
 from cli.output import (
     PHASE_STYLES,
     Format,
     FormatOption,
     console,
-    errors,
+    error_console,
     print_changes,
     print_data,
     print_table,
 )
-from cli.times import age, when
+from cli.times import age, display_time
 from cluster.tenants import is_deleting
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
@@ -29,9 +29,9 @@ from tenancy.base.names import stack_name
 from tenancy.changes import ObjectChange
 from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
 
-_UPDATES: Final = 5
+_SHOWN_UPDATES: Final = 5
 _BAR_WIDTH: Final = 20
-# From which ratio on a quota's bar has which colour.
+# The colour of a quota bar, by the lowest ratio that has it.
 _COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
 
 
@@ -41,17 +41,17 @@ def show(
     plans: PlansOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show all about a tenant: quotas, namespaces, conditions, access, last updates, and drift just now."""
-    session: Session = context.obj
-    tenant, live = session.tenant(name), session.objects_of(name)
+    """Show one tenant: phase, quotas, namespaces, conditions, access, last updates and current drift."""
+    connection: Connection = context.obj
+    tenant, live = connection.tenant(name), connection.live_objects(name)
     drift: tuple[ObjectChange, ...] = ()
     drift_problem = "the tenant is being deleted" if is_deleting(tenant) else ""
     try:
         if not drift_problem:
-            drift = found_drift(session, tenant, live, session.plans(plans))
+            drift = found_drift(connection, tenant, live, connection.plans(plans))
     except TenancyError as error:
         drift_problem = str(error)
-    updates, updates_problem = _last_updates(session, name)
+    updates, updates_problem = _last_updates(connection, name)
     view = tenant_view(tenant, live, drift)
     if output is Format.TABLE:
         _print(view)
@@ -60,15 +60,15 @@ def show(
         return
     data = view.model_dump(by_alias=True, mode="json")
     print_data({**data, "updates": [_data(update) for update in updates]}, output)
-    for what, problem in (("drift", drift_problem), ("updates", updates_problem)):
+    for field, problem in (("drift", drift_problem), ("updates", updates_problem)):
         if problem:
-            errors.print(Text(f"{what}: can't be told: {problem}"))
+            error_console.print(Text(f"{field} unknown: {problem}"))
 
 
-def _last_updates(session: Session, name: str) -> tuple[list[UpdateView], str]:
-    """The newest updates, or why they can't be told: the rest of the page does not need them."""
+def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], str]:
+    """The newest updates, and why they could not be read: the rest of the output does not need them."""
     try:
-        return read_updates(session, name)[:_UPDATES], ""
+        return read_updates(connection, name)[:_SHOWN_UPDATES], ""
     except StackError as error:
         return [], str(error)
 
@@ -85,7 +85,7 @@ def _print(view: TenantView) -> None:
     console.print(title)
     for field, value in _header(row):
         console.print(Text(f"{field:<8}").append_text(value))
-    _section("Quotas", ("RESOURCE", "USED", "", ""), [_bar(bar) for bar in row.quotas])
+    _section("Quotas", ("RESOURCE", "USED/HARD", "", ""), [_bar(bar) for bar in row.quotas])
     _section(
         "Namespaces",
         ("NAME", "PURPOSE", "READY", "QUOTAS"),
@@ -96,28 +96,28 @@ def _print(view: TenantView) -> None:
         ("TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"),
         [
             (
-                found["type"],
-                found["status"],
-                found["reason"],
-                when(found["lastTransitionTime"]),
-                found.get("message", ""),
+                condition["type"],
+                condition["status"],
+                condition["reason"],
+                display_time(condition["lastTransitionTime"]),
+                condition.get("message", ""),
             )
-            for found in view.conditions
+            for condition in view.conditions
         ],
     )
     _section(
         "Access",
         ("KIND", "NAME", "ROLE", "NAMESPACES"),
-        [(found.kind, found.name, found.role, ", ".join(found.namespaces)) for found in view.access],
+        [(access.kind, access.name, access.role, ", ".join(access.namespaces)) for access in view.access],
     )
 
 
 def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
-    marks = [word for word, holds in (("paused", row.is_paused), ("cordoned", row.is_cordoned)) if holds]
+    states = [state for state, is_set in (("paused", row.is_paused), ("cordoned", row.is_cordoned)) if is_set]
     phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
-    yield "Phase", phase.append("".join(f", {mark}" for mark in marks), style="yellow")
+    yield "Phase", phase.append("".join(f", {state}" for state in states), style="yellow")
     if row.message:
-        yield "Why", Text(f"{row.reason}: {row.message}")
+        yield "Reason", Text(f"{row.reason}: {row.message}")
     yield "Plan", Text(row.plan)
     if row.in_use.cpu and row.in_use.memory:
         yield "In use", Text(f"{row.in_use.cpu} CPU, {row.in_use.memory} memory")
@@ -135,9 +135,9 @@ def _section(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | T
 
 def _bar(bar: QuotaBar) -> tuple[str | Text, ...]:
     colour = next(colour for ratio, colour in _COLOURS if bar.ratio >= ratio)
-    full = min(_BAR_WIDTH, round(bar.ratio * _BAR_WIDTH))
-    drawn = Text("█" * full + "░" * (_BAR_WIDTH - full), style=colour)
-    return bar.resource, f"{bar.used}/{bar.hard}", drawn, f"{bar.ratio:.0%}"
+    filled = min(_BAR_WIDTH, round(bar.ratio * _BAR_WIDTH))
+    blocks = Text("█" * filled + "░" * (_BAR_WIDTH - filled), style=colour)
+    return bar.resource, f"{bar.used}/{bar.hard}", blocks, f"{bar.ratio:.0%}"
 
 
 def _namespace(namespace: NamespaceView) -> tuple[str | Text, ...]:
@@ -148,23 +148,24 @@ def _namespace(namespace: NamespaceView) -> tuple[str | Text, ...]:
 
 def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) -> None:
     if not problem:
-        _section("Last updates", COLUMNS, [cells(update) for update in updates])
+        _section("Last updates", UPDATE_COLUMNS, [update_cells(update) for update in updates])
         return
+    # The status has only the last update.
     last = row.last_update or {}
-    known = (
+    cells = (
         str(last.get("version", "-")),
-        when(last["time"]) if "time" in last else "-",
+        display_time(last["time"]) if "time" in last else "-",
         last.get("message", ""),
         last.get("result", ""),
     )
-    _section("Last update", ("UPDATE", "WHEN", "CAUSE", "RESULT"), [known] if last else [])
-    console.print(Text(f"The others can't be read: {problem}", style="yellow"))
+    _section("Last update", ("UPDATE", "WHEN", "CAUSE", "RESULT"), [cells] if last else [])
+    console.print(Text(f"Earlier updates cannot be read: {problem}", style="yellow"))
 
 
 def _print_drift(view: TenantView, problem: str) -> None:
     console.print(Text("\nDrift", style="bold"))
     if problem:
-        console.print(Text(f"can't be told: {problem}"))
+        console.print(Text(f"unknown: {problem}"))
     elif not view.drift:
-        console.print("none: all objects are as they should be")
+        console.print("none: all objects match the desired state")
     print_changes(view.drift)

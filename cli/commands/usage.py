@@ -1,6 +1,6 @@
-"""`tenancy usage`: what tenants had and used over time, for people and for whoever writes the bills.
+"""`tenancy usage`: the quota and usage of tenants over time, for reports and billing.
 
-Asks the watcher, or reads the file that the watcher records in.
+The data comes from the watcher's HTTP API, or directly from its database file.
 """
 
 import csv
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from cli.completion import tenant_names
 from cli.output import Format, console, print_data, print_table
-from cli.times import moment
+from cli.times import parse_time
 from tenancy.base.errors import TenancyError
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from watcher.usage.hours import UsageReport, UsageRow, tenant_rows
@@ -35,6 +35,8 @@ class UsageFormat(StrEnum):
 
 
 class WatcherUnreachable(TenancyError):
+    """The watcher's page is not given, does not answer, or rejects the request."""
+
     reason = "WatcherUnreachable"
 
 
@@ -42,42 +44,51 @@ def usage(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="One tenant, by namespace. Default: all.", autocompletion=tenant_names
+            metavar="NAME",
+            help="Show this tenant, by namespace. Default: all tenants.",
+            autocompletion=tenant_names,
         ),
     ] = None,
     since: Annotated[
-        str, typer.Option(metavar="TIME", help="From when on: 30d, 12h, or a time as 2026-01-31.")
+        str,
+        typer.Option(metavar="TIME", help="The start: a duration such as 30d, or a time such as 2026-01-31."),
     ] = "30d",
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Until when, in the same forms. Default: now.")
+        str | None, typer.Option(metavar="TIME", help="The end, in the same format. Default: now.")
     ] = None,
     watcher: Annotated[
         str | None,
-        typer.Option(metavar="URL", envvar="TENANCY_PAGE", help="The address of the watcher's page."),
+        typer.Option(metavar="URL", envvar="TENANCY_PAGE", help="The URL of the watcher's page."),
     ] = None,
     database: Annotated[
-        Path | None, typer.Option("--db", help="The watcher's --usage-db, to read it without the watcher.")
+        Path | None, typer.Option("--db", help="Read the watcher's database file (--usage-db) instead.")
     ] = None,
     output: Annotated[
-        UsageFormat, typer.Option("--output", "-o", help="A table of sums, or each namespace by itself.")
+        UsageFormat,
+        typer.Option("--output", "-o", help="The output format. CSV and JSON list every namespace."),
     ] = UsageFormat.TABLE,
 ) -> None:
-    """Show quota-hours and used-hours of tenants: what they had, and what they made of it.
+    """Show quota-hours and used-hours of tenants: the quota that they had and the part that they used.
 
-    Times in which the watcher did not run are on no record, and count for nothing. Where the page wants a
-    login, $TENANCY_TOKEN is the token.
+    One CPU of quota for one hour is one CPU-hour. Periods without a running watcher are not recorded and
+    count as zero; RECORDED shows how much of the period is recorded.
+
+    Give --watcher or --db. If the watcher's page requires a login, set $TENANCY_TOKEN to a token.
     """
     now = datetime.now(UTC)
     begin, end = _time(since, now, "--since"), _time(until, now, "--until") if until else now
     if begin >= end:
-        raise typer.BadParameter(f"{since!r} is not before the end", param_hint="--since")
+        raise typer.BadParameter(
+            f"{since!r} is not before {until or 'now'!r} (--until)", param_hint="--since"
+        )
     if database:
         report = UsageStore(database).report(begin, end, name or "")
     elif watcher:
-        report = _asked(watcher, begin, end, name or "")
+        report = _fetch_report(watcher, begin, end, name or "")
     else:
         raise WatcherUnreachable(
-            "whom to ask? Give --watcher the address of the watcher's page, or --db its file; in its pod: "
+            "no source of usage data: set --watcher to the URL of the watcher's page, or --db to its "
+            "database file. To run it in the watcher's pod: "
             f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy usage --db /var/lib/tenancy/usage.db"
         )
     if output is UsageFormat.CSV:
@@ -90,42 +101,45 @@ def usage(
 
 def _time(text: str, now: datetime, option: str) -> datetime:
     try:
-        return moment(text, now).astimezone(UTC)
+        return parse_time(text, now).astimezone(UTC)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
 
 
-def _asked(url: str, since: datetime, until: datetime, tenant: str) -> UsageReport:
-    question = {"since": since.isoformat(), "until": until.isoformat(), "tenant": tenant}
+def _fetch_report(url: str, since: datetime, until: datetime, tenant: str) -> UsageReport:
+    query = {"since": since.isoformat(), "until": until.isoformat(), "tenant": tenant}
     token = os.environ.get(_TOKEN)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        answer = requests.get(f"{url.rstrip('/')}/api/usage", question, headers=headers, timeout=_TIMEOUT_S)
+        response = requests.get(f"{url.rstrip('/')}/api/usage", query, headers=headers, timeout=_TIMEOUT_S)
     except requests.RequestException as error:
-        raise WatcherUnreachable(f"{url} {_fault(error)}") from None
-    if answer.status_code == requests.codes.unauthorized:
+        raise WatcherUnreachable(f"{url} {_problem(error)}") from None
+    if response.status_code == requests.codes.unauthorized:
         raise WatcherUnreachable(
-            f"{url} wants to know who you are: set {_TOKEN}, for example to what "
-            "`kubectl create token ACCOUNT` gives"
+            f"{url} requires a login: set {_TOKEN} to a token, for example to the output of "
+            "`kubectl create token ACCOUNT`"
         )
     try:
-        if answer.ok:
-            return UsageReport.model_validate_json(answer.content)
-        problem = str(answer.json()["message"])
+        if response.ok:
+            return UsageReport.model_validate_json(response.content)
+        problem = str(response.json()["message"])
     except (ValidationError, ValueError, KeyError, TypeError):
-        problem = f"this is no watcher's page (HTTP {answer.status_code}); the watcher serves it with --page"
+        problem = (
+            f"not a watcher's page (HTTP {response.status_code}); use the address that the watcher serves "
+            "with --page"
+        )
     raise WatcherUnreachable(f"{url}: {problem}")
 
 
-def _fault(error: requests.RequestException) -> str:
+def _problem(error: requests.RequestException) -> str:
     has_answered = isinstance(error, requests.exceptions.SSLError | requests.exceptions.ProxyError)
     if isinstance(error, requests.ConnectionError) and not has_answered:
-        return "does not answer: does the watcher run, and serve its page there?"
-    return f"can't be asked: {error}"
+        return "does not answer: check that the watcher runs and serves its page there"
+    return f"cannot be reached: {error}"
 
 
 def _csv(report: UsageReport) -> str:
-    """A line for each row, with the time that it is about. Names are DNS labels: none is a formula."""
+    """The report as CSV. No escaping of spreadsheet formulas is needed: the names are DNS labels."""
     period = (report.since.isoformat(timespec="seconds"), report.until.isoformat(timespec="seconds"))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -139,7 +153,7 @@ def _print(report: UsageReport, tenant: str | None) -> None:
     if not report.rows:
         whose = f"of tenant {tenant} " if tenant else ""
         console.print(
-            f"Nothing {whose}is on record from {begin} to {end}. The watcher records once a minute.",
+            f"No usage {whose}is recorded from {begin} to {end}. The watcher records usage once a minute.",
             soft_wrap=True,
         )
         return

@@ -1,1 +1,1 @@
-"""`tenancy doctor`: is all there that tenants need, and does it work? Looks only; says how to mend it."""
+"""The checks of `tenancy doctor`: of the cluster, the watcher, Pulumi and its state. They change nothing."""

@@ -1,42 +1,43 @@
-"""Checks what the caller may do, by asking the API server: each command of `tenancy` needs some rights."""
+"""Checks with SelfSubjectAccessReviews whether the user has the permissions that the commands need."""
 
 from typing import Final
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.finding import Finding, ok, warning
 from cluster.client import Cluster
 from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 
 _REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
-# What for, the verbs, the kinds.
+# The commands that need these verbs on these kinds.
 _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
-    ("list, show, apply's wait", ("get", "list", "watch"), TENANTS),
+    ("list, show, waiting in apply", ("get", "list", "watch"), TENANTS),
     ("show, diff, preview", ("list",), MANAGED_KINDS),
-    ("apply, pause, rollback", ("create", "patch"), TENANTS),
+    ("apply, pause, resume, rollback", ("create", "patch"), TENANTS),
     ("integrations", ("get",), (CRD,)),
 )
 
 
-def check_rights_of_caller(session: Session) -> list[Finding]:
-    found = []
-    for purpose, verbs, kinds in _NEEDS:
-        lacking = [
+def check_rights_of_caller(connection: Connection) -> list[Finding]:
+    findings = []
+    for commands, verbs, kinds in _NEEDS:
+        missing = [
             f"{verb} {kind.plural}{'.' + kind.group if kind.group else ''}"
             for kind in kinds
             for verb in verbs
-            if not _may(session.cluster, verb, kind)
+            if not _is_allowed(connection.cluster, verb, kind)
         ]
-        if lacking:
-            fix = f"kubectl auth can-i {lacking[0]} --all-namespaces"
-            found.append(warning("your rights", f"for {purpose} you lack: {', '.join(lacking)}", fix))
-    if not _may(session.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
+        if missing:
+            fix = f"kubectl auth can-i {missing[0]} --all-namespaces"
+            findings.append(warning("your rights", f"missing for {commands}: {', '.join(missing)}", fix))
+    if not _is_allowed(connection.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
         fix = f"kubectl -n {SYSTEM_NAMESPACE} auth can-i get configmap/{PLANS_CONFIG_MAP}"
-        found.append(warning("your rights", "you may not read the plans in force", fix))
-    return found or [ok("your rights", "enough for every command")]
+        message = f"missing to read the plans in force: get configmap {SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
+        findings.append(warning("your rights", message, fix))
+    return findings or [ok("your rights", "sufficient for all commands")]
 
 
-def _may(cluster: Cluster, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool:
+def _is_allowed(cluster: Cluster, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool:
     attributes = {
         "verb": verb,
         "group": kind.group,

@@ -1,4 +1,4 @@
-"""What a check has found, in a form for people and for programs. Made by every check of the doctor's."""
+"""The result of a check of `tenancy doctor`."""
 
 from enum import StrEnum
 
@@ -12,11 +12,13 @@ class Level(StrEnum):
 
 
 class Finding(Model):
+    """One result of a check. Its JSON form is the output of `tenancy doctor -o json`."""
+
     level: Level
-    # What was looked at, in a word or two.
+    # The checked component, in a word or two.
     subject: str
     message: str
-    # The command that mends it, or that tells more. Empty where there is nothing to do.
+    # The command that fixes the problem or shows its cause. Empty if there is nothing to do.
     fix: str = ""
 
 

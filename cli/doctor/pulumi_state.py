@@ -1,85 +1,93 @@
-"""Checks of Pulumi and of the stacks' state: the CLI, its provider, the backend, locks, lost stacks."""
+"""Checks of Pulumi and its state: the CLI, the Kubernetes provider, the backend, locks and stacks."""
 
 import os
 import socket
 from importlib.metadata import version
 from typing import Final
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.finding import Finding, failed, ok, warning
 from cluster.tenants import is_deleting, read_tenants
 from stacks.command import PulumiProcess
 from stacks.errors import Lock, PulumiMissing, StackError, without_secrets
 from stacks.lock import is_abandoned
-from stacks.provider import found_provider, wanted_provider
+from stacks.provider import installed_provider_version, required_provider_version
 from stacks.survey import file_locks, stack_names
 from tenancy.base.names import stack_name
 from tenancy.base.platform_names import PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
 
 BACKEND_VARIABLE: Final = "PULUMI_BACKEND_URL"
-_EXEC: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy doctor"
+_DOCTOR_IN_POD: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy doctor"
 
 
-def check_pulumi(_: Session) -> list[Finding]:
-    wanted = version("pulumi")
-    install = f"install Pulumi {wanted} or newer, and put it on PATH"
+def check_pulumi(_: Connection) -> list[Finding]:
+    tested_version = version("pulumi")
+    install = f"install Pulumi {tested_version} or newer, and put it on PATH"
     try:
         command = PulumiProcess(timeout_s=30)
     except PulumiMissing as error:
         return [failed("pulumi", str(error), install)]
-    found = command.version
-    major, minor = (int(part) for part in wanted.split(".")[:2])
-    if found is None or (found.major, found.minor) < (major, minor):
-        return [warning("pulumi", f"is {found}; this version was tested with {wanted}", install)]
-    return [ok("pulumi", f"is {found}")]
+    installed = command.version
+    major, minor = (int(part) for part in tested_version.split(".")[:2])
+    if installed is None or (installed.major, installed.minor) < (major, minor):
+        message = (
+            f"version {installed or 'unknown'} is installed, but tenancy is tested with {tested_version}"
+        )
+        return [warning("pulumi", message, install)]
+    return [ok("pulumi", f"version {installed}")]
 
 
-def check_provider(_: Session) -> list[Finding]:
-    wanted, found = wanted_provider(), found_provider()
-    install = f"pulumi plugin install resource kubernetes {wanted}"
-    if found is None:
-        return [failed("pulumi provider", f"kubernetes {wanted} is not installed", install)]
-    if found != wanted:
-        told = f"kubernetes on PATH is {found or 'one that does not answer'}, not {wanted}; take it off PATH"
-        return [failed("pulumi provider", told, install)]
-    return [ok("pulumi provider", f"kubernetes {found}")]
+def check_provider(_: Connection) -> list[Finding]:
+    required, installed = required_provider_version(), installed_provider_version()
+    install = f"pulumi plugin install resource kubernetes {required}"
+    if installed is None:
+        return [failed("pulumi provider", f"kubernetes {required} is not installed", install)]
+    if installed != required:
+        problem = f"has version {installed}" if installed else "does not answer"
+        message = f"kubernetes on PATH {problem}, but {required} is required: remove it from PATH"
+        return [failed("pulumi provider", message, install)]
+    return [ok("pulumi provider", f"kubernetes {installed}")]
 
 
-def check_backend(session: Session) -> list[Finding]:
+def check_backend(connection: Connection) -> list[Finding]:
     url = os.environ.get(BACKEND_VARIABLE)
     if not url:
-        told = f"not checked: {BACKEND_VARIABLE} is not set; set it as the watcher has it, or ask its pod"
-        return [warning("backend", told, _EXEC)]
+        message = (
+            f"not checked: {BACKEND_VARIABLE} is not set; set it to the watcher's value, or run doctor in "
+            "the watcher's pod"
+        )
+        return [warning("backend", message, _DOCTOR_IN_POD)]
     try:
         names = [name for name in stack_names(url) if name != PLATFORM_STACK]
     except StackError as error:
         fix = f"pulumi login {without_secrets(url)}"
         return [failed("backend", f"{without_secrets(url)}: {error}", fix)]
-    answers = ok("backend", f"{without_secrets(url)} answers, with {len(names)} stacks of tenants")
-    return [answers, *_lock_findings(url), *_stack_findings(session, set(names))]
+    reachable = ok("backend", f"{without_secrets(url)} is reachable, with {len(names)} stacks of tenants")
+    return [reachable, *_lock_findings(url), *_stack_findings(connection, set(names))]
 
 
 def _lock_findings(url: str) -> list[Finding]:
     locks = file_locks(url)
     if locks is None:
-        return [ok("locks", "not looked at: only a file backend shows them")]
-    return [_lock_finding(stack, lock) for stack, lock in locks] or [ok("locks", "none is held")]
+        return [ok("locks", "not checked: only a file backend lists its locks")]
+    return [_lock_finding(stack, lock) for stack, lock in locks] or [ok("locks", "no stack is locked")]
 
 
 def _lock_finding(stack: str, lock: Lock) -> Finding:
-    holder = f"{stack} is held by {lock.user}@{lock.host} (pid {lock.pid}) since {lock.since.isoformat()}"
+    holder = f"{stack} is locked by {lock.user}@{lock.host} (pid {lock.pid}) since {lock.since.isoformat()}"
     cancel = f"pulumi cancel --yes --stack {stack}"
     if is_abandoned(lock):
-        return failed("locks", f"{holder}, which is dead", cancel)
+        return failed("locks", f"{holder}, but that process no longer runs", cancel)
     if lock.host == socket.gethostname():
-        return ok("locks", f"{holder}, which is alive")
-    return warning("locks", f"{holder}; whether it is alive can't be told from here. If it is not:", cancel)
+        return ok("locks", f"{holder}; that process runs")
+    message = f"{holder}; this host cannot check that process. Remove the lock only if it no longer runs"
+    return warning("locks", message, cancel)
 
 
-def _stack_findings(session: Session, stacks: set[str]) -> list[Finding]:
-    tenants = read_tenants(session.cluster)
+def _stack_findings(connection: Connection, stacks: set[str]) -> list[Finding]:
+    tenants = read_tenants(connection.cluster)
     expected = {stack_name(tenant["metadata"]["name"]) for tenant in tenants}
-    built = {
+    applied = {
         str(status["stack"])
         for tenant in tenants
         if (status := tenant.get("status") or {}).get("stack") and not is_deleting(tenant)
@@ -87,7 +95,7 @@ def _stack_findings(session: Session, stacks: set[str]) -> list[Finding]:
     orphans = [
         warning(
             "stacks",
-            f"{stack} has no tenant in this cluster. Unless another cluster uses this backend:",
+            f"{stack} has no Tenant in this cluster. Destroy it unless another cluster uses this backend",
             f"pulumi destroy --remove --stack {stack}",
         )
         for stack in sorted(stacks - expected)
@@ -95,10 +103,12 @@ def _stack_findings(session: Session, stacks: set[str]) -> list[Finding]:
     lost = [
         failed(
             "stacks",
-            f"{stack} is not in this backend, but its tenant says it was applied: is this the watcher's "
-            "backend? If so, its next update takes the objects over again",
-            _EXEC,
+            f"{stack} is not in this backend, although its Tenant has been applied: check that this is the "
+            "watcher's backend. If it is, the watcher's next update takes over the existing objects",
+            _DOCTOR_IN_POD,
         )
-        for stack in sorted(built - stacks)
+        for stack in sorted(applied - stacks)
     ]
-    return [*orphans, *lost] or [ok("stacks", "every tenant that was applied has its stack, and no other")]
+    return [*orphans, *lost] or [
+        ok("stacks", "every applied tenant has a stack, and every stack has a tenant")
+    ]

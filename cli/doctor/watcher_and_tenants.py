@@ -1,12 +1,12 @@
-"""Checks of what goes on: the watcher, the plans, the tenants, the integrations they wait for."""
+"""Checks of the watcher, the plans, the tenants and their integrations."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from cli.connection import Session
+from cli.connection import Connection
 from cli.doctor.finding import Finding, failed, ok, warning
-from cli.wait import is_current, phase_of, ready_condition, why_text
+from cli.wait import is_status_current, phase_of, ready_condition, reason_text
 from cluster.tenants import is_deleting, read_tenants
 from tenancy.base.errors import PlansError
 from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, Kind
@@ -15,88 +15,95 @@ from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATC
 from tenancy.spec.tenant_status import ConditionType, Phase
 
 _STATEFUL_SET: Final = Kind("apps/v1", "StatefulSet", "statefulsets")
-# How long a watcher that is well may take to look at a new spec, or to let a tenant go.
-_LATE_S: Final = 60.0
+# A healthy watcher observes a new spec, or finishes a deletion, within this time.
+_MAX_DELAY_S: Final = 60.0
 
 
-def check_watcher(session: Session) -> list[Finding]:
-    late = late_tenants(read_tenants(session.cluster))
-    stateful_set = session.cluster.get(_STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
+def check_watcher(connection: Connection) -> list[Finding]:
+    unobserved = unobserved_tenants(read_tenants(connection.cluster))
+    stateful_set = connection.cluster.get(_STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
     restart = f"kubectl -n {SYSTEM_NAMESPACE} rollout restart statefulset {WATCHER}"
-    found = []
+    findings = []
     if stateful_set is None:
         restart = "python -m watcher"
-        found.append(ok("watcher", f"no StatefulSet {SYSTEM_NAMESPACE}/{WATCHER}: it runs elsewhere"))
+        message = f"no StatefulSet {SYSTEM_NAMESPACE}/{WATCHER}: the watcher must run outside the cluster"
+        findings.append(ok("watcher", message))
     elif not (stateful_set.get("status") or {}).get("readyReplicas"):
         fix = f"kubectl -n {SYSTEM_NAMESPACE} logs {WATCHER}-0"
-        found.append(failed("watcher", f"StatefulSet {SYSTEM_NAMESPACE}/{WATCHER} is not ready", fix))
+        findings.append(failed("watcher", f"StatefulSet {SYSTEM_NAMESPACE}/{WATCHER} is not ready", fix))
     else:
-        found.append(ok("watcher", f"StatefulSet {SYSTEM_NAMESPACE}/{WATCHER} is ready"))
-    if late:
-        told = (
-            f"has not looked at {', '.join(late)} for more than {_LATE_S:g} s: it does not run, or is stuck"
+        findings.append(ok("watcher", f"StatefulSet {SYSTEM_NAMESPACE}/{WATCHER} is ready"))
+    if unobserved:
+        message = (
+            f"has not observed the newest spec of {', '.join(unobserved)} for more than {_MAX_DELAY_S:g} s: "
+            "it does not run, or it is stuck"
         )
-        found.append(failed("watcher", told, restart))
-    return found
+        findings.append(failed("watcher", message, restart))
+    return findings
 
 
-def late_tenants(tenants: Iterable[Manifest]) -> list[str]:
-    """Those whose newest spec nobody has looked at for too long."""
+def unobserved_tenants(tenants: Iterable[Manifest]) -> list[str]:
+    """The names of tenants whose newest spec the watcher has not observed in time."""
     return [
         tenant["metadata"]["name"]
         for tenant in tenants
-        if not is_current(tenant) and _age_s(_written_at(tenant)) > _LATE_S
+        if not is_status_current(tenant) and _age_s(_written_at(tenant)) > _MAX_DELAY_S
     ]
 
 
-def check_plans(session: Session) -> list[Finding]:
-    place = f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
-    is_shipped = session.cluster.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE) is None
+def check_plans(connection: Connection) -> list[Finding]:
+    config_map = f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
+    is_shipped = connection.cluster.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE) is None
     try:
-        names = ", ".join(sorted(session.plans().plans))
+        names = ", ".join(sorted(connection.plans().plans))
     except PlansError as error:
         fix = f"kubectl -n {SYSTEM_NAMESPACE} edit configmap {PLANS_CONFIG_MAP}"
-        return [failed("plans", f"ConfigMap {place}: {error}", fix)]
-    source = f"the shipped ones: there is no ConfigMap {place}" if is_shipped else f"from ConfigMap {place}"
+        return [failed("plans", f"ConfigMap {config_map}: {error}", fix)]
+    source = (
+        f"the shipped plans: there is no ConfigMap {config_map}"
+        if is_shipped
+        else f"from ConfigMap {config_map}"
+    )
     return [ok("plans", f"{names} ({source})")]
 
 
-def check_tenants(session: Session) -> list[Finding]:
-    tenants = read_tenants(session.cluster)
-    found = [finding for tenant in tenants for finding in tenant_findings(tenant)]
-    well = len(tenants) - len({finding.subject for finding in found})
-    return [ok("tenants", f"{len(tenants)} there, {well} with nothing to tell"), *found]
+def check_tenants(connection: Connection) -> list[Finding]:
+    tenants = read_tenants(connection.cluster)
+    findings = [finding for tenant in tenants for finding in tenant_findings(tenant)]
+    healthy = len(tenants) - len({finding.subject for finding in findings})
+    return [ok("tenants", f"{len(tenants)} in total, {healthy} without problems"), *findings]
 
 
-def check_integrations(session: Session) -> list[Finding]:
+def check_integrations(connection: Connection) -> list[Finding]:
     served = [
-        f"{name} ({len(there)} of {len(kinds)} CRDs)"
+        f"{name} ({len(served_kinds)} of {len(kinds)} CRDs)"
         for name, kinds in INTEGRATION_KINDS.items()
-        if (there := session.served & set(kinds))
+        if (served_kinds := connection.served & set(kinds))
     ]
-    found = [ok("integrations", f"served: {', '.join(served) or 'none'}")]
-    for tenant in read_tenants(session.cluster):
-        told = _condition(tenant, ConditionType.INTEGRATIONS_READY)
-        if told.get("reason") == "CRDsMissing":
-            message = f"{told['message']}; it is completed by itself when they are installed"
-            found.append(warning(_subject(tenant), message, "kubectl get crds"))
-    return found
+    findings = [ok("integrations", f"installed: {', '.join(served) or 'none'}")]
+    for tenant in read_tenants(connection.cluster):
+        condition = _condition(tenant, ConditionType.INTEGRATIONS_READY)
+        if condition.get("reason") == "CRDsMissing":
+            message = f"{condition['message']}; install them, and the watcher completes the tenant"
+            findings.append(warning(_subject(tenant), message, "kubectl get crds"))
+    return findings
 
 
 def tenant_findings(tenant: Manifest) -> Iterator[Finding]:
+    """The problems of one tenant. None if it is healthy."""
     name, subject = tenant["metadata"]["name"], _subject(tenant)
     is_paused = bool(tenant["spec"].get("paused"))
     if is_deleting(tenant):
-        if _age_s(tenant["metadata"]["deletionTimestamp"]) > _LATE_S:
+        if _age_s(tenant["metadata"]["deletionTimestamp"]) > _MAX_DELAY_S:
             fix = f"tenancy resume {name}" if is_paused else f"tenancy show {name}"
-            yield failed(subject, f"is stuck in Terminating: {why_text(tenant)}", fix)
+            yield failed(subject, f"is stuck in Terminating: {reason_text(tenant)}", fix)
         return
     if is_paused:
         yield warning(
             subject, f"is paused: {ready_condition(tenant).get('message', '')}", f"tenancy resume {name}"
         )
     elif phase_of(tenant) == Phase.FAILED:
-        yield failed(subject, why_text(tenant), f"tenancy show {name}")
+        yield failed(subject, reason_text(tenant), f"tenancy show {name}")
     drifted = _condition(tenant, ConditionType.DRIFTED)
     if drifted.get("status") == "True":
         yield warning(subject, f"has drifted: {drifted.get('message', '')}", f"tenancy diff {name}")
@@ -106,13 +113,13 @@ def _subject(tenant: Manifest) -> str:
     return f"tenant {tenant['metadata']['name']}"
 
 
-def _condition(tenant: Manifest, kind: ConditionType) -> Manifest:
+def _condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:
     conditions: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
-    return next((found for found in conditions if found["type"] == kind), {})
+    return next((condition for condition in conditions if condition["type"] == condition_type), {})
 
 
 def _written_at(tenant: Manifest) -> str:
-    """When the spec was last written, as far as the API server tells."""
+    """The time when the spec was last written, from managedFields, or else the creation time."""
     entries = tenant["metadata"].get("managedFields") or ()
     times = [
         entry["time"] for entry in entries if "f:spec" in (entry.get("fieldsV1") or {}) and "time" in entry

@@ -1,6 +1,6 @@
-"""`tenancy preview`: what Tenant manifests would change, told before anything is.
+"""`tenancy preview`: the changes that Tenant manifests would make, computed without making them.
 
-    given manifests → base (live, a git revision, or nothing) → comparison → table, Markdown, JSON or SARIF
+    manifests → base (live objects, a git revision, or nothing) → comparison → table, Markdown, JSON or SARIF
 
-It needs no write rights, takes no lock and leaves nothing behind.
+A preview needs read access only, takes no lock, and writes nothing.
 """

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cli.connection import Objects
-from cli.manifests import GivenManifests, GivenTenant
+from cli.manifests import ManifestSet, TenantDocument
 from cli.preview.comparison_base import Base
-from cli.preview.deleted_tenant import ended
+from cli.preview.deleted_tenant import deleted_tenant_preview
 from cli.preview.findings.finding import Finding, Rule
 from cli.preview.findings.locations import error_finding, placed
 from cli.preview.findings.warnings import change_warnings
 from cli.preview.result import Outcome, Preview, TenantPreview
-from cli.preview.tenant_fields import switch_changes
+from cli.preview.tenant_fields import tenant_changes
 from cluster.facts import read_facts
 from cluster.tenants import is_deleting, known_hosts, known_namespaces
 from tenancy.base.errors import NameTaken, Rejection
@@ -37,10 +37,10 @@ class Comparison:
         self._plans = plans
         self._base = base
         self._claims = Claims()
-        self._seen: dict[str, GivenTenant] = {}
+        self._seen: dict[str, TenantDocument] = {}
         self._not_compared: Counter[str] = Counter()
 
-    def preview(self, given: GivenManifests, is_complete: bool) -> Preview:
+    def preview(self, given: ManifestSet, is_complete: bool) -> Preview:
         """`is_complete`: tenants that the base has and nobody gives are deleted."""
         base = self._base
         names = {one.name for one in given.tenants}
@@ -58,7 +58,7 @@ class Comparison:
                 self._leave(name)
         # Who is there already has the better claim.
         ordered = sorted(given.tenants, key=lambda one: not self._is_known(one))
-        found = [*map(self._of, ordered), *(ended(base, name) for name in gone)]
+        found = [*map(self._of, ordered), *(deleted_tenant_preview(base, name) for name in gone)]
         notes += [
             f"{count} × {kind} not compared: these rights don't allow reading them"
             for kind, count in sorted(self._not_compared.items())
@@ -74,7 +74,7 @@ class Comparison:
             other_documents=given.others,
         )
 
-    def _is_known(self, given: GivenTenant) -> bool:
+    def _is_known(self, given: TenantDocument) -> bool:
         there = self._base.tenants.get(given.name)
         return there is not None and there["apiVersion"] == given.manifest["apiVersion"]
 
@@ -83,7 +83,7 @@ class Comparison:
         if there := self._base.tenants.get(name):
             self._claims.remember(name, known_namespaces(there), known_hosts(there))
 
-    def _of(self, given: GivenTenant) -> TenantPreview:
+    def _of(self, given: TenantDocument) -> TenantPreview:
         spec = given.manifest.get("spec")
         shown = spec.get("displayName") if isinstance(spec, dict) else None
         result = TenantPreview(
@@ -102,7 +102,7 @@ class Comparison:
             return result.model_copy(update={"findings": (error_finding(error, given),)})
         desired, before = self._readable(whole), self._live_objects(given, facts)
         changes = (
-            *switch_changes(tenant, self._base.tenants.get(given.name)),
+            *tenant_changes(tenant, self._base.tenants.get(given.name)),
             *object_changes(desired, before),
         )
         was_protected = given.name in self._base.protected
@@ -124,7 +124,7 @@ class Comparison:
             return Outcome.NEW
         return Outcome.CHANGED if changes else Outcome.UNCHANGED
 
-    def _check_name(self, given: GivenTenant) -> None:
+    def _check_name(self, given: TenantDocument) -> None:
         twin = self._seen.setdefault(given.name, given)
         if twin is not given:
             raise NameTaken("metadata.name", f"given in {twin.file}:{twin.line} too; a name is one tenant's")
@@ -134,7 +134,7 @@ class Comparison:
                 "metadata.name", f"taken by the {there['apiVersion']} Tenant of this name, which is older"
             )
 
-    def _facts(self, given: GivenTenant) -> Facts:
+    def _facts(self, given: TenantDocument) -> Facts:
         """The facts of the base. Without a cluster, only clashes among the tenants themselves are known."""
         base = self._base
         if base.cluster is None:
@@ -145,7 +145,7 @@ class Comparison:
         facts = read_facts(base.cluster, manifest, self._plans, base.served, own, base.unreadable)
         return replace(facts, quotas=own)
 
-    def _live_objects(self, given: GivenTenant, facts: Facts) -> Objects:
+    def _live_objects(self, given: TenantDocument, facts: Facts) -> Objects:
         """The tenant's live objects, with the namespaces that it adopts."""
         adopted = {key: live for key, live in facts.live.items() if live and key.kind == NAMESPACE.kind}
         return {**adopted, **self._base.objects.get(given.name, {})}

@@ -6,16 +6,16 @@ Reads only. The comparison itself is in `compare`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cli.connection import Objects, Session
-from cli.manifests import GivenTenant, manifests_in
-from cli.preview.git_revision import sources_at
+from cli.connection import Connection, Objects
+from cli.manifests import TenantDocument, parsed_manifests
+from cli.preview.git_revision import sources_at_revision
 from cluster.client import Cluster
 from cluster.tenants import read_tenant, read_tenants
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
 from tenancy.decision import Facts, decide
 from tenancy.desired import DesiredState
-from tenancy.objects.integrations import EVERYTHING, Served
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
 from tenancy.plans import Plans
 
 
@@ -23,12 +23,12 @@ from tenancy.plans import Plans
 class Base:
     # In words: compared with …
     told: str
-    served: Served = EVERYTHING
+    served: ServedKinds = ALL_INTEGRATION_KINDS
     tenants: Mapping[str, Manifest] = field(default_factory=dict)
     objects: Mapping[str, Objects] = field(default_factory=dict)
     protected: frozenset[str] = frozenset()
     # Where the manifests stand, of those that are from files.
-    given: Mapping[str, GivenTenant] = field(default_factory=dict)
+    given: Mapping[str, TenantDocument] = field(default_factory=dict)
     # Kinds of which nothing is known, by their keys.
     unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
@@ -39,9 +39,9 @@ def nothing() -> Base:
     return Base("nothing: every tenant counts as new")
 
 
-def read_live(session: Session) -> Base:
+def read_live(connection: Connection) -> Base:
     """One list per kind, however many tenants there are."""
-    cluster = session.cluster
+    cluster = connection.cluster
     tenants: dict[str, Manifest] = {}
     for tenant in read_tenants(cluster):
         name = tenant["metadata"]["name"]
@@ -49,10 +49,10 @@ def read_live(session: Session) -> Base:
         first = read_tenant(cluster, name) if name in tenants else tenant
         tenants[name] = first or tenant
     unreadable: set[str] = set()
-    objects = session.objects_by_tenant(unreadable)
+    objects = connection.live_objects_by_tenant(unreadable)
     return Base(
         "the cluster as it is",
-        session.served,
+        connection.served,
         tenants,
         objects,
         frozenset(name for name, tenant in tenants.items() if _is_protected(tenant)),
@@ -63,10 +63,10 @@ def read_live(session: Session) -> Base:
 
 def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
     """As the manifests stood, with the plans that stood beside them."""
-    found = manifests_in(sources_at(revision, paths))
+    found = parsed_manifests(sources_at_revision(revision, paths))
     notes = [f"at {revision}: {fault}" for fault in found.faults]
     states: dict[str, DesiredState] = {}
-    given: dict[str, GivenTenant] = {}
+    given: dict[str, TenantDocument] = {}
     for one in found.tenants:
         try:
             states[one.name] = decide(one.manifest, Facts(plans)).desired

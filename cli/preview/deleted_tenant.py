@@ -1,4 +1,4 @@
-"""What becomes of a tenant whose manifest is gone. Pure."""
+"""The preview of a tenant whose manifest was removed. Pure."""
 
 from cli.preview.comparison_base import Base
 from cli.preview.findings.finding import Finding, Rule
@@ -9,15 +9,16 @@ from tenancy.desired import DesiredState
 from tenancy.spec.tenant import DeletionPolicy
 
 
-def ended(base: Base, name: str) -> TenantPreview:
-    given, spec = base.given.get(name), base.tenants[name].get("spec") or {}
-    file, line = (given.file, given.line) if given else ("", 0)
+def deleted_tenant_preview(base: Base, name: str) -> TenantPreview:
+    """The deletion of all objects of the tenant, or an error if the tenant is protected."""
+    document, spec = base.given.get(name), base.tenants[name].get("spec") or {}
+    file, line = (document.file, document.line) if document else ("", 0)
     is_protected = name in base.protected
-    end = DesiredState(name, (), retains=spec.get("deletionPolicy") == DeletionPolicy.RETAIN)
-    changes = () if is_protected else object_changes(end, base.objects.get(name, {}))
-    told = f"tenant {name} is protected; set spec.protected: false first, then delete it"
+    no_objects = DesiredState(name, (), retains=spec.get("deletionPolicy") == DeletionPolicy.RETAIN)
+    changes = () if is_protected else object_changes(no_objects, base.objects.get(name, {}))
+    message = f"tenant {name} is protected; set spec.protected: false first, then delete it"
     finding = (
-        Finding(rule=Rule.TENANT_PROTECTED, tenant=name, message=told)
+        Finding(rule=Rule.TENANT_PROTECTED, tenant=name, message=message)
         if is_protected
         else deletion_warning(name, changes)
     )

@@ -1,6 +1,6 @@
-"""Manifests and plans as they stood at a git revision. Only reads, by the git command.
+"""Reads manifests and plans at a git revision, with the git command.
 
-Needs the history that the revision is in: a shallow clone may not have it.
+The clone must have the revision: a shallow clone may lack it.
 """
 
 import subprocess
@@ -11,27 +11,30 @@ from typing import Final
 from cli.manifests import STDIN, Source, is_manifest_file
 from tenancy.base.errors import TenancyError
 
-# A pull request can bring files that look like a repository without a work tree, whose settings then name
-# commands to run: git is to pass over those.
-_SAFE: Final = ("-c", "safe.bareRepository=explicit")
+# A pull request can contain files that look like a bare repository, with a configuration that makes git run
+# commands. This option makes git ignore such repositories.
+_SAFE_OPTIONS: Final = ("-c", "safe.bareRepository=explicit")
 
 
 class RevisionError(TenancyError):
-    """git can't tell how things stood."""
+    """git cannot read the files at the revision."""
 
     reason = "NoRevision"
 
 
-def sources_at(revision: str, paths: Sequence[str]) -> list[Source]:
-    """The files below these paths at the revision, each under the name it would have today."""
+def sources_at_revision(revision: str, paths: Sequence[str]) -> list[Source]:
+    """Read the manifest files below these paths at the revision. Their names start with the given paths.
+
+    Raises RevisionError.
+    """
     return [source for path in paths for source in _sources(revision, path)]
 
 
-def text_at(revision: str, path: Path) -> str | None:
-    """A file's content at the revision; None where it is not in a repository, or was not there."""
+def text_at_revision(revision: str, path: Path) -> str | None:
+    """A file's content at the revision. None if git does not have the file there."""
     try:
-        root, inside = _place(path)
-        return _git(root, "show", f"{_commit(root, revision)}:{inside}")
+        root, path_in_repository = _locate(path)
+        return _git(root, "show", f"{_commit(root, revision)}:{path_in_repository}")
     except RevisionError:
         return None
 
@@ -39,42 +42,46 @@ def text_at(revision: str, path: Path) -> str | None:
 def _sources(revision: str, path: str) -> Iterator[Source]:
     if path == STDIN:
         raise RevisionError("--against needs files: standard input has no history")
-    root, inside = _place(Path(path))
+    root, path_in_repository = _locate(Path(path))
     commit = _commit(root, revision)
-    listed = _git(root, "ls-tree", "-r", "-z", "--name-only", "--", commit, *filter(None, [inside]))
-    for name in filter(None, listed.split("\0")):
-        below = Path(name).relative_to(inside)
-        if name == inside or is_manifest_file(str(below)):
-            shown = path if name == inside else (Path(path) / below).as_posix()
-            yield shown, _git(root, "show", f"{commit}:{name}")
+    file_list = _git(
+        root, "ls-tree", "-r", "-z", "--name-only", "--", commit, *filter(None, [path_in_repository])
+    )
+    for file in filter(None, file_list.split("\0")):
+        relative_path = Path(file).relative_to(path_in_repository)
+        if file == path_in_repository or is_manifest_file(str(relative_path)):
+            name = path if file == path_in_repository else (Path(path) / relative_path).as_posix()
+            yield name, _git(root, "show", f"{commit}:{file}")
 
 
-def _place(path: Path) -> tuple[Path, str]:
-    """The repository's root, and where the path is in it. The path itself may be gone by now."""
-    whole = path.absolute()
-    home = next(parent for parent in (whole, *whole.parents) if parent.is_dir())
-    root = Path(_git(home, "rev-parse", "--show-toplevel").rstrip("\n"))
-    inside = (home.resolve() / whole.relative_to(home)).relative_to(root.resolve()).as_posix()
-    return root, "" if inside == "." else inside
+def _locate(path: Path) -> tuple[Path, str]:
+    """The root of the repository, and the path relative to it. The path need not exist any more."""
+    absolute_path = path.absolute()
+    folder = next(parent for parent in (absolute_path, *absolute_path.parents) if parent.is_dir())
+    root = Path(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
+    resolved_path = folder.resolve() / absolute_path.relative_to(folder)
+    path_in_repository = resolved_path.relative_to(root.resolve()).as_posix()
+    return root, "" if path_in_repository == "." else path_in_repository
 
 
 def _commit(root: Path, revision: str) -> str:
-    # What begins with a dash would be an option.
+    # --end-of-options, because git would take a revision that starts with a dash for an option.
     return _git(
         root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     ).strip()
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    told = subprocess.run(
-        ["git", *_SAFE, "-C", str(folder), *arguments],
+    process = subprocess.run(
+        ["git", *_SAFE_OPTIONS, "-C", str(folder), *arguments],
         capture_output=True,
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    if told.returncode:
-        problem = told.stderr.decode(errors="replace").strip() or "there is no such revision here"
+    if process.returncode:
+        problem = process.stderr.decode(errors="replace").strip() or "the revision does not exist here"
         raise RevisionError(
-            f"git {arguments[0]} failed in {folder}: {problem}; fetch the history that --against names"
+            f"git {arguments[0]} failed in {folder}: {problem}; check --against, and fetch that revision if "
+            "the clone lacks it"
         )
-    return told.stdout.decode("utf-8", errors="surrogateescape")
+    return process.stdout.decode("utf-8", errors="surrogateescape")

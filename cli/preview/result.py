@@ -1,7 +1,7 @@
-"""What a preview says, in one form for all renderings. Its JSON is `--format json`, and stays as it is: new
-fields may come, none goes or changes its meaning while `formatVersion` is the same.
+"""The result of a preview, from which all output formats are rendered. Pure.
 
-Names are camelCase there. Pure.
+`--format json` prints these models with camelCase names. Within one `formatVersion`, fields are only added,
+never removed or changed in meaning.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from tenancy.base.model import Model
 from tenancy.changes import ObjectChange, Operation
 
 _FORMAT_VERSION: Final = 1
-# The counts of `summary`, and its words for one and for several.
-_WORDS: Final = {
+# The words of `summary` by outcome, in the singular and the plural.
+_SUMMARY_WORDS: Final = {
     "changed": ("changes", "change"),
     "new": ("is new", "are new"),
     "deleted": ("is deleted", "are deleted"),
@@ -29,21 +29,21 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     DELETED = "deleted"
     UNCHANGED = "unchanged"
-    # It has an error, so nothing would happen to it.
+    # The tenant has an error, so that the watcher would not apply it.
     INVALID = "invalid"
 
 
 class TenantPreview(Model):
-    """What would become of one tenant."""
+    """The changes and findings of one tenant."""
 
     name: str
     display_name: str = ""
-    file: str = Field(default="", description="Where its manifest stands. Empty where no file has it.")
-    line: int = Field(default=0, description="The manifest's first line, from 1.")
+    file: str = Field(default="", description="The file of its manifest. Empty if no file has it.")
+    line: int = Field(default=0, description="The first line of the manifest, from 1.")
     outcome: Outcome
-    changes: tuple[ObjectChange, ...] = Field(default=(), description="Object by object, field by field.")
+    changes: tuple[ObjectChange, ...] = Field(default=(), description="The changed objects and fields.")
     new_objects: tuple[dict[str, Any], ...] = Field(
-        default=(), description="The manifests of objects that are made, in the order of `changes`."
+        default=(), description="The manifests of created objects, in the order of `changes`."
     )
     findings: tuple[Finding, ...] = Field(default=(), description="Errors, warnings and notes.")
 
@@ -52,40 +52,41 @@ class TenantPreview(Model):
 
 
 class Preview(Model):
-    """What would become of all tenants that were looked at."""
+    """The previews of all tenants."""
 
-    base: str = Field(description="What the manifests were compared with.")
+    base: str = Field(description="The state that the manifests are compared with.")
     tenants: tuple[TenantPreview, ...]
-    faults: tuple[Finding, ...] = Field(default=(), description="Documents that can't be read.")
-    notes: tuple[str, ...] = Field(default=(), description="What limits what this preview can say.")
-    other_documents: int = Field(default=0, description="Documents that are no Tenants.")
+    faults: tuple[Finding, ...] = Field(default=(), description="Documents that cannot be read.")
+    notes: tuple[str, ...] = Field(default=(), description="Limits of this preview.")
+    other_documents: int = Field(default=0, description="The number of documents that are not Tenants.")
 
     def findings(self, *severities: Severity) -> Iterator[Finding]:
-        """Those of documents first, then tenant by tenant."""
-        for finding in (*self.faults, *(one for tenant in self.tenants for one in tenant.findings)):
+        """The findings of these severities: faults of documents first, then those of each tenant."""
+        tenant_findings = (finding for tenant in self.tenants for finding in tenant.findings)
+        for finding in (*self.faults, *tenant_findings):
             if finding.severity in severities:
                 yield finding
 
-    def of(self, *outcomes: Outcome) -> list[TenantPreview]:
+    def with_outcome(self, *outcomes: Outcome) -> list[TenantPreview]:
         return [tenant for tenant in self.tenants if tenant.outcome in outcomes]
 
     @property
     def counts(self) -> dict[str, int]:
-        return {outcome.value: len(self.of(outcome)) for outcome in Outcome}
+        return {outcome.value: len(self.with_outcome(outcome)) for outcome in Outcome}
 
     @property
     def summary(self) -> str:
-        """Such as: 2 tenants change, 1 is new, 1 has an error, 14 unchanged."""
+        """The counts in words, such as: 2 tenants change, 1 is new, 1 has an error, 14 unchanged."""
         counts = self.counts
         parts: list[str] = []
-        for outcome, words in _WORDS.items():
-            if number := counts[outcome]:
-                noun = "" if parts else (" tenant" if number == 1 else " tenants")
-                parts.append(f"{number}{noun} {words[number > 1]}")
+        for outcome, words in _SUMMARY_WORDS.items():
+            if count := counts[outcome]:
+                noun = "" if parts else (" tenant" if count == 1 else " tenants")
+                parts.append(f"{count}{noun} {words[count > 1]}")
         if self.faults:
-            number = len(self.faults)
-            parts.append(f"{number} document{'s' if number > 1 else ''} can't be read")
-        if not any(counts[outcome] for outcome in _WORDS):
+            count = len(self.faults)
+            parts.append(f"{count} document{'s' if count > 1 else ''} can't be read")
+        if not any(counts[outcome] for outcome in _SUMMARY_WORDS):
             parts.insert(0, "No tenant changes")
         if counts["unchanged"]:
             parts.append(f"{counts['unchanged']} unchanged")
@@ -93,12 +94,12 @@ class Preview(Model):
 
     @property
     def exit_code(self) -> int:
-        """0: nothing changes; 2: something does; 1: an error."""
+        """0 for no changes, 2 for changes, 1 for an error."""
         if any(self.findings(Severity.ERROR)):
             return 1
-        return 2 if self.of(Outcome.NEW, Outcome.CHANGED, Outcome.DELETED) else 0
+        return 2 if self.with_outcome(Outcome.NEW, Outcome.CHANGED, Outcome.DELETED) else 0
 
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+    def json_document(self) -> dict[str, Any]:
+        """The preview as data for JSON."""
         head = {"formatVersion": _FORMAT_VERSION, "summary": self.summary, "counts": self.counts}
         return {**head, **self.model_dump(by_alias=True, mode="json")}

@@ -1,4 +1,4 @@
-"""The change of the Tenant itself, in the fields that none of its objects shows. Pure."""
+"""Changes of spec fields that affect no object of the tenant, so that no other change shows them. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,22 +9,22 @@ from tenancy.base.manifest import Manifest
 from tenancy.changes import FieldChange, ObjectChange, Operation
 from tenancy.spec.tenant import Tenant, TenantSpec
 
-_SWITCHES: Final = ("protected", "paused", "adopt", "deletionPolicy")
+_FIELDS: Final = ("protected", "paused", "adopt", "deletionPolicy")
 
 
-def switch_changes(tenant: Tenant, there: Manifest | None) -> Iterator[ObjectChange]:
-    """One change, or none. A tenant that is new, or was not sound, has none."""
-    if there is None:
+def tenant_changes(tenant: Tenant, old_manifest: Manifest | None) -> Iterator[ObjectChange]:
+    """The change of the Tenant itself, if any. None for a new tenant, or if the old spec was invalid."""
+    if old_manifest is None:
         return
     try:
-        old = TenantSpec.model_validate(there.get("spec") or {})
+        old_spec = TenantSpec.model_validate(old_manifest.get("spec") or {})
     except ValidationError:
         return
-    was, now = (spec.model_dump(by_alias=True, mode="json") for spec in (old, tenant.spec))
+    before, after = (spec.model_dump(by_alias=True, mode="json") for spec in (old_spec, tenant.spec))
     fields = tuple(
-        FieldChange(path=f"spec.{name}", before=was[name], after=now[name])
-        for name in _SWITCHES
-        if was[name] != now[name]
+        FieldChange(path=f"spec.{name}", before=before[name], after=after[name])
+        for name in _FIELDS
+        if before[name] != after[name]
     )
     if fields:
         yield ObjectChange(operation=Operation.UPDATE, kind="Tenant", name=tenant.name, fields=fields)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.commands.history import is_by_hand
-from cli.connection import Session
+from cli.connection import Connection
 from cli.rollback.restored_spec import Spec, restored_spec, spec_change
 from cluster.facts import decide_on_live_facts
 from cluster.tenants import is_deleting
@@ -32,7 +32,7 @@ class Target:
 
 
 def find_target(
-    session: Session, tenant: Manifest, updates: Sequence[UpdateView], number: int | None, plans: Plans
+    connection: Connection, tenant: Manifest, updates: Sequence[UpdateView], number: int | None, plans: Plans
 ) -> Target:
     """The update of this number; without one, the newest good one whose spec is not the live one."""
     name = tenant["metadata"]["name"]
@@ -47,7 +47,7 @@ def find_target(
         since = [later for later in updates if later.version > update.version]
         raise RollbackRefused(f"update {update.version} has the spec that {name} has now{_others(since)}")
     try:
-        in_cluster = _changes(session, {**tenant, "spec": spec}, plans)
+        in_cluster = _changes(connection, {**tenant, "spec": spec}, plans)
     except TenancyError as error:
         raise RollbackRefused(f"update {update.version} can't be restored today: {error}") from None
     return Target(update, spec, in_spec, in_cluster)
@@ -87,7 +87,7 @@ def _others(updates: Sequence[UpdateView]) -> str:
     return f"; what changed since is not in the spec: update {', '.join(others)}" if others else ""
 
 
-def _changes(session: Session, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
+def _changes(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
     """The changes that the watcher makes for this spec. Raises Rejection if it would reject it."""
-    _, desired = decide_on_live_facts(session.cluster, tenant, plans, session.served)
-    return object_changes(desired, session.objects_of(tenant["metadata"]["name"]))
+    _, desired = decide_on_live_facts(connection.cluster, tenant, plans, connection.served)
+    return object_changes(desired, connection.live_objects(tenant["metadata"]["name"]))

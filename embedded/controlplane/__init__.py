@@ -1,1 +1,1 @@
-"""A real Kubernetes control plane on this machine."""
+"""A real Kubernetes control plane that runs as local processes."""

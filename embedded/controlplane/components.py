@@ -1,7 +1,6 @@
-"""The command lines of the control plane's components, and the identities they use.
+"""Command lines and identities of the control plane's components.
 
-Pure: called by `plane.py`, which starts them. Every relative path is inside the data folder, the
-working directory of all components.
+Relative paths refer to the data folder, which is the working directory of all components.
 """
 
 from pathlib import Path
@@ -13,23 +12,24 @@ KEY = "certs/apiserver.key"
 TOKENS = "tokens.csv"
 KWOK_CONFIG = Path(__file__).with_name("kwok.yaml")
 
-# Name of the identity -> (user, groups) in the API server's token file.
+# Identity -> (user, groups) in the API server's token file.
 IDENTITIES = {
     "admin": ("admin", "system:masters"),
     "kube-controller-manager": ("system:kube-controller-manager", ""),
     "kube-scheduler": ("system:kube-scheduler", ""),
-    # Nodes' writes are told by the group, in admission policies too. Its rights are in nodes.yaml.
+    # Admission policies recognize writes by nodes by this group. nodes.yaml has the RBAC rules.
     "kwok": ("kwok", "system:nodes"),
 }
 ENVIRONMENT = {
-    # KWOK would add what it finds configured in the user's home to ours.
+    # Otherwise KWOK also reads the configuration in the user's home folder.
     "KWOK_WORKDIR": ".",
-    # Collecting garbage less often saves the API server a quarter of its CPU time, for 240 MB (measured).
+    # Less frequent garbage collection saves a quarter of the API server's CPU time for 240 MB (measured).
     "GOGC": "400",
 }
 
 
-def token_file(tokens: dict[str, str]) -> str:
+def token_file_text(tokens: dict[str, str]) -> str:
+    """The API server's token file, from the token of each identity."""
     lines = [f'{tokens[name]},{user},{user},"{groups}"\n' for name, (user, groups) in IDENTITIES.items()]
     return "".join(lines)
 
@@ -59,13 +59,13 @@ def apiserver_argv(binary: Path, port: int) -> list[str | Path]:
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
         "--advertise-address=127.0.0.1",
-        # Endpoints refuse loopback addresses, and nothing here dials the service `kubernetes`.
+        # Endpoints cannot have loopback addresses, and no component uses the Service `kubernetes`.
         "--endpoint-reconciler-type=none",
         "--cert-dir=certs",
         "--authorization-mode=RBAC",
         f"--token-auth-file={TOKENS}",
         "--service-account-issuer=https://kubernetes.default.svc",
-        # The key of the certificate it makes for itself signs the tokens too: one key less to make and keep.
+        # Sign tokens with the key of the self-signed certificate, so that there is only one key.
         f"--service-account-key-file={KEY}",
         f"--service-account-signing-key-file={KEY}",
         "--service-cluster-ip-range=10.96.0.0/16",
@@ -80,11 +80,11 @@ def controller_manager_argv(binary: Path, port: int) -> list[str | Path]:
         f"--root-ca-file={CERTIFICATE}",
         f"--service-account-private-key-file={KEY}",
         "--use-service-account-credentials",
-        # Each controller first makes its own service account: at the default rate that takes 5 s.
+        # Each controller first creates its own ServiceAccount, which takes 5 s at the default rate limit.
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
         "--concurrent-namespace-syncs=20",
-        # By default it makes a folder under /usr.
+        # The default is a folder under /usr.
         "--flex-volume-plugin-dir=flexvolume",
     ]
 
@@ -99,7 +99,7 @@ def kwok_argv(binary: Path, port: int) -> list[str | Path]:
         f"--kubeconfig={kubeconfig_name('kwok')}",
         f"--config={KWOK_CONFIG}",
         f"--server-address=127.0.0.1:{port}",
-        # Where the nodes say that their kubelet is.
+        # The kubelet address in the status of the nodes.
         "--node-ip=127.0.0.1",
         f"--node-port={port}",
         f"--tls-cert-file={CERTIFICATE}",

@@ -1,8 +1,7 @@
-"""The guard process: starts child processes and ends them when whoever asked for them is gone.
+"""The guard process: starts child processes, and stops them when its parent process exits.
 
-Run by `processes.py` as a script, in a session of its own. Requests come as JSON lines on stdin,
-answers go as JSON lines to stdout. It has one thread, because PDEATHSIG is bound to the thread that forks,
-and it needs the standard library only. It does not know what it runs.
+It reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. It has one thread,
+because PDEATHSIG refers to the thread that forks. It uses the standard library only.
 """
 
 import contextlib
@@ -18,11 +17,11 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 CHUNK_BYTES = 65536
 GUARD_PID = os.getpid()
-LIBC = ctypes.CDLL(None)  # loaded before any fork
+LIBC = ctypes.CDLL(None)  # Loaded before the first fork.
 
 
 class Child:
-    """A started process, with the time it gets between SIGTERM and SIGKILL."""
+    """A child process, with its grace period between SIGTERM and SIGKILL."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.name: str = request["name"]
@@ -35,11 +34,11 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Safe here: the guard has one thread.
-                preexec_fn=die_with_guard if sys.platform == "linux" else None,
+                # `preexec_fn` is safe because the guard has one thread.
+                preexec_fn=set_parent_death_signal if sys.platform == "linux" else None,
             )
 
-    def end(self) -> None:
+    def stop(self) -> None:
         self.process.terminate()
         try:
             self.process.wait(self.grace_s)
@@ -48,38 +47,43 @@ class Child:
             self.process.wait()
 
 
-def die_with_guard() -> None:
-    """Runs in the forked child: the kernel kills it when the guard itself is killed."""
+def set_parent_death_signal() -> None:
+    """Make the kernel kill this forked child when the guard is killed."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != GUARD_PID:
-        os._exit(1)  # the guard died before prctl was in force
+        os._exit(1)  # The guard exited before the prctl call.
 
 
-def answer(**fields: object) -> None:
+def respond(**fields: object) -> None:
     os.write(sys.stdout.fileno(), json.dumps(fields).encode() + b"\n")
 
 
-def start(children: list[Child], line: bytes) -> None:
+def start_child(children: list[Child], line: bytes) -> None:
+    """Start the process of a request, and respond with its id or the error."""
     request = json.loads(line)
     try:
         child = Child(request)
     except OSError as error:
-        answer(name=request["name"], error=str(error))
+        respond(name=request["name"], error=str(error))
         return
     children.append(child)
-    answer(name=child.name, pid=child.process.pid)
+    respond(name=child.name, pid=child.process.pid)
 
 
 def report_exits(children: list[Child]) -> None:
+    """Remove the children that have exited, and respond with their exit codes."""
     for child in list(children):
         code = child.process.poll()
         if code is not None:
             children.remove(child)
-            answer(name=child.name, pid=child.process.pid, exit_code=code)
+            respond(name=child.name, pid=child.process.pid, exit_code=code)
 
 
 def serve(children: list[Child], signals: int) -> None:
-    """Returns when the requests end, or on SIGTERM."""
+    """Handle requests and exits of children, until stdin is closed or SIGTERM arrives.
+
+    `signals` is a pipe with one byte per received signal.
+    """
     stdin, pending = sys.stdin.fileno(), b""
     while True:
         readable, _, _ = select.select([stdin, signals], [], [])
@@ -93,7 +97,7 @@ def serve(children: list[Child], signals: int) -> None:
                 return
             *lines, pending = (pending + chunk).split(b"\n")
             for line in lines:
-                start(children, line)
+                start_child(children, line)
 
 
 def main() -> None:
@@ -101,13 +105,13 @@ def main() -> None:
     os.set_blocking(signals_in, False)
     signal.set_wakeup_fd(signals_in)
     for number in (signal.SIGTERM, signal.SIGCHLD):
-        signal.signal(number, lambda *_: None)  # a handler must exist for the wake-up byte to be written
+        signal.signal(number, lambda *_: None)  # Without a handler, Python writes no byte to the pipe.
     children: list[Child] = []
-    with contextlib.suppress(BrokenPipeError):  # raised when nobody reads the answers: the parent is gone
+    with contextlib.suppress(BrokenPipeError):  # The parent process has exited.
         serve(children, signals)
-    # The last started leans on the first, as an API server does on etcd.
+    # Processes depend on those started before them, such as the API server on etcd.
     for child in reversed(children):
-        child.end()
+        child.stop()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""Kubeconfig files: the documents and writing them so that only their owner reads them.
-
-Used by the control plane (the administrator, each component) and by the session (the watcher's own identity).
-"""
+"""Kubeconfig files, and files that only their owner can read."""
 
 import base64
 import os
@@ -14,7 +11,7 @@ CONTEXT_NAME = "embedded"
 
 
 def kubeconfig_document(url: str, ca: bytes, token: str) -> dict[str, Any]:
-    """One cluster, one user, one context; the certificate is inside, so the file can be copied anywhere."""
+    """A kubeconfig with one cluster, one user and one context. It contains the CA certificate itself."""
     cluster = {"server": url, "certificate-authority-data": base64.b64encode(ca).decode()}
     return {
         "apiVersion": "v1",
@@ -31,9 +28,9 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Mode 0600 from the first byte on, and never half written for a reader."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
-    with open(fresh, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+    """Write a file with mode 0600 atomically."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    with open(temporary, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(text)
-    fresh.replace(path)
+    temporary.replace(path)

@@ -1,7 +1,4 @@
-"""One owner at a time for a folder: a file lock that the kernel drops when its last holder ends.
-
-Used by the control plane for its data folder and by the session for the checkout's state.
-"""
+"""An exclusive file lock that the kernel releases when the last process with the descriptor exits."""
 
 import fcntl
 import os
@@ -15,8 +12,11 @@ class LockHeld(Exception):
     """Another process holds the lock."""
 
 
-def held_lock(path: Path, *, timeout_s: float) -> int:
-    """An open file descriptor; the lock lives as long as it, here or in a process that inherits it."""
+def acquire_lock(path: Path, *, timeout_s: float) -> int:
+    """Lock the file and return its descriptor. Raises LockHeld after `timeout_s` seconds.
+
+    The lock is held until the descriptor is closed, also in processes that inherit it.
+    """
     lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     deadline = time.monotonic() + timeout_s
     while True:

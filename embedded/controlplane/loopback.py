@@ -1,7 +1,4 @@
-"""Ports on 127.0.0.1: finding free ones, and asking what listens there whether it is ready.
-
-Used by the control plane and by the session. Never goes through the proxy of the environment.
-"""
+"""Ports on 127.0.0.1: finds free ones, and sends HTTP requests to them without a proxy."""
 
 import http.client
 import secrets
@@ -11,23 +8,23 @@ from pathlib import Path
 
 HOST = "127.0.0.1"
 HTTP_TIMEOUT_S = 5.0
-# Below the ports that Linux and macOS give to outgoing connections, one of which could otherwise take the
-# port between its choice and its use.
+# Below the ephemeral ports of Linux and macOS, so that no outgoing connection takes a chosen port before it
+# is bound.
 PORTS = range(20000, 32768)
 
 
 def free_port() -> int:
-    """Free now; another program may still take it before its use."""
-    # Not from `random`: processes that seed it alike would choose alike.
+    """A port that is free now. Another program may take it before it is bound."""
+    # Not `random`: processes with the same seed would choose the same ports.
     while not is_free(port := secrets.choice(PORTS)):
         pass
     return port
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen there now."""
+    """Whether a server can bind the port now."""
     with socket.socket() as probe:
-        # As servers do: connections that have ended do not count.
+        # Servers set this option too: it ignores closed connections in TIME_WAIT.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -37,7 +34,7 @@ def is_free(port: int) -> bool:
 
 
 def is_ok(port: int, path: str, *, ca: Path | None = None, token: str | None = None) -> bool:
-    """Whether GET answers 200, over TLS where `ca` is given. What isn't there, or isn't trusted, is not."""
+    """Whether a GET request returns 200, over TLS if `ca` is given. False on connection or TLS errors."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         if ca is None:

@@ -1,8 +1,4 @@
-"""The nodes of a control plane, and the rights of who plays them: puts nodes.yaml into the cluster.
-
-Called by `plane.py` at every start; what is there already stays. The nodes come to life with KWOK, as its
-configuration in kwok.yaml says.
-"""
+"""Applies the nodes of the embedded control plane and the RBAC rules of KWOK, which simulates them."""
 
 import subprocess
 from pathlib import Path
@@ -13,9 +9,9 @@ MANIFESTS = Path(__file__).with_name("nodes.yaml")
 
 
 def apply_nodes(kubectl: Path, kubeconfig: Path) -> None:
-    """Raises SetupFailed with kubectl's words when the API server does not take them."""
+    """Apply nodes.yaml. Raises SetupFailed with the output of kubectl."""
     command: list[str | Path] = [kubectl, "apply", "--server-side", "--force-conflicts"]
     command += ["--kubeconfig", kubeconfig, "--cache-dir", kubeconfig.with_name("kubectl"), "-f", MANIFESTS]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SetupFailed(f"the nodes can't be made: {done.stderr.strip()}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise SetupFailed(f"kubectl cannot create the nodes: {result.stderr.strip()}")

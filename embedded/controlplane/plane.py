@@ -1,8 +1,7 @@
-"""A real Kubernetes control plane on this machine: etcd, API server, controllers; with nodes if asked.
+"""A real Kubernetes control plane on this machine: etcd, API server, controller manager, optionally nodes.
 
-Used by `./dev run` and by the tests alike. What is in the data folder stays, so the next start on the same
-folder picks the cluster up. Nodes are played by KWOK: a real scheduler puts pods on them, and those run in
-their status alone. It doesn't get the binaries: the caller passes them.
+The state is kept in a data folder; a later start with the same folder continues with it. KWOK simulates the
+nodes: the real scheduler assigns pods to them, and KWOK updates the status of the pods without running them.
 """
 
 import os
@@ -14,16 +13,16 @@ from typing import Self
 
 from embedded.controlplane import components
 from embedded.controlplane.kubeconfig import kubeconfig_document, write_kubeconfig
-from embedded.controlplane.lock import LockHeld, held_lock
+from embedded.controlplane.lock import LockHeld, acquire_lock
 from embedded.controlplane.loopback import HOST, free_port, is_free, is_ok
 from embedded.controlplane.nodes import apply_nodes
 from embedded.controlplane.processes import ProcessFailed, ProcessGroup, log_tail
-from embedded.controlplane.tokens import kept_tokens
+from embedded.controlplane.tokens import ensure_tokens
 from embedded.errors import SetupFailed
 
 READY_TIMEOUT_S = 90.0
 LOCK_TIMEOUT_S = 30.0
-# How often a start is tried while other programs take its ports.
+# Attempts to start while other programs take the chosen ports.
 START_ATTEMPTS = 5
 POLL_S = 0.05
 # The API server's own certificate is valid for a year.
@@ -31,19 +30,19 @@ CERTIFICATE_MAX_AGE_S = 300 * 86400.0
 
 
 class ControlPlaneError(SetupFailed):
-    """The control plane can't start, or has stopped; says which process, and shows the end of its log."""
+    """The control plane cannot start, or a process has exited. Contains the last lines of its log."""
 
 
 class PortTaken(ControlPlaneError):
-    """Another program took a port between our choice and its use."""
+    """Another program took a port after it was chosen and before it was bound."""
 
 
 class ControlPlane:
-    """Use it as a context manager, or call start() and stop().
+    """A control plane. Use it as a context manager, or call start() and stop().
 
-    `binaries` maps etcd, kube-apiserver and kube-controller-manager to paths, with `has_nodes` also kubectl,
-    kube-scheduler and kwok. Without `has_nodes`, `start_nodes` can add them later. `is_throw_away` trades the
-    safety of the data for speed. `logs` is `<data>/logs` by default.
+    `binaries` maps etcd, kube-apiserver and kube-controller-manager to paths; with `has_nodes`, also kubectl,
+    kube-scheduler and kwok. Without `has_nodes`, `start_nodes` can add nodes later. With `is_throw_away`,
+    etcd does not sync data to disk, which is faster. `logs` is `<data>/logs` by default.
     """
 
     def __init__(
@@ -66,52 +65,57 @@ class ControlPlane:
         self._has_nodes = has_nodes
         self._group: ProcessGroup | None = None
         self._tokens: dict[str, str] = {}
-        # On 127.0.0.1, by the process's name. etcd has none: it listens on a socket in the data folder.
+        # Process -> port on 127.0.0.1. etcd has none: it listens on a Unix socket in the data folder.
         self._ports: dict[str, int] = {}
 
     @property
     def pids(self) -> dict[str, int]:
-        """Process ids by name, the guard's among them."""
+        """The process ids by name, including the guard."""
         return {} if self._group is None else {"guard": self._group.guard_pid, **self._group.pids}
 
     def start(self) -> None:
-        """Returns when the API server is ready and the controllers run; otherwise leaves nothing running."""
+        """Start the processes, and wait until the API server and the controllers are ready.
+
+        Raises ControlPlaneError, and stops all processes, if they do not start.
+        """
         self._prepare_folder()
-        self._tokens = kept_tokens(self.data / components.TOKENS)
+        self._tokens = ensure_tokens(self.data / components.TOKENS)
         self.token = self._tokens["admin"]
         _retry_on_taken_port(self._start)
 
     def start_nodes(self, binaries: Mapping[str, Path]) -> None:
-        """Adds the nodes to a control plane that runs; returns when pods can run on them.
+        """Add nodes to a running control plane, and wait until pods can run on them.
 
-        Raises ControlPlaneError when they do not start. The other processes keep running.
+        Raises SetupFailed if the nodes do not start. The other processes keep running.
         """
         self._binaries = {**self._binaries, **binaries}
         _retry_on_taken_port(self._start_nodes)
 
     def stop(self) -> None:
-        """Ends the processes, the API server before etcd, and returns when they are gone."""
+        """Stop the processes, the API server before etcd, and wait until they have exited."""
         if self._group is not None:
             self._group.stop()
             self._group = None
 
     def check(self, *, timeout_s: float = 0) -> None:
-        """Raises when a process has ended; looks for at most `timeout_s`."""
+        """Raise ControlPlaneError if a process has exited. Waits for an exit for at most `timeout_s`."""
         assert self._group is not None, "the control plane is not started"
         try:
-            ended = self._group.exits(timeout_s=timeout_s)
+            exits = self._group.exits(timeout_s=timeout_s)
         except ProcessFailed as error:
             raise ControlPlaneError(str(error)) from None
-        for process in ended:
-            if process.name in self._group.pids:
-                continue  # it was started again since
-            log = self._log(process.name)
+        for process_exit in exits:
+            if process_exit.name in self._group.pids:
+                continue  # The process has been restarted since.
+            log = self._log(process_exit.name)
             tail = log_tail(log)
-            # KWOK does not say why it ends.
-            port = self._ports.get(process.name)
+            # KWOK does not log that its port is taken, so check the port too.
+            port = self._ports.get(process_exit.name)
             is_taken = "address already in use" in tail or (port is not None and not is_free(port))
-            kind = PortTaken if is_taken else ControlPlaneError
-            raise kind(f"{process.name} ended with exit code {process.code}. The end of {log}:\n{tail}")
+            error_class = PortTaken if is_taken else ControlPlaneError
+            raise error_class(
+                f"{process_exit.name} ended with exit code {process_exit.code}. Last lines of {log}:\n{tail}"
+            )
 
     def __enter__(self) -> Self:
         self.start()
@@ -127,19 +131,19 @@ class ControlPlane:
             self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.logs.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ControlPlaneError(f"no folder can be made for the control plane: {error}") from error
+            raise ControlPlaneError(f"cannot create a folder for the control plane: {error}") from error
         if self.ca.exists() and time.time() - self.ca.stat().st_mtime > CERTIFICATE_MAX_AGE_S:
             self.ca.unlink()
             (self.data / components.KEY).unlink(missing_ok=True)
 
     def _start(self) -> None:
         try:
-            lock = held_lock(self.data / "lock", timeout_s=LOCK_TIMEOUT_S)
+            lock = acquire_lock(self.data / "lock", timeout_s=LOCK_TIMEOUT_S)
         except LockHeld:
             raise ControlPlaneError(
-                f"{self.data} is in use by another control plane: stop that one first, or use another folder"
+                f"{self.data} is in use by another control plane. Stop it first, or use another folder."
             ) from None
-        # The guard inherits the lock: the folder is ours until the last process in it has ended.
+        # The guard inherits the lock, so it is held until the last process that uses the folder has exited.
         try:
             self._group = ProcessGroup(hold=[lock])
         finally:
@@ -153,39 +157,41 @@ class ControlPlane:
     def _start_components(self) -> None:
         etcd_socket = self.data / components.ETCD_SOCKET
         etcd_socket.unlink(missing_ok=True)
-        self._run("etcd", components.etcd_argv(self._binaries["etcd"], is_throw_away=self._is_throw_away))
-        # The API server would otherwise find no socket, and try again a second later.
+        self._start_process(
+            "etcd", components.etcd_argv(self._binaries["etcd"], is_throw_away=self._is_throw_away)
+        )
+        # If the socket does not exist yet, the API server retries only after a second.
         self._await("etcd", etcd_socket.exists)
-        self._serve("kube-apiserver", components.apiserver_argv)
+        self._start_server("kube-apiserver", components.apiserver_argv)
         self._await_ok("kube-apiserver", "/readyz")
         self.url = f"https://{HOST}:{self._ports['kube-apiserver']}"
         for identity, token in self._tokens.items():
             path = self.data / components.kubeconfig_name(identity)
             write_kubeconfig(path, kubeconfig_document(self.url, self.ca.read_bytes(), token))
-        self._serve("kube-controller-manager", components.controller_manager_argv)
+        self._start_server("kube-controller-manager", components.controller_manager_argv)
         if self._has_nodes:
             self._start_nodes()
         self._await_ok("kube-controller-manager", "/healthz")
         self._await_ok("kube-apiserver", "/api/v1/namespaces/default/serviceaccounts/default")
 
     def _start_nodes(self) -> None:
-        """Leaves a process alone that an earlier attempt has started."""
-        self._serve("kube-scheduler", components.scheduler_argv)
+        """Start the scheduler and KWOK, except those that an earlier attempt has started."""
+        self._start_server("kube-scheduler", components.scheduler_argv)
         apply_nodes(self._binaries["kubectl"], self.kubeconfig)
-        # Its rights reach the API server a moment later; KWOK would try again after a second only.
+        # New RBAC rules take effect after a moment. KWOK retries a rejected request only after a second.
         self._await_ok("kube-apiserver", "/api/v1/nodes?limit=1", self._tokens["kwok"])
-        self._serve("kwok", components.kwok_argv)
+        self._start_server("kwok", components.kwok_argv)
         self._await_ok("kube-scheduler", "/healthz")
         self._await_ok("kwok", "/healthz")
 
-    def _serve(self, name: str, argv: Callable[[Path, int], list[str | Path]]) -> None:
-        """Starts a process that listens on a port, unless it runs."""
+    def _start_server(self, name: str, argv: Callable[[Path, int], list[str | Path]]) -> None:
+        """Start a process that listens on a port, unless it is running."""
         assert self._group is not None
         if name not in self._group.pids:
             self._ports[name] = free_port()
-            self._run(name, argv(self._binaries[name], self._ports[name]))
+            self._start_process(name, argv(self._binaries[name], self._ports[name]))
 
-    def _run(self, name: str, argv: list[str | Path]) -> None:
+    def _start_process(self, name: str, argv: list[str | Path]) -> None:
         assert self._group is not None
         log = self._log(name)
         if log.exists():
@@ -202,11 +208,12 @@ class ControlPlane:
             if time.monotonic() > deadline:
                 log = self._log(name)
                 raise ControlPlaneError(
-                    f"{name} is not ready after {READY_TIMEOUT_S:.0f} s. The end of {log}:\n{log_tail(log)}"
+                    f"{name} is not ready after {READY_TIMEOUT_S:.0f} s."
+                    f" Last lines of {log}:\n{log_tail(log)}"
                 )
 
     def _await_ok(self, name: str, path: str, token: str = "") -> None:
-        """Until the process answers on its port; with the administrator's token where none is given."""
+        """Wait until a GET request to the process returns 200. The default token is the administrator's."""
         port = self._ports[name]
         self._await(name, lambda: is_ok(port, path, ca=self.ca, token=token or self.token))
 

@@ -1,8 +1,4 @@
-"""A group of processes that never outlives its owner: the client of the guard in `guard.py`.
-
-Used by the control plane and by the session for the watcher. Says which process has ended and how; whether
-that is a failure is for the caller to judge.
-"""
+"""A group of processes that exits with its owner: the client of the guard process in `guard.py`."""
 
 import json
 import os
@@ -19,12 +15,12 @@ from embedded.errors import SetupFailed
 
 GRACE_S = 10.0
 TAIL_LINES = 15
-GUARD_LOST = "the guard process was killed, and the processes it held with it"
+GUARD_LOST = "the guard process was killed, together with the processes that it started"
 
 
 @dataclass(frozen=True)
 class Exit:
-    """The end of one process; a negative code is the number of the signal that ended it."""
+    """The exit of one process. A negative code is the number of the signal that killed it."""
 
     name: str
     pid: int
@@ -32,15 +28,15 @@ class Exit:
 
 
 class ProcessFailed(SetupFailed):
-    """A program that could not be executed at all, or a guard that was killed."""
+    """A program could not be executed, or the guard was killed."""
 
 
 class ProcessGroup:
-    """Starts processes through a guard. All of them end on `stop()`, or when this process dies in any way."""
+    """Processes under a guard. They are stopped by `stop()`, or when this process exits for any reason."""
 
     def __init__(self, *, hold: Sequence[int] = ()) -> None:
-        """`hold`: file descriptors (locks) which the guard keeps open until the last process has ended."""
-        # Isolated and without site-packages, the guard starts in a few milliseconds.
+        """Start the guard. It keeps the file descriptors in `hold` open until the last process has exited."""
+        # -I -S: without site-packages, Python starts in a few milliseconds.
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__],
             stdin=subprocess.PIPE,
@@ -66,7 +62,7 @@ class ProcessGroup:
         env: Mapping[str, str] | None = None,
         grace_s: float = GRACE_S,
     ) -> int:
-        """The process id. Raises ProcessFailed when the program cannot be executed."""
+        """Start a process and return its id. Raises ProcessFailed if the program cannot be executed."""
         request = {
             "name": name,
             "argv": [str(part) for part in argv],
@@ -81,40 +77,41 @@ class ProcessGroup:
             self._guard.stdin.flush()
         except BrokenPipeError:
             raise ProcessFailed(GUARD_LOST) from None
-        return self._started(name)
+        return self._await_pid(name)
 
-    def _started(self, name: str) -> int:
+    def _await_pid(self, name: str) -> int:
         pid: int | None = None
         while pid is None:
             for message in self._messages(timeout_s=None):
                 if "error" in message:
                     raise ProcessFailed(f"{name} cannot be started: {message['error']}")
                 if "exit_code" in message:
-                    self._note_exit(message)
+                    self._record_exit(message)
                 else:
                     pid = self.pids[name] = message["pid"]
         return pid
 
     def exits(self, *, timeout_s: float = 0) -> list[Exit]:
-        """The processes that have ended since the last call; waits for one at most `timeout_s`."""
+        """The processes that have exited since the last call. Waits for one for at most `timeout_s`."""
         if not self._exits:
             for message in self._messages(timeout_s=timeout_s):
-                self._note_exit(message)
-        ended, self._exits = self._exits, []
-        return ended
+                self._record_exit(message)
+        exits, self._exits = self._exits, []
+        return exits
 
     def stop(self) -> None:
-        """Ends every process, the last started first, and returns when they are gone."""
+        """Stop all processes in the reverse order of their start, and wait until they have exited."""
         self._guard.communicate()
         self.pids.clear()
 
-    def _note_exit(self, message: dict[str, Any]) -> None:
-        ended = Exit(message["name"], message["pid"], message["exit_code"])
-        if self.pids.get(ended.name) == ended.pid:
-            del self.pids[ended.name]
-        self._exits.append(ended)
+    def _record_exit(self, message: dict[str, Any]) -> None:
+        process_exit = Exit(message["name"], message["pid"], message["exit_code"])
+        if self.pids.get(process_exit.name) == process_exit.pid:
+            del self.pids[process_exit.name]
+        self._exits.append(process_exit)
 
     def _messages(self, *, timeout_s: float | None) -> list[dict[str, Any]]:
+        """The responses of the guard. Waits for at most `timeout_s`, or without limit if it is None."""
         assert self._guard.stdout is not None
         readable, _, _ = select.select([self._guard.stdout], [], [], timeout_s)
         if not readable:

@@ -1,8 +1,6 @@
-"""`./dev run`, `env`, `pid` and `stop`: the commands around a session.
+"""The commands `./dev run`, `env`, `pid` and `stop`. Each function returns the exit code.
 
-Called by `embedded.cli`, each with its arguments and returning the exit code. What a session is stands in
-`supervisor.py`, what `run` shows of it in `foreground.py`; both are imported only when needed, because a
-Kubernetes client takes a second to load.
+Modules that import the Kubernetes client are imported inside the functions, because that takes a second.
 """
 
 import argparse
@@ -15,13 +13,13 @@ from dataclasses import replace
 
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
-from embedded.run.environment_variables import reach_text, session_variables
+from embedded.run.environment_variables import connection_text, environment_variables
 from embedded.run.later_tools import SHELL_TOOLS, later_tools, preparing_text
-from embedded.run.record import SUPERVISOR, SessionRecord, live_record
+from embedded.run.record import SUPERVISOR, InstanceRecord, live_record
 from embedded.run.state_folder import StateFolder
 
 POLL_S = 0.05
-# Longer than the watcher's grace period and the control plane's together.
+# Longer than the grace periods of the watcher and the control plane together.
 STOP_TIMEOUT_S = 120.0
 
 
@@ -30,17 +28,18 @@ def run(args: argparse.Namespace) -> int:
     record = live_record(folder.record)
     if record is not None:
         raise SetupFailed(
-            f"a session runs already (process {record.processes[SUPERVISOR].pid}): stop it with ./dev stop,"
-            ' or use it with eval "$(./dev env)"'
+            f"./dev run is already running (process {record.processes[SUPERVISOR].pid})."
+            ' Stop it with ./dev stop, or use it with: eval "$(./dev env)"'
         )
     if args.detach:
         from embedded.run.detach import start_detached
 
         record = start_detached(folder, args.cluster)
-        print(reach_text(record))
+        print(connection_text(record))
         if missing := [name for name in later_tools(args.cluster) if name not in record.tools]:
             print(preparing_text(missing, folder.tools_log))
-        print("kubectl apply -f examples/ makes the sample tenants; ./dev stop ends the session.")
+        print("Create the sample tenants with: kubectl apply -f examples/")
+        print("Stop with: ./dev stop")
         return 0
     from embedded.run.foreground import run_in_foreground
 
@@ -50,47 +49,55 @@ def run(args: argparse.Namespace) -> int:
 
 
 def env(_: argparse.Namespace) -> int:
+    """Print shell commands that export the environment variables of the running instance."""
     folder = StateFolder.current()
-    record = _with_shell_tools(_live_record(folder))
-    for name, value in session_variables(folder, record).items():
+    record = _ensure_shell_tools(_require_live_record(folder))
+    for name, value in environment_variables(folder, record).items():
         print(f"export {name}={shlex.quote(value)}")
     return 0
 
 
 def pid(args: argparse.Namespace) -> int:
-    alive = _live_record(StateFolder.current()).alive()
-    if args.name not in alive:
-        raise SetupFailed(f"no process {args.name!r} runs in the session; these do: {', '.join(alive)}")
-    print(alive[args.name])
+    """Print the id of a process of the running instance."""
+    live_pids = _require_live_record(StateFolder.current()).live_pids()
+    if args.name not in live_pids:
+        raise SetupFailed(
+            f"There is no running process {args.name!r}. Running processes: {', '.join(live_pids)}."
+        )
+    print(live_pids[args.name])
     return 0
 
 
 def stop(_: argparse.Namespace) -> int:
-    """The supervisor ends the others. Should it be dead or stuck, the guards do, once it is gone."""
-    record = SessionRecord.read(StateFolder.current().record)
-    if record is None or not record.alive():
-        print("no session runs")
+    """Stop the running instance, and wait until its processes have exited.
+
+    The supervisor stops the other processes. If it does not exit in time, it is killed, and the guards stop
+    the other processes.
+    """
+    record = InstanceRecord.read(StateFolder.current().record)
+    if record is None or not record.live_pids():
+        print("./dev run is not running.")
         return 0
-    with Progress("Stopping the session"):
-        supervisor = record.alive().get(SUPERVISOR)
-        if supervisor:
-            os.kill(supervisor, signal.SIGTERM)
-        if not _ends(record) and supervisor:
-            os.kill(supervisor, signal.SIGKILL)
-        if not _ends(record):
-            raise SetupFailed(f"these processes do not end: {record.alive()}; end them with kill -9")
+    with Progress("Stopping the watcher and the control plane"):
+        supervisor_pid = record.live_pids().get(SUPERVISOR)
+        if supervisor_pid:
+            os.kill(supervisor_pid, signal.SIGTERM)
+        if not _await_exit(record) and supervisor_pid:
+            os.kill(supervisor_pid, signal.SIGKILL)
+        if not _await_exit(record):
+            raise SetupFailed(f"These processes do not exit: {record.live_pids()}. Kill them with kill -9.")
     return 0
 
 
-def _live_record(folder: StateFolder) -> SessionRecord:
+def _require_live_record(folder: StateFolder) -> InstanceRecord:
     record = live_record(folder.record)
     if record is None:
-        raise SetupFailed("no session runs; start one with ./dev run --detach")
+        raise SetupFailed("./dev run is not running. Start it with ./dev run --detach.")
     return record
 
 
-def _with_shell_tools(record: SessionRecord) -> SessionRecord:
-    """The record with all tools that a shell uses; those that the session still lacks are waited for."""
+def _ensure_shell_tools(record: InstanceRecord) -> InstanceRecord:
+    """The record with all tools for a shell. Gets those that the instance does not have yet."""
     missing = [name for name in SHELL_TOOLS if name not in record.tools]
     if not missing:
         return record
@@ -99,15 +106,15 @@ def _with_shell_tools(record: SessionRecord) -> SessionRecord:
     try:
         tools = ensure_tools(missing)
     except SetupFailed as error:
-        print(f"{error}\nThe session is reached without.", file=sys.stderr)
+        print(f"{error}\nThe variables are set without the missing tools.", file=sys.stderr)
         tools = present_tools(missing)
     return replace(record, tools=record.tools | {name: str(path) for name, path in tools.items()})
 
 
-def _ends(record: SessionRecord) -> bool:
-    """Waits until no process of the session is left."""
+def _await_exit(record: InstanceRecord) -> bool:
+    """Wait until all processes of the instance have exited. Returns False after STOP_TIMEOUT_S."""
     deadline = time.monotonic() + STOP_TIMEOUT_S
-    while record.alive():
+    while record.live_pids():
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_S)

@@ -1,6 +1,6 @@
-"""A session in the background, `python -m embedded.run.daemon TOOLS [CONTEXT]`: it runs until SIGTERM.
+"""`python -m embedded.run.daemon TOOLS [CONTEXT]`: an instance in the background, until SIGTERM.
 
-Started by `detach.py`. It shows nothing: its words go to the session's log.
+TOOLS is a JSON object with the path of each tool. Log lines go to stdout.
 """
 
 import json
@@ -13,7 +13,7 @@ from embedded.errors import SetupFailed
 from embedded.run.state_folder import StateFolder
 from embedded.run.supervisor import Supervisor
 
-TEND_S = 1.0
+CHECK_INTERVAL_S = 1.0
 
 
 def main(arguments: list[str]) -> int:
@@ -22,15 +22,15 @@ def main(arguments: list[str]) -> int:
     context = arguments[1] if len(arguments) > 1 else None
     try:
         with Supervisor(StateFolder.current(), tools, context=context) as supervisor:
-            supervisor.get_later_tools(say)
+            supervisor.prepare_later_tools(log_line)
             while True:
-                supervisor.tend(say, timeout_s=TEND_S)
+                supervisor.check_processes(log_line, timeout_s=CHECK_INTERVAL_S)
     except SetupFailed as error:
-        say(str(error))
+        log_line(str(error))
         return 1
 
 
-def say(line: str) -> None:
+def log_line(line: str) -> None:
     print(time.strftime("%H:%M:%S"), line, flush=True)
 
 

@@ -1,17 +1,14 @@
-"""How a session is reached: the environment variables for kubectl and pulumi, and the words for a person.
-
-Printed by `./dev env` and `run`, and given to the watcher, so that all see the same cluster and stacks.
-"""
+"""The environment variables with which kubectl, pulumi, tenancy and the watcher use an instance."""
 
 import os
 from pathlib import Path
 
-from embedded.run.record import SessionRecord
+from embedded.run.record import InstanceRecord
 from embedded.run.state_folder import StateFolder
 from embedded.toolchain.resolver import path_with
 
 
-def session_variables(folder: StateFolder, record: SessionRecord) -> dict[str, str]:
+def environment_variables(folder: StateFolder, record: InstanceRecord) -> dict[str, str]:
     return {
         "KUBECONFIG": record.kubeconfig,
         "PATH": os.pathsep.join((str(folder.commands), path_with(_tools(record)))),
@@ -22,14 +19,14 @@ def session_variables(folder: StateFolder, record: SessionRecord) -> dict[str, s
     }
 
 
-def _tools(record: SessionRecord) -> dict[str, Path]:
+def _tools(record: InstanceRecord) -> dict[str, Path]:
     return {name: Path(path) for name, path in record.tools.items()}
 
 
-def reach_text(record: SessionRecord) -> str:
+def connection_text(record: InstanceRecord) -> str:
     return (
         f"KUBECONFIG  {record.kubeconfig}\n"
         f"state       {record.backend_url}\n"
         f"page        {record.page_url}\n"
-        'In another terminal, for kubectl, pulumi and tenancy: eval "$(./dev env)"'
+        'To use kubectl, pulumi and tenancy in another terminal, run there: eval "$(./dev env)"'
     )

@@ -1,7 +1,6 @@
-"""A session in the foreground: applies the samples, and shows the tenants while they change.
+"""`./dev run` in the foreground: applies the sample tenants, and shows all tenants.
 
-Called by `./dev run`. A terminal gets a table that renews itself,
-anything else a line per change.
+On a terminal it shows a live table; otherwise it prints a line for each change.
 """
 
 import time
@@ -14,43 +13,48 @@ from rich.live import Live
 from rich.text import Text
 
 from cluster.client import ClusterError
-from embedded.run.environment_variables import reach_text
-from embedded.run.later_tools import first_tools, later_tools
-from embedded.run.samples import Verdict, all_tenants, apply_samples, sample_manifests, verdict
+from embedded.run.environment_variables import connection_text
+from embedded.run.later_tools import later_tools, startup_tools
+from embedded.run.samples import SampleOutcome, all_tenants, apply_samples, sample_manifests, sample_outcome
 from embedded.run.state_folder import StateFolder
 from embedded.run.supervisor import Supervisor
-from embedded.run.tenant_table import TenantRow, change_lines, rows_of, tenant_picture, tenant_table
+from embedded.run.tenant_table import TenantRow, change_lines, tenant_rows, tenant_table, tenant_table_svg
 from embedded.toolchain.resolver import ensure_tools, present_tools
 from tenancy.base.manifest import Manifest
 
-TURN_S = 0.5
+REFRESH_INTERVAL_S = 0.5
 
 
 def run_in_foreground(
     folder: StateFolder, context: str | None, *, is_once: bool, timeout_s: float, picture: Path | None = None
 ) -> int:
-    """The exit code. Without `is_once` it runs until Ctrl-C."""
+    """Run an instance, and return the exit code.
+
+    With `is_once`, returns when the samples are Active, one has failed, or `timeout_s` has passed; otherwise
+    on Ctrl-C. `picture` is a file for the table as SVG.
+    """
     console = Console(highlight=False)
-    tools = ensure_tools(first_tools(context))
+    tools = ensure_tools(startup_tools(context))
     if not is_once:
         tools |= present_tools(later_tools(context))
     with Supervisor(folder, tools, context=context) as supervisor:
-        console.print(reach_text(supervisor.record), markup=False, soft_wrap=True)
-        applied = apply_samples(supervisor.cluster, sample_manifests())
+        console.print(connection_text(supervisor.record), markup=False, soft_wrap=True)
+        samples = apply_samples(supervisor.cluster, sample_manifests())
         if is_once:
-            code = await_samples(supervisor, applied, console, timeout_s=timeout_s)
+            code = await_samples(supervisor, samples, console, timeout_s=timeout_s)
             if picture:
                 picture.parent.mkdir(parents=True, exist_ok=True)
-                picture.write_text(tenant_picture(rows_of(all_tenants(supervisor.cluster))), encoding="utf-8")
+                rows = tenant_rows(all_tenants(supervisor.cluster))
+                picture.write_text(tenant_table_svg(rows), encoding="utf-8")
             return code
-        console.print("Ctrl-C ends the session and keeps its state.")
+        console.print("Press Ctrl-C to stop. The state is kept for the next ./dev run.")
         with suppress(KeyboardInterrupt):
-            show_tenants(supervisor, applied, console, timeout_s=timeout_s)
+            show_tenants(supervisor, samples, console, timeout_s=timeout_s)
     return 0
 
 
 class TenantView:
-    """Renewed once a turn; the session's processes are tended meanwhile."""
+    """Shows the tenants of the cluster on a console. Each `refresh` also checks the processes."""
 
     def __init__(self, supervisor: Supervisor, console: Console) -> None:
         self._supervisor = supervisor
@@ -58,70 +62,79 @@ class TenantView:
         self._rows: dict[tuple[str, str], TenantRow] = {}
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
 
-    def shown(self) -> AbstractContextManager[object]:
+    def live_display(self) -> AbstractContextManager[object]:
+        """A context in which the live table is shown, if the console is a terminal."""
         return self._live or nullcontext()
 
-    def turn(self) -> list[Manifest] | None:
-        """The tenants; None when the cluster doesn't answer now."""
-        self._supervisor.tend(self.say, timeout_s=TURN_S)
+    def refresh(self) -> list[Manifest] | None:
+        """Check the processes and show the tenants. Returns the tenants, or None if listing them fails."""
+        self._supervisor.check_processes(self.print_line, timeout_s=REFRESH_INTERVAL_S)
         try:
             tenants = all_tenants(self._supervisor.cluster)
         except ClusterError as error:
-            # A dead control plane is said by the next tend, in better words; another cluster may come back.
-            self.say(f"the tenants can't be listed: {error}")
+            # If the control plane has exited, the next check_processes raises an error. A cluster of the
+            # user may become reachable again.
+            self.print_line(f"cannot list the tenants: {error}")
             return None
-        rows = rows_of(tenants)
+        rows = tenant_rows(tenants)
         if self._live:
             parts: list[RenderableType] = [tenant_table(rows)]
-            if progress := self._supervisor.later_progress:
+            if progress := self._supervisor.later_tools_progress:
                 parts.append(Text(progress, style="dim"))
             self._live.update(Group(*parts), refresh=True)
         else:
             for line in change_lines(self._rows, rows):
-                self.say(line)
+                self.print_line(line)
         self._rows = {row.key: row for row in rows}
         return tenants
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)
 
 
 def show_tenants(
-    supervisor: Supervisor, applied: list[Manifest], console: Console, *, timeout_s: float
+    supervisor: Supervisor, samples: list[Manifest], console: Console, *, timeout_s: float
 ) -> NoReturn:
-    """Until a signal ends it. The samples come first: later tools are prepared once they have settled."""
+    """Show the tenants until a signal arrives.
+
+    Prepares the later tools once the samples are Active, one has failed, or `timeout_s` has passed, so that
+    builds do not slow down the samples.
+    """
     view = TenantView(supervisor, console)
     deadline = time.monotonic() + timeout_s
     is_settled = False
-    with view.shown():
+    with view.live_display():
         while True:
-            tenants = view.turn()
+            tenants = view.refresh()
             if not is_settled:
-                result = verdict(applied, applied if tenants is None else tenants)
-                is_settled = not result.waiting or bool(result.failed) or time.monotonic() > deadline
+                outcome = sample_outcome(samples, samples if tenants is None else tenants)
+                is_settled = not outcome.waiting or bool(outcome.failed) or time.monotonic() > deadline
                 if is_settled:
-                    supervisor.get_later_tools(view.say)
+                    supervisor.prepare_later_tools(view.print_line)
 
 
 def await_samples(
-    supervisor: Supervisor, applied: list[Manifest], console: Console, *, timeout_s: float
+    supervisor: Supervisor, samples: list[Manifest], console: Console, *, timeout_s: float
 ) -> int:
-    """0 when all are Active; 1 when one has failed or time is up, and then says which and why."""
+    """Wait for the samples, print the outcome, and return the exit code.
+
+    The code is 0 if all samples are Active, and 1 if one has failed or `timeout_s` has passed.
+    """
     deadline = time.monotonic() + timeout_s
     view = TenantView(supervisor, console)
-    result = verdict(applied, applied)
-    with view.shown():
-        while result.waiting and not result.failed and time.monotonic() < deadline:
-            tenants = view.turn()
+    outcome = sample_outcome(samples, samples)
+    with view.live_display():
+        while outcome.waiting and not outcome.failed and time.monotonic() < deadline:
+            tenants = view.refresh()
             if tenants is not None:
-                result = verdict(applied, tenants)
-    console.print(outcome_text(result, len(applied), timeout_s), markup=False, soft_wrap=True)
-    return 1 if result.failed or result.waiting else 0
+                outcome = sample_outcome(samples, tenants)
+    console.print(outcome_text(outcome, len(samples), timeout_s), markup=False, soft_wrap=True)
+    return 1 if outcome.failed or outcome.waiting else 0
 
 
-def outcome_text(result: Verdict, count: int, timeout_s: float) -> str:
-    if result.failed:
-        return "\n".join(f"failed: {reason}" for reason in result.failed)
-    if result.waiting:
-        return "\n".join(f"not Active after {timeout_s:g} s: {reason}" for reason in result.waiting)
+def outcome_text(outcome: SampleOutcome, count: int, timeout_s: float) -> str:
+    if outcome.failed:
+        return "\n".join(f"failed: {reason}" for reason in outcome.failed)
+    if outcome.waiting:
+        return "\n".join(f"not Active after {timeout_s:g} s: {reason}" for reason in outcome.waiting)
     return f"all {count} sample tenants are Active"

@@ -1,7 +1,7 @@
-"""Puts the platform into a cluster: its manifests, and a kubeconfig with the watcher's own identity.
+"""Installs the platform in a cluster, and writes a kubeconfig for the watcher.
 
-Called by the supervisor. The watcher gets a token of its ServiceAccount, so it runs with the rights that are
-shipped and not with the administrator's.
+The kubeconfig has a token of the watcher's ServiceAccount, so the watcher runs with its own RBAC rules and
+without administrator rights.
 """
 
 import time
@@ -24,7 +24,7 @@ TOKEN_REQUEST = Kind("v1", "TokenRequest", f"serviceaccounts/{WATCHER}/token")
 
 
 def install_platform(cluster: Cluster) -> None:
-    """Returns when the API server serves Tenants."""
+    """Apply the manifests of the platform, and wait until the API server serves its CRDs."""
     manifests = platform_manifests()
     for manifest in manifests:
         cluster.apply(manifest)
@@ -34,15 +34,16 @@ def install_platform(cluster: Cluster) -> None:
 
 
 def write_watcher_kubeconfig(cluster: Cluster, admin_kubeconfig: Path, path: Path) -> None:
-    """The administrator's kubeconfig with the watcher's token in the place of all credentials."""
+    """Write a copy of the administrator's kubeconfig with a token of the watcher as its only credentials."""
     document = yaml.safe_load(admin_kubeconfig.read_text())
     current = document["current-context"]
     context = next(entry["context"] for entry in document["contexts"] if entry["name"] == current)
-    document["users"] = [{"name": context["user"], "user": {"token": watcher_token(cluster)}}]
+    document["users"] = [{"name": context["user"], "user": {"token": create_watcher_token(cluster)}}]
     write_kubeconfig(path, document)
 
 
-def watcher_token(cluster: Cluster) -> str:
+def create_watcher_token(cluster: Cluster) -> str:
+    """Request a token of the watcher's ServiceAccount, valid for a year."""
     request = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
@@ -57,5 +58,5 @@ def _await_established(cluster: Cluster, name: str) -> None:
     deadline = time.monotonic() + ESTABLISHED_TIMEOUT_S
     while not is_established(cluster.get(CRD, name)):
         if time.monotonic() > deadline:
-            raise SetupFailed(f"the API server does not serve {name}: see `kubectl describe crd {name}`")
+            raise SetupFailed(f"The API server does not serve {name}. See `kubectl describe crd {name}`.")
         time.sleep(POLL_S)

@@ -1,7 +1,4 @@
-"""The tools that a session can start without: which they are, and getting them while it runs.
-
-The supervisor owns the process that gets them. It runs under a guard, so it never outlives the session.
-"""
+"""The tools that an instance needs at startup, and those that it gets while it runs ("later tools")."""
 
 import sys
 from collections.abc import Sequence
@@ -11,22 +8,22 @@ from embedded.controlplane.processes import ProcessFailed, ProcessGroup, log_tai
 from embedded.environment import ROOT
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS, STACK_TOOLS
 
-# What a person uses in a shell, beyond what the session itself runs.
+# Tools for the user's shell that the instance itself may not need.
 SHELL_TOOLS = ("kubectl", "pulumi-language-python")
 
 _NAME = "tools"
 
 
-def first_tools(context: str | None) -> tuple[str, ...]:
-    """What a session needs to start; `context` None is the embedded control plane."""
-    # kubectl reads the user's kubeconfig.
+def startup_tools(context: str | None) -> tuple[str, ...]:
+    """The tools that an instance needs to start. `context` None means the embedded control plane."""
+    # With a context, kubectl reads the user's kubeconfig.
     return (*CONTROL_PLANE_TOOLS, *STACK_TOOLS) if context is None else ("kubectl", *STACK_TOOLS)
 
 
 def later_tools(context: str | None) -> tuple[str, ...]:
-    """What may follow, in this order: the rest of what a shell uses, then the nodes for pods."""
+    """The tools to get after the start, in this order: the other tools for a shell, then those for nodes."""
     names = (*SHELL_TOOLS, *NODE_TOOLS) if context is None else SHELL_TOOLS
-    return tuple(name for name in dict.fromkeys(names) if name not in first_tools(context))
+    return tuple(name for name in dict.fromkeys(names) if name not in startup_tools(context))
 
 
 def preparing_text(names: Sequence[str], log: Path) -> str:
@@ -35,7 +32,7 @@ def preparing_text(names: Sequence[str], log: Path) -> str:
 
 
 class LaterTools:
-    """Gets tools in a process of its own, from the moment it is made until it has ended or is stopped."""
+    """A background process that gets tools. It starts with the object, and exits with this process."""
 
     def __init__(self, names: Sequence[str], log: Path) -> None:
         self.names = tuple(names)
@@ -48,22 +45,22 @@ class LaterTools:
     def pids(self) -> dict[str, int]:
         return {"tools-guard": self._group.guard_pid, **self._group.pids}
 
-    def is_over(self) -> bool:
-        """Whether it has ended; whether it has succeeded shows in the tools that are there."""
+    def has_exited(self) -> bool:
+        """Whether the process has exited, with or without success."""
         try:
             return bool(self._group.exits())
         except ProcessFailed:
             return True
 
     def progress(self) -> str:
-        """The last line of its log."""
+        """The last line of the log."""
         return log_tail(self._log, lines=1).strip()
 
     def failure_text(self, missing: Sequence[str]) -> str:
         pods = " Pods stay Pending." if set(missing) & set(NODE_TOOLS) else ""
         return (
-            f"{', '.join(missing)} could not be prepared.{pods} The session continues without; the next ./dev"
-            f" run tries again. The end of {self._log}:\n{log_tail(self._log)}"
+            f"{', '.join(missing)} could not be prepared.{pods} The other processes continue. The next ./dev"
+            f" run tries again. Last lines of {self._log}:\n{log_tail(self._log)}"
         )
 
     def stop(self) -> None:

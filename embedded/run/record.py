@@ -1,7 +1,7 @@
-"""The session's record, `.dev/session.json`: what runs, and how it is reached.
+"""The record of an instance in `.dev/session.json`: its processes, kubeconfig, backend and tools.
 
-Written by the supervisor; read by `./dev env`, `pid`, `stop`, and by a second `run`. A record whose processes
-are dead is stale and counts as none.
+The supervisor writes it; `./dev env`, `pid`, `stop` and a second `run` read it. If the supervisor is not
+running, the record is stale.
 """
 
 import json
@@ -13,20 +13,20 @@ import psutil
 from embedded.controlplane.kubeconfig import write_private
 
 SUPERVISOR = "supervisor"
-# A process's start time is known to a clock tick only, and moves a little when the clock is set.
+# The start time of a process is accurate to a clock tick, and shifts when the system clock is set.
 START_TOLERANCE_S = 2.0
 
 
 @dataclass(frozen=True)
-class ProcessMark:
-    """A process and when it started: process ids are used again."""
+class ProcessIdentity:
+    """The id and the start time of a process. The system reuses ids, so the id alone is not unique."""
 
     pid: int
     started: float
 
     @classmethod
-    def of(cls, pid: int) -> "ProcessMark | None":
-        """None when there is no such process."""
+    def of(cls, pid: int) -> "ProcessIdentity | None":
+        """The identity of a running process, or None if there is no such process."""
         try:
             return cls(pid, psutil.Process(pid).create_time())
         except psutil.NoSuchProcess:
@@ -42,33 +42,38 @@ class ProcessMark:
 
 
 @dataclass(frozen=True)
-class SessionRecord:
+class InstanceRecord:
+    """An instance: how to use it, and its processes by name."""
+
     kubeconfig: str
     backend_url: str
     tools: dict[str, str]
-    # The watcher's page; empty before the watcher is started.
+    # The address of the watcher's page. Empty until the watcher is started.
     page_url: str = ""
     is_ready: bool = False
-    processes: dict[str, ProcessMark] = field(default_factory=dict)
+    processes: dict[str, ProcessIdentity] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> "SessionRecord | None":
+    def read(cls, path: Path) -> "InstanceRecord | None":
+        """The record in the file, or None if the file is missing or has another format."""
         try:
             fields = json.loads(path.read_bytes())
-            marks = {name: ProcessMark(**mark) for name, mark in fields.pop("processes").items()}
-            return cls(**fields, processes=marks)
+            identities = {
+                name: ProcessIdentity(**identity) for name, identity in fields.pop("processes").items()
+            }
+            return cls(**fields, processes=identities)
         except (FileNotFoundError, ValueError, TypeError, KeyError):
-            return None  # there is none, or another version of this program wrote it
+            return None
 
     def write(self, path: Path) -> None:
         write_private(path, json.dumps(asdict(self), indent=2))
 
-    def alive(self) -> dict[str, int]:
-        """Ids of the processes that still run, by name."""
-        return {name: mark.pid for name, mark in self.processes.items() if mark.is_alive()}
+    def live_pids(self) -> dict[str, int]:
+        """The ids of the processes that are running, by name."""
+        return {name: identity.pid for name, identity in self.processes.items() if identity.is_alive()}
 
 
-def live_record(path: Path) -> SessionRecord | None:
-    """The record of a session that runs now."""
-    record = SessionRecord.read(path)
-    return record if record and SUPERVISOR in record.alive() else None
+def live_record(path: Path) -> InstanceRecord | None:
+    """The record in the file if its supervisor is running, else None."""
+    record = InstanceRecord.read(path)
+    return record if record and SUPERVISOR in record.live_pids() else None

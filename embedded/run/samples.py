@@ -1,7 +1,4 @@
-"""The sample tenants under `examples/`: applying them, and judging what became of them.
-
-Called by `./dev run`. The verdict is drawn from statuses alone.
-"""
+"""The sample tenants under `examples/`: applies them, and evaluates their status."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ import yaml
 from cluster.client import Cluster, ClusterError
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
-from embedded.run.tenant_table import phase_of, ready_message
+from embedded.run.tenant_table import ready_message, tenant_phase
 from tenancy.base.kinds import TENANTS
 from tenancy.base.manifest import Manifest
 from tenancy.spec.tenant_status import Phase
@@ -20,8 +17,8 @@ FOLDER = ROOT / "examples"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Samples that are not Active yet, and those that have failed; each with the reason."""
+class SampleOutcome:
+    """One text with name and reason for each sample that is not Active yet or has failed."""
 
     waiting: tuple[str, ...]
     failed: tuple[str, ...]
@@ -33,39 +30,40 @@ def sample_manifests() -> list[Manifest]:
 
 
 def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """The samples as the API server has them now, with the status that an earlier session left."""
+    """Apply the samples, and return the applied objects, with the status from an earlier run, if any."""
     try:
         return [cluster.apply(manifest) for manifest in manifests]
     except ClusterError as error:
-        raise SetupFailed(f"a manifest under {FOLDER} was refused: {error}") from error
+        raise SetupFailed(f"The API server rejected a manifest under {FOLDER}: {error}") from error
 
 
 def all_tenants(cluster: Cluster) -> list[Manifest]:
     return [tenant for kind in TENANTS for tenant in cluster.list(kind)[0]]
 
 
-def verdict(applied: Iterable[Manifest], tenants: Iterable[Manifest]) -> Verdict:
-    now = {_key(tenant): tenant for tenant in tenants}
+def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> SampleOutcome:
+    """The outcome from the samples as returned by `apply_samples` and the current tenants."""
+    tenant_by_key = {_key(tenant): tenant for tenant in tenants}
     waiting, failed = [], []
-    for before in applied:
-        tenant = now.get(_key(before))
-        reason = f"{before['metadata']['name']}: {ready_message(tenant) if tenant else 'it was deleted'}"
-        if tenant is None or (phase_of(tenant) == Phase.FAILED and _is_fresh(tenant, before)):
+    for sample in samples:
+        tenant = tenant_by_key.get(_key(sample))
+        reason = f"{sample['metadata']['name']}: {ready_message(tenant) if tenant else 'it was deleted'}"
+        # A failure from an earlier run does not count: the watcher is about to retry.
+        if tenant is None or (tenant_phase(tenant) == Phase.FAILED and _has_changed(tenant, sample)):
             failed.append(reason)
-        elif phase_of(tenant) != Phase.ACTIVE or not _is_observed(tenant):
+        elif tenant_phase(tenant) != Phase.ACTIVE or not _is_spec_observed(tenant):
             waiting.append(reason)
-    return Verdict(tuple(waiting), tuple(failed))
+    return SampleOutcome(tuple(waiting), tuple(failed))
 
 
 def _key(tenant: Manifest) -> tuple[str, str]:
     return tenant["apiVersion"], tenant["metadata"]["name"]
 
 
-def _is_fresh(tenant: Manifest, before: Manifest) -> bool:
-    """A failure that an earlier session left behind is no verdict: the watcher is about to try again."""
-    return bool(tenant["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"])
+def _has_changed(tenant: Manifest, sample: Manifest) -> bool:
+    return bool(tenant["metadata"]["resourceVersion"] != sample["metadata"]["resourceVersion"])
 
 
-def _is_observed(tenant: Manifest) -> bool:
-    """Otherwise the status speaks of an older spec."""
+def _is_spec_observed(tenant: Manifest) -> bool:
+    """Whether the status is about the current spec."""
     return bool(tenant["status"].get("observedGeneration") == tenant["metadata"]["generation"])

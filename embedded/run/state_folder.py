@@ -1,7 +1,4 @@
-"""Where a checkout keeps what its sessions leave behind: the folder `.dev`, which git ignores.
-
-Used by every module of the session. Only says where things are; who makes them writes them.
-"""
+"""The paths in the state folder `.dev` of a checkout, which git ignores."""
 
 import secrets
 from dataclasses import dataclass
@@ -41,16 +38,17 @@ class StateFolder:
 
     @property
     def user_kubeconfig(self) -> Path:
-        """A copy of the one context that `--cluster` names."""
+        """A copy of the context that `--cluster` selects."""
         return self.root / "cluster.kubeconfig"
 
     @property
     def commands(self) -> Path:
-        """What a session puts on PATH."""
+        """The folder with the `tenancy` command, for PATH."""
         return self.root / "bin"
 
     @property
-    def session_log(self) -> Path:
+    def daemon_log(self) -> Path:
+        """The log of an instance in the background."""
         return self.logs / "session.log"
 
     @property
@@ -59,7 +57,7 @@ class StateFolder:
 
     @property
     def tools_log(self) -> Path:
-        """How far the tools are that a session gets while it runs."""
+        """The log of the process that gets the later tools."""
         return self.logs / "tools.log"
 
     @property
@@ -73,12 +71,13 @@ class StateFolder:
     def backend(self, name: str = "state") -> Path:
         return self.root / name
 
-    def make(self) -> None:
+    def create(self) -> None:
+        """Create the folders, readable by their owner only."""
         for folder in (self.root, self.logs, self.pulumi_home, self.watcher_run):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def passphrase(self) -> str:
-        """What encrypts the secrets in the stacks: made once, then kept."""
+        """The passphrase that encrypts the secrets of the stacks. Generated on first use."""
         path = self.root / "passphrase"
         if not path.exists():
             write_private(path, secrets.token_urlsafe(24))

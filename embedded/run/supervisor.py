@@ -1,8 +1,4 @@
-"""A session: a cluster with the platform in it and the watcher on it, kept running until stopped.
-
-Run by `./dev run` in the foreground and by `daemon.py` in the background. It applies no
-tenants and shows none.
-"""
+"""Runs an instance: a cluster with the platform installed, and a watcher process for it."""
 
 import os
 from collections.abc import Callable
@@ -13,14 +9,14 @@ from types import TracebackType
 from typing import Self
 
 from cluster.client import Cluster, ClusterError
-from embedded.controlplane.lock import LockHeld, held_lock
+from embedded.controlplane.lock import LockHeld, acquire_lock
 from embedded.controlplane.plane import ControlPlane
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
-from embedded.run.environment_variables import session_variables
+from embedded.run.environment_variables import environment_variables
 from embedded.run.install_platform import install_platform, write_watcher_kubeconfig
 from embedded.run.later_tools import LaterTools, later_tools, preparing_text
-from embedded.run.record import SUPERVISOR, ProcessMark, SessionRecord
+from embedded.run.record import SUPERVISOR, InstanceRecord, ProcessIdentity
 from embedded.run.state_folder import StateFolder
 from embedded.run.tenancy_command import write_tenancy_command
 from embedded.run.user_cluster import backend_name, copy_context
@@ -30,12 +26,15 @@ from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
 
 
 class Supervisor:
-    """Use it as a context manager. `context` None is the embedded control plane; else a context of the user's
-    kubeconfig, empty for the current one. The control plane has nodes from the start if `tools` suffice, else
-    once `get_later_tools` has got the rest."""
+    """An instance, as a context manager.
+
+    `context` is a context of the user's kubeconfig, or empty for the current context. None means the embedded
+    control plane. It has nodes from the start if `tools` has the tools for them; otherwise they are added
+    when `prepare_later_tools` has got these tools.
+    """
 
     cluster: Cluster
-    record: SessionRecord
+    record: InstanceRecord
 
     def __init__(self, folder: StateFolder, tools: dict[str, Path], *, context: str | None = None) -> None:
         self._folder = folder
@@ -51,7 +50,7 @@ class Supervisor:
             self._start()
         except ClusterError as error:
             self.stop()
-            raise SetupFailed(f"the platform can't be installed: {error}") from error
+            raise SetupFailed(f"The platform cannot be installed: {error}") from error
         except BaseException:
             self.stop()
             raise
@@ -62,42 +61,46 @@ class Supervisor:
     ) -> None:
         self.stop()
 
-    def tend(self, say: Callable[[str], None], *, timeout_s: float) -> None:
-        """One turn of the watch over the processes, at most this long. Raises when the cluster is lost."""
+    def check_processes(self, report: Callable[[str], None], *, timeout_s: float) -> None:
+        """Restart the watcher if it has exited, and use later tools that are ready.
+
+        Waits for an event for at most `timeout_s`. Calls `report` with a line for each event. Raises
+        ControlPlaneError if a process of the control plane has exited.
+        """
         assert self._watcher is not None
         if self._control_plane is not None:
             self._control_plane.check()
-        if self._later is not None and self._later.is_over():
-            self._use_later_tools(self._later, say)
-        if self._watcher.tend(say, timeout_s=timeout_s):
+        if self._later is not None and self._later.has_exited():
+            self._use_later_tools(self._later, report)
+        if self._watcher.restart_if_exited(report, timeout_s=timeout_s):
             self._write_record(is_ready=True)
 
-    def get_later_tools(self, say: Callable[[str], None]) -> None:
-        """Starts to get the tools that are missing; `tend` starts to use them. Failures are reported."""
+    def prepare_later_tools(self, report: Callable[[str], None]) -> None:
+        """Start to get the missing later tools in the background. `check_processes` then uses them."""
         missing = [name for name in later_tools(self._context) if name not in self._tools]
         if missing:
             self._later = LaterTools(missing, self._folder.tools_log)
             self._closing.callback(self._later.stop)
             self._write_record(is_ready=True)
-            say(preparing_text(missing, self._folder.tools_log))
+            report(preparing_text(missing, self._folder.tools_log))
 
     @property
-    def later_progress(self) -> str:
-        """How far the missing tools are; empty when none are being prepared."""
+    def later_tools_progress(self) -> str:
+        """The progress line of the later tools, or an empty text if none are being prepared."""
         return self._later.progress() if self._later else ""
 
     def stop(self) -> None:
-        """The watcher first, so that it can still write what it has done."""
+        """Stop all processes. The watcher stops first, because it still writes to the cluster."""
         self._closing.close()
 
     def _start(self) -> None:
-        self._folder.make()
+        self._folder.create()
         self._take_lock()
         write_tenancy_command(self._folder)
         self._closing.callback(self._folder.record.unlink, missing_ok=True)
         kubeconfig, backend = self._start_cluster()
         backend.mkdir(mode=0o700, exist_ok=True)
-        self.record = SessionRecord(
+        self.record = InstanceRecord(
             kubeconfig=str(kubeconfig),
             backend_url=f"file://{backend}",
             tools={name: str(path) for name, path in self._tools.items()},
@@ -112,13 +115,18 @@ class Supervisor:
 
     def _take_lock(self) -> None:
         try:
-            lock = held_lock(self._folder.lock, timeout_s=0)
+            lock = acquire_lock(self._folder.lock, timeout_s=0)
         except LockHeld:
-            raise SetupFailed("a session is starting or ending: wait for it, or see ./dev stop") from None
+            raise SetupFailed(
+                "Another ./dev run is starting or stopping. Wait for it, or run ./dev stop."
+            ) from None
         self._closing.callback(os.close, lock)
 
     def _start_cluster(self) -> tuple[Path, Path]:
-        """The administrator's kubeconfig, and the folder of that cluster's Pulumi backend."""
+        """Start the control plane, or copy the context of the user's kubeconfig.
+
+        Returns the administrator's kubeconfig and the folder of the Pulumi backend for the cluster.
+        """
         if self._context is not None:
             kubeconfig = self._folder.user_kubeconfig
             copy_context(self._tools["kubectl"], self._context, kubeconfig)
@@ -135,7 +143,7 @@ class Supervisor:
         return self._control_plane.kubeconfig, self._folder.backend()
 
     def _start_watcher(self) -> None:
-        env = {**os.environ, **session_variables(self._folder, self.record)}
+        env = {**os.environ, **environment_variables(self._folder, self.record)}
         env["KUBECONFIG"] = str(self._folder.watcher_kubeconfig)
         log = self._folder.watcher_log
         if log.exists():
@@ -146,20 +154,20 @@ class Supervisor:
             self._watcher.start()
             self._watcher.await_ready()
 
-    def _use_later_tools(self, later: LaterTools, say: Callable[[str], None]) -> None:
+    def _use_later_tools(self, later: LaterTools, report: Callable[[str], None]) -> None:
         later.stop()
         self._later = None
         self._tools = self._tools | present_tools(later.names)
         missing = [name for name in later.names if name not in self._tools]
         if missing:
-            say(later.failure_text(missing))
-        self._start_nodes(say)
+            report(later.failure_text(missing))
+        self._start_nodes(report)
         self.record = replace(self.record, tools={name: str(path) for name, path in self._tools.items()})
         self._write_record(is_ready=True)
         if not missing:
-            say(f"prepared: {', '.join(later.names)}")
+            report(f"prepared: {', '.join(later.names)}")
 
-    def _start_nodes(self, say: Callable[[str], None]) -> None:
+    def _start_nodes(self, report: Callable[[str], None]) -> None:
         plane = self._control_plane
         if plane is None or "kwok" in plane.pids or not self._tools.keys() >= set(NODE_TOOLS):
             return
@@ -168,7 +176,7 @@ class Supervisor:
         except SetupFailed as error:
             if not plane.pids.keys() >= set(CONTROL_PLANE_TOOLS):
                 raise
-            say(f"no pods run: {error}")
+            report(f"The nodes could not be started, so pods stay Pending: {error}")
 
     def _stop_watcher(self, watcher: WatcherProcess) -> None:
         with Progress("Stopping the watcher"):
@@ -186,7 +194,7 @@ class Supervisor:
             pids |= self._watcher.pids
         if self._later is not None:
             pids |= self._later.pids
-        marks = {name: mark for name, pid in pids.items() if (mark := ProcessMark.of(pid))}
+        identities = {name: identity for name, pid in pids.items() if (identity := ProcessIdentity.of(pid))}
         page_url = self._watcher.page_url if self._watcher else ""
-        self.record = replace(self.record, page_url=page_url, is_ready=is_ready, processes=marks)
+        self.record = replace(self.record, page_url=page_url, is_ready=is_ready, processes=identities)
         self.record.write(self._folder.record)

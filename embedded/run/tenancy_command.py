@@ -1,7 +1,4 @@
-"""The `tenancy` command of a session: a script that runs this checkout's code with the session's Python.
-
-Written by the supervisor into a folder that `./dev env` puts on PATH.
-"""
+"""The `tenancy` command of an instance: a script that runs the code of this checkout."""
 
 import shlex
 import sys
@@ -9,13 +6,14 @@ import sys
 from embedded.environment import ROOT
 from embedded.run.state_folder import StateFolder
 
-# Its modules come from the checkout, never from the folder in which somebody stands.
+# -P: do not import modules from the current folder.
 _SCRIPT = """#!/bin/sh
 PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -P -m cli.main "$@"
 """
 
 
 def write_tenancy_command(folder: StateFolder) -> None:
+    """Write the script to the folder that `./dev env` adds to PATH."""
     folder.commands.mkdir(mode=0o700, exist_ok=True)
     script = folder.commands / "tenancy"
     script.write_text(_SCRIPT.format(root=shlex.quote(str(ROOT)), python=shlex.quote(sys.executable)))

@@ -1,7 +1,4 @@
-"""Tenants for the eye: rows, a live table for a terminal, and lines for everything else.
-
-Called by `./dev run`. Reads manifests as they come from the API server; asks it for nothing.
-"""
+"""Tenants as table rows, as a table for a terminal, and as one line per change."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -22,6 +19,8 @@ PHASE_STYLES: dict[str, str] = {Phase.ACTIVE: "green", Phase.FAILED: "red", Phas
 
 @dataclass(frozen=True)
 class TenantRow:
+    """The texts of one tenant in the table. `ready_message` is shown if the tenant has failed."""
+
     name: str
     group: str
     plan: str
@@ -29,7 +28,7 @@ class TenantRow:
     namespaces: str
     last_result: str
     age: str
-    why: str
+    ready_message: str
 
     @property
     def key(self) -> tuple[str, str]:
@@ -44,25 +43,25 @@ def tenant_row(tenant: Manifest, now: datetime) -> TenantRow:
         name=metadata["name"],
         group=tenant["apiVersion"].partition("/")[0],
         plan=tenant.get("spec", {}).get("plan", ""),
-        phase=phase_of(tenant),
+        phase=tenant_phase(tenant),
         namespaces=str(status.get("namespaceCount", "")),
         last_result=": ".join(part for part in (update.get("result"), update.get("message")) if part),
         age=age_text((now - created).total_seconds()),
-        why=ready_message(tenant),
+        ready_message=ready_message(tenant),
     )
 
 
-def phase_of(tenant: Manifest) -> str:
+def tenant_phase(tenant: Manifest) -> str:
     phase: str = tenant.get("status", {}).get("phase", Phase.PENDING.value)
     return phase
 
 
 def ready_message(tenant: Manifest) -> str:
-    """What the Ready condition says."""
+    """The reason and the message of the Ready condition."""
     for condition in tenant.get("status", {}).get("conditions", ()):
         if condition["type"] == "Ready":
             return ": ".join(part for part in (condition["reason"], condition.get("message")) if part)
-    return "the watcher has not looked at it yet"
+    return "not reconciled yet"
 
 
 def age_text(age_s: float) -> str:
@@ -75,15 +74,15 @@ def age_text(age_s: float) -> str:
 def tenant_table(rows: Iterable[TenantRow]) -> Table:
     table = Table("tenant", "group", "plan", "phase", "namespaces", "last result", "age", box=None)
     for row in rows:
-        # As Text: in plain strings, what stands in brackets would be taken for markup.
+        # Text, because rich interprets brackets in plain strings as markup.
         phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
-        result = Text(row.why if row.phase == Phase.FAILED else row.last_result)
+        result = Text(row.ready_message if row.phase == Phase.FAILED else row.last_result)
         table.add_row(row.name, row.group, Text(row.plan), phase, row.namespaces, result, row.age)
     return table
 
 
-def tenant_picture(rows: Iterable[TenantRow]) -> str:
-    """The table as an SVG, for a page. Its font is the reader's own: nothing is fetched from anywhere."""
+def tenant_table_svg(rows: Iterable[TenantRow]) -> str:
+    """The table as SVG. It refers to no web fonts, so a browser downloads nothing."""
     console = Console(file=StringIO(), record=True, width=96, color_system="truecolor")
     console.print(tenant_table(rows))
     without_fonts = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
@@ -91,17 +90,18 @@ def tenant_picture(rows: Iterable[TenantRow]) -> str:
 
 
 def change_lines(before: Mapping[tuple[str, str], TenantRow], rows: Iterable[TenantRow]) -> list[str]:
-    """A line for each tenant whose phase has changed, came or went."""
+    """A line for each tenant that is new, is deleted, or has another phase."""
     after = {row.key: row for row in rows}
     lines = []
     for key, row in after.items():
         if key not in before or before[key].phase != row.phase:
-            why = f" ({row.why})" if row.phase == Phase.FAILED else ""
-            lines.append(f"tenant {row.name} ({row.group}): {row.phase}{why}")
-    gone = (row for key, row in before.items() if key not in after)
-    return lines + [f"tenant {row.name} ({row.group}): gone" for row in gone]
+            reason = f" ({row.ready_message})" if row.phase == Phase.FAILED else ""
+            lines.append(f"tenant {row.name} ({row.group}): {row.phase}{reason}")
+    deleted_rows = (row for key, row in before.items() if key not in after)
+    return lines + [f"tenant {row.name} ({row.group}): deleted" for row in deleted_rows]
 
 
-def rows_of(tenants: Iterable[Manifest]) -> list[TenantRow]:
+def tenant_rows(tenants: Iterable[Manifest]) -> list[TenantRow]:
+    """The rows of the tenants, sorted by group and name."""
     now = datetime.now(UTC)
     return sorted((tenant_row(tenant, now) for tenant in tenants), key=lambda row: row.key)

@@ -1,7 +1,4 @@
-"""The user's own cluster, for `./dev run --cluster`: a copy of the one context that was asked for.
-
-Called by the supervisor, and only when the flag is given: KUBECONFIG alone never leads here.
-"""
+"""The user's own cluster, for `./dev run --cluster`. Without the option, KUBECONFIG is ignored."""
 
 import hashlib
 import subprocess
@@ -14,20 +11,24 @@ from embedded.errors import SetupFailed
 
 
 def copy_context(kubectl: Path, context: str, path: Path) -> None:
-    """Writes a kubeconfig with this context alone (where empty: the current one), credentials included."""
+    """Write a kubeconfig with only this context and its credentials. Empty means the current context."""
     command: list[str | Path] = [kubectl, "config", "view", "--raw", "--minify", "--flatten"]
     if context:
         command += ["--context", context]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
         raise SetupFailed(
-            f"no cluster to use: {done.stderr.strip()}\n`kubectl config get-contexts` lists yours;"
-            " name one with ./dev run --cluster CONTEXT."
+            f"Cannot read the context from your kubeconfig: {result.stderr.strip()}\n"
+            "List the contexts with `kubectl config get-contexts`, and select one with"
+            " ./dev run --cluster CONTEXT."
         )
-    write_private(path, done.stdout)
+    write_private(path, result.stdout)
 
 
 def backend_name(kubeconfig: Path) -> str:
-    """Stacks of different clusters never share a backend: their tenants may have the same names."""
+    """The folder name of the backend for a cluster.
+
+    Each cluster has its own backend, because tenants in different clusters may have the same name.
+    """
     server: str = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
     return f"state-{hashlib.sha256(server.encode()).hexdigest()[:12]}"

@@ -1,1 +1,1 @@
-"""The tools the product runs on: found, fetched or built."""
+"""Finds, downloads or builds the tools that the product and its tests run."""

@@ -1,7 +1,4 @@
-"""Gets tools: `python -m embedded.toolchain NAME…`, with its progress on stderr.
-
-A session runs it for tools that it can start without (`embedded/run/later_tools.py`).
-"""
+"""`python -m embedded.toolchain NAME…`: gets tools, with progress on stderr and at low CPU priority."""
 
 import os
 import sys
@@ -10,7 +7,7 @@ from embedded.cli import unwind_on_signals
 from embedded.errors import SetupFailed
 from embedded.toolchain.resolver import ensure_tools
 
-# The session's own processes come first.
+# Lower priority than the processes of `./dev run`, which runs this module in the background.
 NICENESS = 10
 
 

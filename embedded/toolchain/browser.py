@@ -1,7 +1,4 @@
-"""The browser that tests of the page drive: one that is on this machine, else one that is installed.
-
-Called by those tests, before the first of them. The product itself needs no browser.
-"""
+"""The Chromium for tests of the page: an installed one, or one that is installed on first use."""
 
 import os
 import shutil
@@ -20,66 +17,69 @@ from embedded.progress import Progress
 VARIABLE = "TENANCY_CHROMIUM"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-_ASK_TIMEOUT_S = 60.0
+_VERSION_TIMEOUT_S = 60.0
 _INSTALL_TIMEOUT_S = 1200.0
 
 
 @cache
 def ensure_browser() -> Path:
-    """A Chromium that runs; where there is none, one is installed, with progress on stderr."""
-    if named := os.environ.get(VARIABLE):
-        if not _is_running(Path(named)):
-            raise SetupFailed(f"{VARIABLE}={named} is not a Chromium that runs: correct it, or unset it")
-        return Path(named)
+    """The path of a working Chromium. If there is none, installs one, with progress on stderr."""
+    if configured := os.environ.get(VARIABLE):
+        if not _is_working(Path(configured)):
+            raise SetupFailed(
+                f"{VARIABLE}={configured} is not a working Chromium: `{configured} --version` fails."
+                " Correct the variable or unset it."
+            )
+        return Path(configured)
     with locked(cache_folder() / "browser"):
-        found = _present() or _from_debian() or _from_playwright()
-    if found is None:
+        browser = _present_browser() or _install_with_apt() or _install_with_playwright()
+    if browser is None:
         raise SetupFailed(
-            "the tests of the page need a Chromium, and none could be installed: install one, and name it in"
-            f" {VARIABLE} if it is not on PATH as {', '.join(_NAMES)}"
+            "The tests of the page need Chromium, and it could not be installed. Install it. If it is not on"
+            f" PATH as {', '.join(_NAMES)}, set {VARIABLE} to its path."
         )
-    return found
+    return browser
 
 
-def _present() -> Path | None:
-    return next(filter(_is_running, _candidates()), None)
+def _present_browser() -> Path | None:
+    return next(filter(_is_working, _candidates()), None)
 
 
 def _candidates() -> Iterator[Path]:
-    yield from (Path(found) for name in _NAMES if (found := shutil.which(name)))
-    yield _playwrights_own()
+    yield from (Path(path) for name in _NAMES if (path := shutil.which(name)))
+    yield _playwright_chromium()
 
 
-def _playwrights_own() -> Path:
-    """Where Playwright keeps its own, which need not be there."""
+def _playwright_chromium() -> Path:
+    """The path where Playwright installs its Chromium. The file may not exist."""
     with sync_playwright() as playwright:
         return Path(playwright.chromium.executable_path)
 
 
-def _from_debian() -> Path | None:
-    """As root only: else it would ask for a password in the middle of a test run."""
+def _install_with_apt() -> Path | None:
+    """Install Chromium with apt-get, only as root: sudo would ask for a password during the tests."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return None
-    with Progress("Installing Chromium with apt-get; this happens once"):
-        _is_done(["apt-get", "update"])
-        is_installed = _is_done(["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
-    return _present() if is_installed else None
+    with Progress("Installing Chromium with apt-get (once)"):
+        _succeeds(["apt-get", "update"])
+        is_installed = _succeeds(["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
+    return _present_browser() if is_installed else None
 
 
-def _from_playwright() -> Path | None:
-    with Progress("Fetching Playwright's Chromium; this happens once"):
-        is_installed = _is_done([sys.executable, "-m", "playwright", "install", "chromium"])
-    return _present() if is_installed else None
+def _install_with_playwright() -> Path | None:
+    with Progress("Downloading Chromium with Playwright (once)"):
+        is_installed = _succeeds([sys.executable, "-m", "playwright", "install", "chromium"])
+    return _present_browser() if is_installed else None
 
 
-def _is_running(browser: Path) -> bool:
-    """Asks it for its version: some systems have a stand-in by that name which only says where to get it."""
-    return browser.exists() and _is_done([str(browser), "--version"], _ASK_TIMEOUT_S)
+def _is_working(browser: Path) -> bool:
+    """Whether the browser prints its version. On some systems, a script of that name only prints a hint."""
+    return browser.exists() and _succeeds([str(browser), "--version"], _VERSION_TIMEOUT_S)
 
 
-def _is_done(command: Sequence[str], timeout_s: float = _INSTALL_TIMEOUT_S) -> bool:
+def _succeeds(command: Sequence[str], timeout_s: float = _INSTALL_TIMEOUT_S) -> bool:
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
             stdin=subprocess.DEVNULL,
@@ -89,4 +89,4 @@ def _is_done(command: Sequence[str], timeout_s: float = _INSTALL_TIMEOUT_S) -> b
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+    return result.returncode == 0

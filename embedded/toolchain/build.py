@@ -1,7 +1,6 @@
-"""Builds tools from their Go modules under toolchain/, two modules at a time, with one progress line.
+"""Builds tools from their Go modules under toolchain/, several modules at a time, with one progress line.
 
-The resolver calls it for tools that it finds nowhere else. The go.sum of each module pins every source. The
-checkout is never written to.
+The go.sum of each module pins all sources. The checkout is not modified.
 """
 
 import re
@@ -18,76 +17,82 @@ from typing import Final
 from embedded.errors import SetupFailed
 from embedded.progress import Progress, share_text
 from embedded.toolchain.golang import ensure_go, kill_running_go, run_go
-from embedded.toolchain.modules import IS_DOWNLOAD, fetch_module
+from embedded.toolchain.modules import DOWNLOAD_PREFIX, fetch_module
 from embedded.toolchain.tools import Tool
 
-# Puts the files of a tool into a folder.
-Build = Callable[[Tool, Path], None]
+# Writes the files of a tool to a folder.
+WriteFiles = Callable[[Tool, Path], None]
+# Puts a tool into the cache. Calls the second argument if the tool is not there.
+EnsureCached = Callable[[Tool, WriteFiles], object]
 
-# `-s -w` drops debug information; making it takes a fifth of the CPU time (measured on Go's own library).
+# The linker flags `-s -w` drop debug information. Not generating it saves a fifth of the CPU time (measured
+# on Go's standard library).
 _COMPILER_FLAGS = "all=-dwarf=false"
-# Progress counts packages: from empty caches on two cores, each tool took 6 to 11 of them a second. Counts of
-# files and bytes vary more. Linking costs as much as this many packages: kube-scheduler, the last of its
-# module with only 6 left to compile, took 4 s.
+# The unit of progress is a package to compile. With empty caches on two cores, each tool compiled 6 to 11
+# packages per second; counts of files or bytes vary more. Linking takes about as long as this many packages:
+# kube-scheduler, with only 6 packages left to compile, took 4 s.
 _LINK_UNITS = 36
-# A single `go build` leaves a core idle while it links, and while all of pulumi waits for one package.
+# A single `go build` leaves a core idle while it links, and while many packages depend on one.
 _MODULES_AT_ONCE: Final = 3
 _PACKAGE = re.compile(r"[\w.~/-]+")
 
 
-def build_tools(tools: Sequence[Tool], provide: Callable[[Tool, Build], object]) -> None:
-    """Call `provide` once per tool, in several threads, with the function that builds the tool.
+def build_tools(tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
+    """Call `ensure_cached` once per tool, in several threads, with a function that builds the tool.
 
-    The first failure ends the other builds. Packages that are compiled by then stay in Go's cache.
+    The first failure stops the other builds and is raised as SetupFailed. Packages that are already compiled
+    stay in Go's build cache.
     """
     for tool in tools:
-        ensure_go(tool.folder)  # has a progress line of its own where Go has to be installed
+        ensure_go(tool.folder)  # Before the progress line: installing Go prints its own.
     with Progress("Building the tools") as progress:
-        _Builds(tools, progress).run(provide)
+        _Builds(tools, progress).run(ensure_cached)
         progress.detail = ", ".join(tool.name for tool in tools)
 
 
 class _Builds:
-    """The builds of one call. The unit of work is a package to compile."""
+    """The builds of one `build_tools` call, and their common progress."""
 
     def __init__(self, tools: Sequence[Tool], progress: Progress) -> None:
         self._tools = tools
         self._progress = progress
         self._started = time.monotonic()
         self._downloaded = 0
-        # By tool, once it is known: the work in units, and how much of it is done.
+        # By tool name, once known: all units of work, and the completed units.
         self._units: dict[str, int] = {}
-        self._compiled: dict[str, int] = {}
-        self._listed: set[str] = set()
+        self._done_units: dict[str, int] = {}
+        # Packages that are in `_units` already. Tools that share a package compile it once.
+        self._counted_packages: set[str] = set()
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(_MODULES_AT_ONCE)
 
-    def run(self, provide: Callable[[Tool, Build], object]) -> None:
-        # The tools of one module have most packages in common: one after the other, each is compiled once.
+    def run(self, ensure_cached: EnsureCached) -> None:
+        # Tools of one module share most packages. They are built in sequence, so that each package is
+        # compiled once.
         modules: dict[Path, list[Tool]] = {}
         for tool in self._tools:
             modules.setdefault(tool.folder, []).append(tool)
         with ThreadPoolExecutor(len(modules)) as threads:
-            builds = [threads.submit(self._build_module, tools, provide) for tools in modules.values()]
+            builds = [threads.submit(self._build_module, tools, ensure_cached) for tools in modules.values()]
             try:
                 for build in as_completed(builds):
                     build.result()
             except BaseException:
-                _end(builds)
+                _cancel(builds)
                 raise
 
-    def _build_module(self, tools: Sequence[Tool], provide: Callable[[Tool, Build], object]) -> None:
-        # Downloads of all modules overlap with each other and with the first builds.
+    def _build_module(self, tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
+        # Outside of the semaphore: the downloads overlap with each other and with the first builds.
         for tool in tools:
-            with _naming(tool):
+            with _tool_name_in_errors(tool):
                 packages = self._packages_to_compile(tool)
             with self._lock:
-                self._units[tool.name] = len(packages - self._listed) + _LINK_UNITS
-                self._listed |= packages
+                self._units[tool.name] = len(packages - self._counted_packages) + _LINK_UNITS
+                self._counted_packages |= packages
         with self._slots:
             for tool in tools:
-                with _naming(tool):
-                    provide(tool, self._build)
+                with _tool_name_in_errors(tool):
+                    ensure_cached(tool, self._build)
 
     def _build(self, tool: Tool, folder: Path) -> None:
         go = str(ensure_go(tool.folder))
@@ -106,17 +111,17 @@ class _Builds:
         def count(line: str) -> None:
             nonlocal compiled
             compiled += bool(_PACKAGE.fullmatch(line))
-            self._compiled[tool.name] = min(compiled, self._units[tool.name] - _LINK_UNITS)
-            self._show()
+            self._done_units[tool.name] = min(compiled, self._units[tool.name] - _LINK_UNITS)
+            self._update_progress()
 
         count("")
         command = [go, "build", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
         run_go([*command, *_flags(tool), tool.package], source, count)
-        self._compiled[tool.name] = self._units[tool.name]
-        self._show()
+        self._done_units[tool.name] = self._units[tool.name]
+        self._update_progress()
 
     def _packages_to_compile(self, tool: Tool) -> set[str]:
-        """Import path and version of each package that is not in Go's cache as this build needs it."""
+        """The import path and version of each package that Go would compile for this tool."""
         go = str(ensure_go(tool.folder))
         line = "{{if .Stale}}{{.ImportPath}}{{with .Module}}@{{.Version}}{{end}}{{end}}"
         with tempfile.TemporaryDirectory(prefix="tenancy-list-") as folder:
@@ -133,35 +138,35 @@ class _Builds:
             shutil.copyfile(module / file.path, source / file.name)
 
     def _count_download(self, line: str) -> None:
-        if line.startswith(IS_DOWNLOAD):
+        if line.startswith(DOWNLOAD_PREFIX):
             with self._lock:
                 self._downloaded += 1
-            self._show()
+            self._update_progress()
 
-    def _show(self) -> None:
-        """Report the share of the work once all of it is known, before that the downloads."""
-        compiled, units = dict(self._compiled), dict(self._units)
-        current = ", ".join(name for name, done in compiled.items() if done < units[name])
+    def _update_progress(self) -> None:
+        """Show the completed share once the units of all tools are known, and the downloads before that."""
+        done_units, units = dict(self._done_units), dict(self._units)
+        current = ", ".join(name for name, done in done_units.items() if done < units[name])
         if len(units) < len(self._tools):
             compiling = f", compiling {current}" if current else ""
             self._progress.detail = f"{self._downloaded} Go modules downloaded{compiling}"
             return
         elapsed_s = time.monotonic() - self._started
-        share, left = share_text(sum(compiled.values()), sum(units.values()), elapsed_s)
+        share, left = share_text(sum(done_units.values()), sum(units.values()), elapsed_s)
         self._progress.detail = f"{share}{f' ({current})' if current else ''}{left}"
 
 
 @contextmanager
-def _naming(tool: Tool) -> Iterator[None]:
-    """Adds to a failure which tool is missing because of it."""
+def _tool_name_in_errors(tool: Tool) -> Iterator[None]:
+    """Append the name of the tool to the message of a SetupFailed."""
     try:
         yield
     except SetupFailed as error:
-        raise SetupFailed(f"{error}\n{tool.name} {tool.version} is not built.") from error
+        raise SetupFailed(f"{error}\n{tool.name} {tool.version} could not be built.") from error
 
 
-def _end(builds: Sequence[Future[None]]) -> None:
-    """Ends builds that run in other threads, and those that have not begun; returns when all are over."""
+def _cancel(builds: Sequence[Future[None]]) -> None:
+    """Cancel waiting builds, kill running ones, and return when all threads have finished."""
     for build in builds:
         build.cancel()
     while wait(builds, timeout=0.1).not_done:
@@ -169,5 +174,5 @@ def _end(builds: Sequence[Future[None]]) -> None:
 
 
 def _flags(tool: Tool) -> list[str]:
-    """What decides whether Go takes a package from its cache."""
+    """The flags on which Go's build cache depends. `go list` and `go build` need the same ones."""
     return ["-trimpath", "-tags", tool.tags, "-gcflags", _COMPILER_FLAGS]

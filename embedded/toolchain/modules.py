@@ -1,7 +1,6 @@
-"""Files out of Go modules, each in the version that a go.mod under toolchain/ asks for.
+"""Reads files from Go modules, in the versions that the go.mod files under toolchain/ require.
 
-Called by the builds for what they take from other modules, and by `embedded.toolchain.crds`. Go keeps what it
-has fetched, so each module comes over the network once. Nothing is compiled here.
+Go caches the modules, so each is downloaded once. Nothing is compiled.
 """
 
 import shutil
@@ -14,26 +13,32 @@ from embedded.progress import Progress
 from embedded.toolchain.golang import ensure_go, run_go
 from embedded.toolchain.tools import ModuleFile
 
-# How a line begins that Go prints for each module it downloads.
-IS_DOWNLOAD: Final = "go: downloading"
+# The start of the line that Go prints for each module it downloads.
+DOWNLOAD_PREFIX: Final = "go: downloading"
 
 
-def module_files(wanted: ModuleFile) -> list[Path]:
-    """The files where Go keeps them, for reading only; fetched on first use, with progress on stderr."""
-    with Progress(f"Fetching {wanted.module}") as progress:
-        go = str(ensure_go(wanted.folder))
-        folder = fetch_module(go, wanted.folder, wanted.module, _count_downloads(progress))
-    found = sorted(folder.glob(wanted.path))
-    if not found:
+def module_files(file: ModuleFile) -> list[Path]:
+    """The matching files in Go's module cache, which is read-only. Downloads the module on first use.
+
+    Raises LookupError if no file matches.
+    """
+    with Progress(f"Downloading {file.module}") as progress:
+        go = str(ensure_go(file.folder))
+        folder = fetch_module(go, file.folder, file.module, _count_downloads(progress))
+    paths = sorted(folder.glob(file.path))
+    if not paths:
         raise LookupError(
-            f"{wanted.module} has no {wanted.path} in the version that {wanted.folder} asks for"
+            f"{file.module} has no {file.path} in the version that {file.folder / 'go.mod'} requires"
         )
-    return found
+    return paths
 
 
 def fetch_module(go: str, folder: Path, module: str, on_line: Callable[[str], None]) -> Path:
-    """Where Go keeps the module that the go.mod in `folder` requires. `on_line` gets what Go prints."""
-    # Go notes what it looked up in the go.mod beside it: in a copy, so that the checkout stays clean.
+    """Download the module that the go.mod in `folder` requires, and return its folder in Go's module cache.
+
+    Calls `on_line` with each line that Go prints.
+    """
+    # Go may update the go.mod and go.sum in its working directory, so run it in a copy.
     with tempfile.TemporaryDirectory(prefix="tenancy-lookup-") as temporary:
         copy = Path(temporary) / "module"
         shutil.copytree(folder, copy)
@@ -46,7 +51,7 @@ def _count_downloads(progress: Progress) -> Callable[[str], None]:
 
     def count(line: str) -> None:
         nonlocal downloaded
-        if line.startswith(IS_DOWNLOAD):
+        if line.startswith(DOWNLOAD_PREFIX):
             downloaded += 1
             progress.detail = f"{downloaded} Go modules downloaded"
 

@@ -1,7 +1,6 @@
-"""Does a binary that is already on this machine fit? Asks it for its version and compares.
+"""Checks whether an installed binary has a compatible version.
 
-Called by the resolver. A probe is cut off after a few seconds and never raises: what cannot be asked
-does not fit.
+A probe is killed after a few seconds and does not raise: a binary that prints no version is not compatible.
 """
 
 import os
@@ -24,39 +23,45 @@ _VERSION_ARGUMENTS = {"kubectl": ("version", "--client"), "pulumi": ("version",)
 _PROVIDER = "pulumi-resource-kubernetes"
 
 
-def is_fitting(tool: Tool, binary: Path) -> bool:
-    said = _provider_answer(binary) if tool.name == _PROVIDER else _command_answer(tool, binary)
-    found, wanted = version_said(said), version_said(tool.version)
-    return found is not None and wanted is not None and is_accepted(tool.name, found, wanted)
+def is_compatible(tool: Tool, binary: Path) -> bool:
+    """Run the binary, and compare its version with the pinned version of the tool."""
+    output = _provider_version(binary) if tool.name == _PROVIDER else _version_output(tool, binary)
+    actual, pinned = parsed_version(output), parsed_version(tool.version)
+    return actual is not None and pinned is not None and is_compatible_version(tool.name, actual, pinned)
 
 
-def is_accepted(name: str, found: Version, wanted: Version) -> bool:
+def is_compatible_version(name: str, actual: Version, pinned: Version) -> bool:
+    """Whether the tool can be used in the actual version instead of the pinned one."""
     if name == "kubectl":
-        return found[0] == wanted[0]
+        return actual[0] == pinned[0]
     if name == "pulumi":
-        return found[0] == wanted[0] and found[1] >= wanted[1]
+        return actual[0] == pinned[0] and actual[1] >= pinned[1]
     if name == _PROVIDER:
-        # The Python package asks for its own version of the provider and would download any other.
-        return found == wanted
-    return found[:2] == wanted[:2]
+        # The Python package requires exactly its own version of the provider, and downloads it otherwise.
+        return actual == pinned
+    return actual[:2] == pinned[:2]
 
 
-def version_said(text: str) -> Version | None:
+def parsed_version(text: str) -> Version | None:
+    """The first version in the text, for example (1, 35, 4)."""
     match = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
-def _command_answer(tool: Tool, binary: Path) -> str:
+def _version_output(tool: Tool, binary: Path) -> str:
     try:
         with _started([binary, *_VERSION_ARGUMENTS.get(tool.name, ("--version",))]) as (process, output):
-            said = output.read()
-            return said.decode(errors="replace") if process.wait() == 0 else ""
+            content = output.read()
+            return content.decode(errors="replace") if process.wait() == 0 else ""
     except OSError:
         return ""
 
 
-def _provider_answer(binary: Path) -> str:
-    """The provider has no version option: it prints the port it serves on, and answers there."""
+def _provider_version(binary: Path) -> str:
+    """The version from the provider's gRPC service, because it has no option that prints the version.
+
+    The provider prints the port of the service when it starts.
+    """
     import grpc
     from google.protobuf.empty_pb2 import Empty
     from pulumi.runtime.proto.provider_pb2_grpc import ResourceProviderStub
@@ -73,14 +78,14 @@ def _provider_answer(binary: Path) -> str:
 
 @contextmanager
 def _started(command: Sequence[str | Path]) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    """A process and its output. It is killed when time is up, and at the end in any case."""
+    """Start a process, and yield it with its stdout. Kills it after PROBE_TIMEOUT_S, or at the end."""
     process = subprocess.Popen(
         command,
         env=os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "true"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # A wrapper's child would hold the output open after the wrapper is killed: the whole group has to go.
+        # A new process group: if the binary is a wrapper, its child keeps stdout open and must be killed too.
         process_group=0,
     )
 
@@ -88,12 +93,12 @@ def _started(command: Sequence[str | Path]) -> Iterator[tuple[subprocess.Popen[b
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 
-    cut_off = threading.Timer(PROBE_TIMEOUT_S, kill)
-    cut_off.start()
+    timer = threading.Timer(PROBE_TIMEOUT_S, kill)
+    timer.start()
     try:
         assert process.stdout
         yield process, process.stdout
     finally:
-        cut_off.cancel()
+        timer.cancel()
         kill()
         process.communicate()

@@ -1,7 +1,6 @@
-"""The official releases: fetched from where each project publishes them, used only if the checksum agrees.
+"""Downloads official releases of the tools, and verifies their published checksums.
 
-Called by the resolver for a tool that is not on the machine. Where no release is to be had, for whatever
-reason, the answer is no and the resolver builds the tool instead. Nothing is retried.
+If a release is not available for any reason, `Releases.fetch` returns False. Downloads are not retried.
 """
 
 import hashlib
@@ -32,11 +31,11 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Asset:
-    """One published file. Addresses have no scheme, so that a mirror's address can go in front."""
+    """One published file. The addresses have no scheme, so that a mirror can be put in front of them."""
 
     address: str
     checksums_address: str
-    # The folder in the archive that holds the tool's files; None where the file is the tool itself.
+    # The folder with the tool's files in the archive, or None if the published file is the binary itself.
     folder: str | None
 
     @property
@@ -44,8 +43,8 @@ class Asset:
         return self.address.rpartition("/")[2]
 
 
-def asset_of(tool: Tool, system: str, arch: str) -> Asset | None:
-    """Where a tool's release is published; None where its project publishes none for this machine."""
+def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
+    """The published file of a tool, or None if its project publishes none for this system."""
     name, tag = tool.name, f"v{tool.version}"
     if name == "etcd":
         base, stem = f"github.com/etcd-io/etcd/releases/download/{tag}", f"etcd-{tag}-{system}-{arch}"
@@ -62,30 +61,33 @@ def asset_of(tool: Tool, system: str, arch: str) -> Asset | None:
     if name == "kubectl" or (name.startswith("kube-") and system == "linux"):
         address = f"dl.k8s.io/release/{tag}/bin/{system}/{arch}/{name}"
         return Asset(address, f"{address}.sha256", None)
-    # KWOK publishes binaries, but no checksums to hold them against.
+    # KWOK publishes binaries without checksums.
     return None
 
 
 def checksum_in(text: str, file_name: str) -> str | None:
-    """The SHA-256 of a file in a published list, or in a file that holds nothing but the sum."""
+    """The SHA-256 of a file from a list of checksums, or from a file with a single checksum and no name."""
     for words in map(str.split, text.splitlines()):
         if words and re.fullmatch(r"[0-9a-fA-F]{64}", words[0]):
-            listed = words[1].lstrip("*") if len(words) > 1 else file_name
-            if listed == file_name:
+            listed_name = words[1].lstrip("*") if len(words) > 1 else file_name
+            if listed_name == file_name:
                 return words[0].lower()
     return None
 
 
 class Releases:
-    """The releases in one run: a host out of reach is not asked again, an archive is fetched once."""
+    """Downloads releases. Each archive is downloaded once.
+
+    After a connection error, no further downloads are tried.
+    """
 
     def __init__(self) -> None:
-        self._is_in_reach = True
+        self._is_reachable = True
         self._downloads: dict[Asset, Path | None] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="tenancy-releases-")
-        self._session = requests.Session()
-        # A compressed transfer would be unpacked on the way, and the checksum is of the packed file.
-        self._session.headers["Accept-Encoding"] = "identity"
+        self._http = requests.Session()
+        # The checksum is that of the published file. `requests` would decompress a compressed response.
+        self._http.headers["Accept-Encoding"] = "identity"
 
     def __enter__(self) -> Self:
         return self
@@ -93,12 +95,12 @@ class Releases:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._session.close()
+        self._http.close()
         self._folder.cleanup()
 
     def fetch(self, tool: Tool, folder: Path) -> bool:
-        """Put the tool's files into the folder, or leave it as it is and return False."""
-        asset = asset_of(tool, *machine())
+        """Write the tool's files to the folder, or return False and leave the folder unchanged."""
+        asset = release_asset(tool, *machine())
         if asset is None:
             return False
         if asset not in self._downloads:
@@ -109,7 +111,9 @@ class Releases:
         try:
             _unpack(download, asset, tool, folder)
         except (KeyError, OSError, tarfile.TarError, zipfile.BadZipFile) as error:
-            print(f"{asset.name} cannot be unpacked ({error}); building instead.", file=sys.stderr)
+            print(
+                f"{asset.name} cannot be unpacked ({error}). Building {tool.name} instead.", file=sys.stderr
+            )
             for name in tool.files:
                 (folder / name).unlink(missing_ok=True)
             return False
@@ -123,40 +127,41 @@ class Releases:
         try:
             actual = self._save(asset, target)
         except requests.RequestException as error:
-            print(f"{asset.name} did not arrive whole ({type(error).__name__}).", file=sys.stderr)
+            print(f"The download of {asset.name} failed ({type(error).__name__}).", file=sys.stderr)
             return None
         if actual != checksum:
             print(
-                f"WRONG CHECKSUM: {_url(asset.address)} has SHA-256 {actual}, published is {checksum}."
-                "\nThe file is not used. If you expect no mirror or proxy in between, report this.",
+                f"WRONG CHECKSUM: {_url(asset.address)} has SHA-256 {actual}, but {checksum} is published."
+                "\nThe file is not used. If you do not use a mirror or proxy, report this to the project.",
                 file=sys.stderr,
             )
             return None
         return target
 
     def _published_checksum(self, asset: Asset) -> str | None:
-        if not self._is_in_reach:
+        if not self._is_reachable:
             return None
         url = _url(asset.checksums_address)
         try:
-            answer = self._session.get(url, timeout=(_CONNECT_TIMEOUT_S, _READ_TIMEOUT_S))
+            response = self._http.get(url, timeout=(_CONNECT_TIMEOUT_S, _READ_TIMEOUT_S))
         except requests.RequestException:
-            self._is_in_reach = False
-            print(f"No release is in reach: {url.split('/')[2]} does not answer.", file=sys.stderr)
+            self._is_reachable = False
+            print(f"Releases are not reachable: no connection to {url.split('/')[2]}.", file=sys.stderr)
             return None
-        return checksum_in(answer.text, asset.name) if answer.ok else None
+        return checksum_in(response.text, asset.name) if response.ok else None
 
     def _save(self, asset: Asset, target: Path) -> str:
+        """Download the file to `target`, with progress on stderr, and return its SHA-256."""
         digest = hashlib.sha256()
         timeout = (_CONNECT_TIMEOUT_S, _READ_TIMEOUT_S)
         with (
             Progress(f"Downloading {asset.name}") as progress,
             target.open("wb") as file,
-            closing(self._session.get(_url(asset.address), stream=True, timeout=timeout)) as answer,
+            closing(self._http.get(_url(asset.address), stream=True, timeout=timeout)) as response,
         ):
-            answer.raise_for_status()
-            total_mb = int(answer.headers.get("Content-Length", 0)) >> 20
-            for chunk in answer.iter_content(_CHUNK_BYTES):
+            response.raise_for_status()
+            total_mb = int(response.headers.get("Content-Length", 0)) >> 20
+            for chunk in response.iter_content(_CHUNK_BYTES):
                 file.write(chunk)
                 digest.update(chunk)
                 progress.detail = f"{file.tell() >> 20} of {total_mb} MB"
@@ -169,7 +174,7 @@ def _url(address: str) -> str:
 
 
 def _unpack(download: Path, asset: Asset, tool: Tool, folder: Path) -> None:
-    """Take the tool's files, by name, and nothing else: no other path in an archive is ever written."""
+    """Write the tool's files to the folder. Other files and paths in the archive are ignored."""
     if asset.folder is None:
         _write(download.open("rb"), folder / tool.name)
     elif asset.name.endswith(".zip"):

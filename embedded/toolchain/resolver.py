@@ -1,19 +1,14 @@
-"""Finds or makes the tools: on PATH, in the cache, as an official release, from source; in that order.
-
-Called by `./dev run`, `env`, `test` and `bench`, and by the tests for what only they use. The modules
-`probe`, `release` and `build` do the parts; what comes out is a path per tool, and a PATH on which the tools
-find each other.
-"""
+"""Finds or gets the tools: from PATH, the cache, an official release or a build, in that order."""
 
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from embedded.cache import cache_folder, locked, replacing
-from embedded.toolchain.build import build_tools
-from embedded.toolchain.probe import is_fitting
+from embedded.toolchain.build import WriteFiles, build_tools
+from embedded.toolchain.probe import is_compatible
 from embedded.toolchain.release import Releases
 from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool, cache_key
 
@@ -23,32 +18,36 @@ _LANGUAGE_HOST = "pulumi-language-python"
 
 
 def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
-    """A working binary for each name; what is missing is fetched or built, with progress on stderr."""
-    wanted = [_tool(name) for name in names]
-    paths = present_tools(tool.name for tool in wanted)
-    missing = [tool for tool in wanted if tool.name not in paths]
+    """The path of the binary of each tool. Downloads or builds missing tools, with progress on stderr.
+
+    Raises SetupFailed if a build fails.
+    """
+    tools = [_tool(name) for name in names]
+    paths = present_tools(tool.name for tool in tools)
+    missing = [tool for tool in tools if tool.name not in paths]
     if missing:
         print(
-            f"Not on this machine yet: {', '.join(tool.name for tool in missing)}. They are fetched, or built"
-            " where no release is in reach; this happens once.",
+            f"Missing tools: {', '.join(tool.name for tool in missing)}. They are downloaded, or built if no"
+            " release is available. This happens once.",
             file=sys.stderr,
         )
         with Releases() as releases:
-            unreleased = [tool for tool in missing if not _is_fetched(tool, releases)]
+            unreleased = [tool for tool in missing if not _fetch_release(tool, releases)]
         if unreleased:
-            build_tools(unreleased, provide)
-    return {tool.name: paths.get(tool.name) or cached_path(tool) for tool in wanted}
+            build_tools(unreleased, ensure_cached)
+    return {tool.name: paths.get(tool.name) or cached_path(tool) for tool in tools}
 
 
 def present_tools(names: Iterable[str]) -> dict[str, Path]:
-    """Those of the tools that are on this machine; nothing is fetched or built."""
-    return {name: path for name in names if (path := present(_tool(name)))}
+    """The paths of the tools that are on this machine. Downloads and builds nothing."""
+    return {name: path for name in names if (path := present_tool(_tool(name)))}
 
 
 def path_with(tools: Mapping[str, Path]) -> str:
-    """A PATH value on which each tool is found by its name, and Python is the running one.
+    """A value of PATH on which each tool and the running Python are found first.
 
-    Folders of tools that PATH finds anyway are not moved to the front: they hold other programs too.
+    The folder of a tool that PATH already finds first keeps its position, because it may contain other
+    programs.
     """
     path = os.environ.get("PATH", os.defpath)
     added = [str(tool.parent) for name, tool in tools.items() if shutil.which(name) != str(tool)]
@@ -56,23 +55,24 @@ def path_with(tools: Mapping[str, Path]) -> str:
     return os.pathsep.join(dict.fromkeys(folders))
 
 
-def present(tool: Tool) -> Path | None:
+def present_tool(tool: Tool) -> Path | None:
+    """The path of a compatible binary on this machine."""
     cached = cached_path(tool)
     on_path = shutil.which(tool.name)
-    if on_path and Path(on_path) != cached and _is_fitting_on_path(tool, Path(on_path)):
+    if on_path and Path(on_path) != cached and _is_compatible_on_path(tool, Path(on_path)):
         return Path(on_path)
     if _is_complete(tool, cached):
         return cached
     return _installed_plugin(tool)
 
 
-def provide(tool: Tool, put: Callable[[Tool, Path], None]) -> Path:
-    """The tool in the cache. Unless it is there, `put` has to put its files into the folder that it gets."""
+def ensure_cached(tool: Tool, write_files: WriteFiles) -> Path:
+    """The path of the binary in the cache. Calls `write_files` if the tool is not there."""
     cached = cached_path(tool)
     with locked(cached.parent):
         if not _is_complete(tool, cached):
             with replacing(cached.parent) as folder:
-                put(tool, folder)
+                write_files(tool, folder)
     return cached
 
 
@@ -81,20 +81,22 @@ def cached_path(tool: Tool) -> Path:
 
 
 class _NotReleased(Exception):
-    """No release of a tool can be had."""
+    """No release of the tool is available."""
 
 
 def _tool(name: str) -> Tool:
     return (TOOLS | TEST_TOOLS)[name]
 
 
-def _is_fetched(tool: Tool, releases: Releases) -> bool:
-    def put(tool: Tool, folder: Path) -> None:
+def _fetch_release(tool: Tool, releases: Releases) -> bool:
+    """Put an official release of the tool into the cache. Returns False if none is available."""
+
+    def write_files(tool: Tool, folder: Path) -> None:
         if not releases.fetch(tool, folder):
             raise _NotReleased
 
     try:
-        provide(tool, put)
+        ensure_cached(tool, write_files)
     except _NotReleased:
         return False
     return True
@@ -104,21 +106,21 @@ def _is_complete(tool: Tool, binary: Path) -> bool:
     return all(os.access(binary.with_name(name), os.X_OK) for name in tool.files)
 
 
-def _is_fitting_on_path(tool: Tool, binary: Path) -> bool:
-    # The language host has no version of its own to ask for: it ships beside the CLI, and the CLI takes
-    # the first one on PATH. So the two are taken together or not at all.
+def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
+    # The language host prints no version. It is released with the CLI, and the CLI runs the first host on
+    # PATH. So both must come from the same folder.
     if tool.name == _LANGUAGE_HOST:
         cli = shutil.which("pulumi")
-        return cli is not None and _is_fitting_on_path(TOOLS["pulumi"], Path(cli))
+        return cli is not None and _is_compatible_on_path(TOOLS["pulumi"], Path(cli))
     if tool.name == "pulumi":
         host = TOOLS[_LANGUAGE_HOST]
         is_pair = shutil.which(host.name) == str(binary.with_name(host.name))
-        return is_pair and _is_complete(host, binary.with_name(host.name)) and is_fitting(tool, binary)
-    return is_fitting(tool, binary)
+        return is_pair and _is_complete(host, binary.with_name(host.name)) and is_compatible(tool, binary)
+    return is_compatible(tool, binary)
 
 
 def _installed_plugin(tool: Tool) -> Path | None:
-    """The provider where `pulumi plugin install` puts it; the folder's name says the version."""
+    """The path of the provider if `pulumi plugin install` has installed this version."""
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     folder = home / "plugins" / f"{tool.name.removeprefix('pulumi-')}-v{tool.version}"
     binary = folder / tool.name

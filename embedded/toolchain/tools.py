@@ -1,7 +1,6 @@
-"""The tools the product runs on, and those its tests use: their versions, and how each is built.
+"""The tools of the product and of its tests: versions, packages and build flags.
 
-Read by the resolver, the downloads and the builds. A tool's version comes out of the go.mod it is
-built from, so a bump is made in one place. Nothing here touches the network or runs a process.
+The version of a tool is that of its module in go.mod, so it is defined in one place.
 """
 
 import hashlib
@@ -20,9 +19,9 @@ MODULES = ROOT / "toolchain"
 
 @dataclass(frozen=True)
 class ModuleFile:
-    """A file out of a Go module, in the version that the go.mod in `folder` asks for.
+    """A file of a Go module, in the version that the go.mod in `folder` requires.
 
-    `path` may be a pattern such as `config/*.yaml` where the reader takes several.
+    For `module_files`, `path` may be a pattern such as `config/*.yaml`.
     """
 
     folder: Path
@@ -36,24 +35,27 @@ class ModuleFile:
 
 @dataclass(frozen=True)
 class Tool:
+    """A binary that is built from `package` in the Go module in `folder`."""
+
     name: str
     version: str
     folder: Path
     package: str
     ldflags: str = "-s -w"
     tags: str = ""
-    # Put beside the sources before they are compiled.
+    # Files that the sources embed: copied next to them before the build.
     embeds: tuple[ModuleFile, ...] = ()
-    # Put beside the binary; the tool does not work without them.
+    # Files that the tool needs at run time: copied next to the binary.
     companions: tuple[ModuleFile, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
+        """The names of the binary and its companions."""
         return (self.name, *(companion.name for companion in self.companions))
 
 
 def cache_key(tool: Tool) -> str:
-    """A name that changes whenever the binary would, and is the same in every checkout."""
+    """A folder name that depends on everything that affects the binary, but not on the checkout's path."""
     recipe = [tool.package, tool.ldflags]
     recipe += [f"{file.module}/{file.path}" for file in (*tool.embeds, *tool.companions)]
     recipe += [tool.tags] if tool.tags else []
@@ -65,12 +67,13 @@ def cache_key(tool: Tool) -> str:
 
 
 def machine() -> tuple[str, str]:
-    """This machine in Go's words, for example ("linux", "amd64")."""
+    """The GOOS and GOARCH of this machine, for example ("linux", "amd64")."""
     arch = platform.machine().lower()
     return sys.platform, {"x86_64": "amd64", "aarch64": "arm64"}.get(arch, arch)
 
 
 def version_in(folder: Path, module: str) -> str:
+    """The version of a module that the go.mod in `folder` requires, without the "v"."""
     line = re.search(rf"^(?:require)?\s+{re.escape(module)} v(\S+)", (folder / "go.mod").read_text(), re.M)
     if line is None:
         raise LookupError(f"{folder / 'go.mod'} does not require {module}")
@@ -81,13 +84,13 @@ def _kubernetes(name: str) -> Tool:
     folder = MODULES / "kubernetes"
     version = version_in(folder, "k8s.io/kubernetes")
     major, minor, _ = version.split(".")
-    stamp = "-X k8s.io/component-base/version.git"
+    flag = "-X k8s.io/component-base/version.git"
     return Tool(
         name,
         version,
         folder,
         package=f"k8s.io/kubernetes/cmd/{name}",
-        ldflags=f"-s -w {stamp}Version=v{version} {stamp}Major={major} {stamp}Minor={minor}",
+        ldflags=f"-s -w {flag}Version=v{version} {flag}Major={major} {flag}Minor={minor}",
     )
 
 
@@ -109,8 +112,8 @@ def _pulumi() -> Tool:
 
 
 def _pulumi_language_python() -> Tool:
-    # The host's own module has no release as new as the CLI's; it ships under the CLI's version, and the
-    # script that runs the program must fit the CLI and the Python package.
+    # The module of the language host has no tag for each CLI version, so the tool has the version of the CLI.
+    # The script that runs the program must have the version of the CLI and of the Python package.
     script = "python/cmd/pulumi-language-python-exec"
     return Tool(
         "pulumi-language-python",
@@ -143,7 +146,7 @@ def _pulumi_resource_kubernetes() -> Tool:
 
 
 def _command(name: str, module: str, path: str = "", version_variable: str = "", tags: str = "") -> Tool:
-    """A tool that is a command of its module, at this path in it. Its version is noted in the variable."""
+    """The tool for a command at `path` in a module. The linker sets `version_variable` to its version."""
     folder = MODULES / name
     version = version_in(folder, module)
     ldflags = f"-s -w -X {version_variable}=v{version}" if version_variable else "-s -w"
@@ -168,13 +171,13 @@ TOOLS: dict[str, Tool] = {
     )
 }
 
-# What the parts of `./dev run` need: the API server with its controllers, nodes for pods, and the watcher.
-# `pulumi-language-python` is in none of them: only `pulumi` by hand starts it.
+# The tools for the control plane, for the nodes and for the watcher. `pulumi-language-python` is in none of
+# the lists: only a manual `pulumi up` runs it.
 CONTROL_PLANE_TOOLS: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 NODE_TOOLS: Final = ("kube-scheduler", "kubectl", "kwok")
 STACK_TOOLS: Final = ("pulumi", "pulumi-resource-kubernetes")
 
-# What tests run beside the product: a user of it never waits for these.
+# Tools that only tests use. `./dev run` does not need them.
 TEST_TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
@@ -186,7 +189,7 @@ TEST_TOOLS: dict[str, Tool] = {
             "/cmd/metrics-server",
             "k8s.io/client-go/pkg/version.gitVersion",
         ),
-        # It is used for rules only: nobody's cloud has to be found.
+        # Without service discovery for cloud providers: tests use promtool for alerting rules only.
         _command("promtool", "github.com/prometheus/prometheus", "/cmd/promtool", tags="remove_all_sd"),
     )
 }

@@ -1,4 +1,4 @@
-"""A tenant in a program of your own, beside whatever else it makes."""
+"""A Pulumi program that creates a tenant together with other resources."""
 
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
@@ -18,7 +18,8 @@ team = tenancy.Tenant(
     ),
 )
 
-# An object of yours in a namespace of the tenant's: it is made after the namespace, and goes before it.
+# The output `namespaces` makes this object depend on the namespace: Pulumi creates it after the namespace and
+# deletes it first.
 ConfigMap(
     "welcome",
     metadata={"name": "welcome", "namespace": team.namespaces["dev"]},

@@ -1,1 +1,1 @@
-"""The rules of the API server itself that keep tenants inside their walls, in CEL."""
+"""ValidatingAdmissionPolicies that isolate tenants. The API server evaluates them in CEL."""

@@ -1,7 +1,7 @@
-"""What may lead into and out of a tenant: Services, hosts, NetworkPolicies and endpoints.
+"""Admission policies for Services, hosts, NetworkPolicies and endpoints.
 
-Part of `admission`. The walls themselves are the managed NetworkPolicies; here tenants are kept from
-opening them or leading around them.
+The managed NetworkPolicies isolate a tenant. These policies reject objects that would weaken or bypass that
+isolation.
 """
 
 from typing import Final
@@ -12,14 +12,14 @@ from tenancy.admission.policy_builder import (
     SPEC_IS_NEW,
     TENANT_NAME,
     TENANT_NAMESPACES,
+    allowed_suffix,
+    annotation_items,
+    cel_string,
     check,
-    items_of,
     list_check,
     policy,
     rule,
     sender_is,
-    text,
-    told_list,
 )
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import MANAGED_LABEL, TENANT_LABEL
@@ -32,19 +32,19 @@ from tenancy.objects.policy_annotations import (
 )
 
 _GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
-_OLD_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
-_HOSTS: Final = {**ANNOTATIONS, "hostnames": items_of(HOSTNAMES)}
+_INGRESS_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
+_HOSTS: Final = {**ANNOTATIONS, "hostnames": annotation_items(HOSTNAMES)}
 _IS_OWN_HOST: Final = (
     "!h.startsWith('*') && "
     "variables.hostnames.exists(e, e.startsWith('*.') ? h.endsWith(e.substring(1)) : h == e)"
 )
-_NETWORKS: Final = {**ANNOTATIONS, "networks": items_of(EGRESS_NETWORKS)}
-_IS_INSIDE: Final = "isIP(a) && variables.networks.exists(n, cidr(n).containsIP(a))"
-_TOLD_NETWORKS: Final = f"must lie inside the tenant\\'s networks' + {told_list(EGRESS_NETWORKS)}"
+_NETWORKS: Final = {**ANNOTATIONS, "networks": annotation_items(EGRESS_NETWORKS)}
+_IS_IN_NETWORKS: Final = "isIP(a) && variables.networks.exists(n, cidr(n).containsIP(a))"
+_MUST_BE_IN_NETWORKS: Final = f"must lie inside the tenant\\'s networks' + {allowed_suffix(EGRESS_NETWORKS)}"
 
 
 def network_policies() -> list[Manifest]:
-    return [*_services(), *_ingresses(), *_gateways(), *_routes(), *_tenants_policies(), *_endpoints()]
+    return [*_services(), *_ingresses(), *_gateways(), *_routes(), *_tenant_network_policies(), *_endpoints()]
 
 
 def _services() -> list[Manifest]:
@@ -54,23 +54,27 @@ def _services() -> list[Manifest]:
         [
             check(
                 "object.spec.type != 'NodePort'",
-                text("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
+                cel_string("spec.type: NodePort is never allowed for a tenant; use ClusterIP and an Ingress"),
             ),
             check(
                 "object.spec.?externalIPs.orValue([]).size() == 0",
-                text("spec.externalIPs: not allowed for a tenant; leave it out"),
+                cel_string("spec.externalIPs: not allowed for a tenant; remove the field"),
             ),
-            # The cluster's DNS follows such a name without asking who may know it.
+            # CoreDNS resolves the target of such a name itself, without checking who may resolve it.
             check(
                 "!object.spec.?externalName.orValue('').lowerAscii().matches('(^|[.])cluster[.]local[.]?$')",
-                text("spec.externalName: must not be a name inside the cluster; use that name itself"),
+                cel_string(
+                    "spec.externalName: must not be a name inside the cluster; connect to that name directly"
+                ),
             ),
             list_check("spec.type", "object.spec.type", SERVICE_TYPES),
             check(
                 "object.spec.type != 'LoadBalancer' || "
                 "!object.spec.?allocateLoadBalancerNodePorts.orValue(true) && "
                 "object.spec.?ports.orValue([]).all(p, p.?nodePort.orValue(0) == 0)",
-                text("spec.allocateLoadBalancerNodePorts: must be false, and no port may name a nodePort"),
+                cel_string(
+                    "spec.allocateLoadBalancerNodePorts: must be false, and no port may set a nodePort"
+                ),
             ),
         ],
         variables=ANNOTATIONS,
@@ -90,25 +94,29 @@ def _ingresses() -> list[Manifest]:
             {**old_class, "expression": f"variables.old_class == '' || {old_class['expression']}"},
             check(
                 "!has(object.spec.defaultBackend) && object.spec.?rules.orValue([]).size() > 0",
-                text("spec.defaultBackend: would answer for every host; name your hosts in spec.rules"),
+                cel_string(
+                    "spec.defaultBackend: not allowed, because it matches every host; list your hosts in "
+                    "spec.rules"
+                ),
             ),
             *_host_checks("spec.rules[].host"),
             check(
                 f"object.spec.?tls.orValue([]).all(t, t.?hosts.orValue([]).all(h, {_IS_OWN_HOST}))",
-                f"'spec.tls[].hosts: holds a host this tenant may not use' + {told_list(HOSTNAMES)}",
+                "'spec.tls[].hosts: a host is a wildcard or not one of the tenant\\'s hosts' + "
+                f"{allowed_suffix(HOSTNAMES)}",
             ),
             check(
                 f"object.{annotations}.all(k, !k.endsWith('/server-alias') && !k.endsWith('-snippet') && "
                 "!k.startsWith('external-dns.alpha.kubernetes.io/'))",
-                text(
-                    "metadata.annotations: server-alias, snippets and external-dns could take other hosts; "
-                    "name yours in spec.rules"
+                cel_string(
+                    "metadata.annotations: server-alias, snippet and external-dns annotations are not "
+                    "allowed, because they can claim other hosts; list your hosts in spec.rules"
                 ),
             ),
         ],
         variables={
             **_HOSTS,
-            "old_class": f"object.metadata.?annotations[?'{_OLD_INGRESS_CLASS}'].orValue('')",
+            "old_class": f"object.metadata.?annotations[?'{_INGRESS_CLASS_ANNOTATION}'].orValue('')",
             "class": "object.spec.?ingressClassName.orValue(variables.old_class)",
             "hosts": "object.spec.?rules.orValue([]).map(r, r.?host.orValue(''))",
         },
@@ -132,12 +140,14 @@ def _gateways() -> list[Manifest]:
 
 
 def _routes() -> list[Manifest]:
-    """A route that names no host answers for all the hosts of its gateway, which may be shared."""
+    """A route without hostnames is rejected: it matches every host of its Gateway, which may be shared."""
     return policy(
         "tenancy-routes",
         [rule(_GATEWAY_GROUP, "httproutes", "grpcroutes", "tlsroutes", version="*")],
         [
-            check("variables.hosts.size() > 0", text("spec.hostnames: must name the hosts of the route")),
+            check(
+                "variables.hosts.size() > 0", cel_string("spec.hostnames: must list the hosts of the route")
+            ),
             *_host_checks("spec.hostnames"),
         ],
         variables={**_HOSTS, "hosts": "object.spec.?hostnames.orValue([])"},
@@ -147,53 +157,62 @@ def _routes() -> list[Manifest]:
 
 
 def _host_checks(field: str) -> list[Manifest]:
-    """Checks of `variables.hosts`, which stand in this field."""
+    """Checks of `variables.hosts`. `field` is the path of the hosts in the object."""
     return [
-        check("variables.hosts.all(h, h != '')", text(f"{field}: must be given, or it would be every host")),
+        check(
+            "variables.hosts.all(h, h != '')",
+            cel_string(f"{field}: required, because an empty host matches every host"),
+        ),
         check(
             f"variables.hosts.all(h, {_IS_OWN_HOST})",
             f"'{field}: ' + variables.hosts.filter(h, !({_IS_OWN_HOST})).join(', ') + "
-            f"' is a wildcard or not one of the tenant\\'s hosts' + {told_list(HOSTNAMES)}",
+            f"' is a wildcard or not one of the tenant\\'s hosts' + {allowed_suffix(HOSTNAMES)}",
         ),
     ]
 
 
-def _tenants_policies() -> list[Manifest]:
+def _tenant_network_policies() -> list[Manifest]:
     ingress, egress = ("object.spec.?ingress.orValue([])", "object.spec.?egress.orValue([])")
-    is_own = (
+    is_own_peer = (
         "(has(p.namespaceSelector) ? "
         f"p.namespaceSelector.?matchLabels[?'{TENANT_LABEL}'] == optional.of(variables.tenant) : "
         "has(p.podSelector))"
     )
-    is_open = "isCIDR(p.ipBlock.cidr) && variables.networks.exists(n, cidr(n).containsCIDR(p.ipBlock.cidr))"
-    own = f"'a podSelector, or a namespaceSelector with matchLabels {TENANT_LABEL}: ' + variables.tenant"
+    is_open_network = (
+        "isCIDR(p.ipBlock.cidr) && variables.networks.exists(n, cidr(n).containsCIDR(p.ipBlock.cidr))"
+    )
+    own_peers = (
+        f"'a podSelector, or a namespaceSelector with matchLabels {TENANT_LABEL}: ' + variables.tenant"
+    )
     return policy(
         "tenancy-network-policies",
         [rule("networking.k8s.io", "networkpolicies")],
         [
             check(
                 f"{ingress}.all(r, r.?from.orValue([]).size() > 0)",
-                text("spec.ingress[].from: must name peers, or it lets everybody in"),
+                cel_string("spec.ingress[].from: must list peers, because an empty list allows every source"),
             ),
             check(
-                f"{ingress}.all(r, r.?from.orValue([]).all(p, !has(p.ipBlock) && {is_own}))",
-                f"'spec.ingress[].from[]: a peer must be ' + {own}",
+                f"{ingress}.all(r, r.?from.orValue([]).all(p, !has(p.ipBlock) && {is_own_peer}))",
+                f"'spec.ingress[].from[]: a peer must be ' + {own_peers}",
             ),
             check(
                 f"{egress}.all(r, r.?to.orValue([]).size() > 0)",
-                text("spec.egress[].to: must name peers, or it leads everywhere"),
+                cel_string(
+                    "spec.egress[].to: must list peers, because an empty list allows every destination"
+                ),
             ),
             check(
-                f"{egress}.all(r, r.?to.orValue([]).all(p, has(p.ipBlock) || {is_own}))",
-                f"'spec.egress[].to[]: a peer must be ' + {own}",
+                f"{egress}.all(r, r.?to.orValue([]).all(p, has(p.ipBlock) || {is_own_peer}))",
+                f"'spec.egress[].to[]: a peer must be ' + {own_peers}",
             ),
             check(
-                f"{egress}.all(r, r.?to.orValue([]).all(p, !has(p.ipBlock) || {is_open}))",
-                f"'spec.egress[].to[].ipBlock: {_TOLD_NETWORKS}",
+                f"{egress}.all(r, r.?to.orValue([]).all(p, !has(p.ipBlock) || {is_open_network}))",
+                f"'spec.egress[].to[].ipBlock: {_MUST_BE_IN_NETWORKS}",
             ),
         ],
         variables={**_NETWORKS, "tenant": TENANT_NAME},
-        # The managed ones are the walls; nobody but the platform can give an object this label.
+        # Managed NetworkPolicies are exempt. Only the platform can set their label (`write_protection`).
         conditions={
             "spec-is-new": SPEC_IS_NEW,
             "not-managed": f"object.metadata.?labels[?'{MANAGED_LABEL}'].orValue('') != 'true'",
@@ -203,25 +222,29 @@ def _tenants_policies() -> list[Manifest]:
 
 
 def _endpoints() -> list[Manifest]:
-    both = [f"s.?{name}.orValue([]).map(a, a.ip)" for name in ("addresses", "notReadyAddresses")]
+    address_lists = [f"s.?{name}.orValue([]).map(a, a.ip)" for name in ("addresses", "notReadyAddresses")]
     return [
-        *_addresses(
+        *_address_policy(
             *("", "endpoints", "subsets[].addresses"),
-            f"object.?subsets.orValue([]).all(s, ({' + '.join(both)}).all(a, {_IS_INSIDE}))",
+            f"object.?subsets.orValue([]).all(s, ({' + '.join(address_lists)}).all(a, {_IS_IN_NETWORKS}))",
         ),
-        *_addresses(
+        *_address_policy(
             *("discovery.k8s.io", "endpointslices", "endpoints[].addresses"),
-            f"object.?endpoints.orValue([]).all(e, e.addresses.all(a, {_IS_INSIDE}))",
+            f"object.?endpoints.orValue([]).all(e, e.addresses.all(a, {_IS_IN_NETWORKS}))",
         ),
     ]
 
 
-def _addresses(group: str, resource: str, field: str, are_inside: str) -> list[Manifest]:
-    """An ingress controller sends where endpoints point, and it stands outside the tenant's walls."""
+def _address_policy(group: str, resource: str, field: str, are_in_networks: str) -> list[Manifest]:
+    """Endpoints must stay inside the tenant's networks.
+
+    An ingress controller connects to the addresses of endpoints, and the tenant's NetworkPolicies do not
+    apply to the ingress controller.
+    """
     return policy(
         f"tenancy-{resource}",
         [rule(group, resource)],
-        [check(are_inside, f"'{field}: {_TOLD_NETWORKS}")],
+        [check(are_in_networks, f"'{field}: {_MUST_BE_IN_NETWORKS}")],
         variables=_NETWORKS,
         conditions={"others": f"!{sender_is(KUBERNETES)}"},
         namespaces=TENANT_NAMESPACES,

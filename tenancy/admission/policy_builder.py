@@ -1,7 +1,7 @@
-"""One ValidatingAdmissionPolicy and its binding, and the pieces of CEL that several of them share.
+"""Builders for ValidatingAdmissionPolicies and their bindings, and the CEL expressions that policies share.
 
-Used by the other admission modules, which say what is checked. The lists a tenant is allowed are read
-where `policy_annotations` writes them: in the annotations of the namespace, here `variables.annotations`.
+A tenant's allow lists are annotations of its namespaces (written by `policy_annotations`). Expressions read
+them from `variables.annotations`.
 """
 
 import json
@@ -14,13 +14,14 @@ from tenancy.base.names import MANAGED_LABEL, TENANT_LABEL
 API_VERSION: Final = "admissionregistration.k8s.io/v1"
 TENANT_NAMESPACES: Final = {"matchLabels": {MANAGED_LABEL: "true"}}
 ANNOTATIONS: Final = {"annotations": "namespaceObject.metadata.?annotations.orValue({})"}
-# The tenant whose namespace it is.
+# CEL: the tenant that owns the namespace of the request.
 TENANT_NAME: Final = f"namespaceObject.metadata.?labels[?'{TENANT_LABEL}'].orValue('')"
-# A finalizer must come off whatever the spec says, or nothing of the tenant's could ever be deleted.
+# Updates that leave the spec unchanged are not checked: removing a finalizer must work even if the spec
+# violates a policy that is newer than the object.
 SPEC_IS_NEW: Final = "request.operation == 'CREATE' || object.spec != oldObject.spec"
 
-# The controllers of Kubernetes that write what is managed. None that makes objects from a template:
-# a label forged in a template would come through it.
+# The Kubernetes controllers that write managed objects. Controllers that create objects from a template are
+# left out: a tenant could put a platform label into the template.
 _CONTROLLERS: Final = (
     "namespace-controller",
     "generic-garbage-collector",
@@ -48,15 +49,19 @@ def policy(
     conditions: Mapping[str, str] | None = None,
     namespaces: Manifest | None = None,
 ) -> list[Manifest]:
-    """The policy, and the binding that puts it in force. `conditions` say when there is anything to check."""
+    """A policy and the binding that enforces it.
+
+    `variables` and `conditions` map names to CEL expressions. The checks apply only to requests for which all
+    conditions are true.
+    """
     match: Manifest = {"resourceRules": rules}
     if namespaces:
         match["namespaceSelector"] = namespaces
     spec = {
         "failurePolicy": "Fail",
         "matchConstraints": match,
-        "matchConditions": _named(conditions or {}),
-        "variables": _named(variables or {}),
+        "matchConditions": _named_expressions(conditions or {}),
+        "variables": _named_expressions(variables or {}),
         "validations": checks,
     }
     metadata = {"name": name}
@@ -77,7 +82,7 @@ def binding(name: str, policy_name: str, **match: Any) -> Manifest:
 def rule(
     group: str, *resources: str, operations: Iterable[str] = ("CREATE", "UPDATE"), version: str = "v1"
 ) -> Manifest:
-    """Which requests are meant. With the version named, the API server checks the CEL's types."""
+    """A resource rule. Unless `version` is `*`, the API server type-checks the policy's CEL expressions."""
     return {
         "apiGroups": [group],
         "apiVersions": [version],
@@ -86,51 +91,54 @@ def rule(
     }
 
 
-def check(expression: str, told: str, reason: str = "Invalid") -> Manifest:
-    """What must hold, and the CEL of the text for who breaks it."""
-    return {"expression": expression, "messageExpression": told, "reason": reason}
+def check(expression: str, message: str, reason: str = "Invalid") -> Manifest:
+    """A validation: a CEL expression that must be true, and the CEL expression of its error message."""
+    return {"expression": expression, "messageExpression": message, "reason": reason}
 
 
-def text(words: str) -> str:
-    """Words as a CEL string."""
-    return json.dumps(words, ensure_ascii=False)
+def cel_string(value: str) -> str:
+    """The value as a CEL string literal."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def sender_is(users: Iterable[str], groups: Iterable[str] = ()) -> str:
-    """Whether the request comes from one of these."""
+    """CEL: whether the requester is one of these users or belongs to one of these groups."""
     return (
-        f"(request.userInfo.username in {_list(users)} || "
-        f"request.userInfo.?groups.orValue([]).exists(g, g in {_list(groups)}))"
+        f"(request.userInfo.username in {_cel_list(users)} || "
+        f"request.userInfo.?groups.orValue([]).exists(g, g in {_cel_list(groups)}))"
     )
 
 
 def is_listed(value: str, annotation: str) -> str:
-    """Whether the namespace's list names this value; all are allowed where there is no list."""
+    """CEL: whether the allow list in this annotation contains the value.
+
+    If the namespace does not have the annotation, every value is allowed.
+    """
     items = f"variables.annotations['{annotation}']"
     return f"!('{annotation}' in variables.annotations) || {items} != '' && {value} in {items}.split(',')"
 
 
-def items_of(annotation: str) -> str:
-    """The namespace's list; an empty one where there is none."""
+def annotation_items(annotation: str) -> str:
+    """CEL: the allow list in this annotation; empty if the namespace does not have the annotation."""
     items = f"variables.annotations[?'{annotation}'].orValue('')"
     return f"{items} == '' ? [] : {items}.split(',')"
 
 
-def told_list(annotation: str) -> str:
-    """The end of a text: what is allowed."""
+def allowed_suffix(annotation: str) -> str:
+    """CEL: the end of a message, which lists the allowed values."""
     items = f"variables.annotations[?'{annotation}'].orValue('')"
     return f"'; allowed: ' + ({items} == '' ? 'none' : {items}.split(',').join(', '))"
 
 
 def list_check(field: str, value: str, annotation: str) -> Manifest:
-    """The check of a field that takes one value, against the list in this annotation."""
-    told = f'"{field}: \'" + {value} + "\' is not allowed for this tenant" + {told_list(annotation)}'
-    return check(is_listed(value, annotation), told)
+    """A check of a field with a single value against the allow list in this annotation."""
+    message = f'"{field}: \'" + {value} + "\' is not allowed for this tenant" + {allowed_suffix(annotation)}'
+    return check(is_listed(value, annotation), message)
 
 
-def _named(expressions: Mapping[str, str]) -> list[Manifest]:
+def _named_expressions(expressions: Mapping[str, str]) -> list[Manifest]:
     return [{"name": name, "expression": expression} for name, expression in expressions.items()]
 
 
-def _list(values: Iterable[str]) -> str:
+def _cel_list(values: Iterable[str]) -> str:
     return json.dumps(list(values))

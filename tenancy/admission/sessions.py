@@ -1,6 +1,6 @@
-"""Whose sessions may be where: an AISession names the tenant whose namespace it is in.
+"""The admission policy for AISessions: `spec.tenantRef` must name the tenant that owns the namespace.
 
-Part of `admission`. That its spec stays as it began is checked by the CRD itself.
+A rule in the CRD makes the spec immutable once the session has started.
 """
 
 from typing import Final
@@ -9,20 +9,21 @@ from tenancy.admission.policy_builder import SPEC_IS_NEW, TENANT_NAME, check, po
 from tenancy.base.kinds import AISESSION
 from tenancy.base.manifest import Manifest
 
-_NAMED: Final = "object.spec.tenantRef.name"
+_TENANT_REF: Final = "object.spec.tenantRef.name"
 
 
 def session_policies() -> list[Manifest]:
-    """In every namespace: one that is no tenant's has no sessions at all."""
-    whose = "(variables.tenant == '' ? 'no tenant' : 'tenant ' + variables.tenant)"
+    """The policy applies to all namespaces, so namespaces without a tenant accept no AISessions."""
+    owner = "(variables.tenant == '' ? 'no tenant' : 'tenant ' + variables.tenant)"
     return policy(
         "tenancy-sessions",
         [rule(AISESSION.group, AISESSION.plural)],
         [
             check(
-                f"variables.tenant != '' && {_NAMED} == variables.tenant",
-                f"'spec.tenantRef.name: namespace ' + request.namespace + ' belongs to ' + {whose} + "
-                f"', not to tenant ' + {_NAMED}",
+                f"variables.tenant != '' && {_TENANT_REF} == variables.tenant",
+                f"'spec.tenantRef.name: namespace ' + request.namespace + ' belongs to ' + {owner} + "
+                f"', not to tenant ' + {_TENANT_REF} + "
+                "'; create the AISession in a namespace of that tenant'",
                 "Forbidden",
             )
         ],

@@ -1,6 +1,6 @@
-"""What a tenant's pods and volume claims may ask for, whoever makes them.
+"""Admission policies for pods and PersistentVolumeClaims.
 
-Part of `admission`. Templates in Deployments and Jobs are not read: their pods are.
+The policies check pods, not the pod templates of Deployments and Jobs, so they apply whoever creates a pod.
 """
 
 from typing import Final
@@ -10,14 +10,14 @@ from tenancy.admission.policy_builder import (
     KUBERNETES,
     SPEC_IS_NEW,
     TENANT_NAMESPACES,
+    allowed_suffix,
+    annotation_items,
+    cel_string,
     check,
-    items_of,
     list_check,
     policy,
     rule,
     sender_is,
-    text,
-    told_list,
 )
 from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import (
@@ -30,13 +30,15 @@ from tenancy.objects.policy_annotations import (
 )
 
 _SYSTEM_CLASSES: Final = ["system-cluster-critical", "system-node-critical"]
-# An image's full name, as container runtimes read it: a first part with none of these marks is no host.
+# CEL: the fully qualified name of image `i`, as container runtimes resolve it. The first path segment is a
+# registry host only if it is `localhost` or contains a dot, a colon or a capital letter.
 _FULL_NAME: Final = (
     "!i.contains('/') ? 'docker.io/library/' + i : "
     r"i.matches('^docker\\.io/[^/]+$') ? 'docker.io/library/' + i.substring(10) : "
     "i.matches('^([^/]*[.:A-Z][^/]*|localhost)/') ? i : 'docker.io/' + i"
 )
-# Only at the end of a part; behind a host alone a colon would be another port.
+# CEL: whether image `i` is within entry `e` of the registry list. A tag or digest may follow only an entry
+# with a path: after a bare host, a colon starts a port.
 _IS_FROM_ENTRY: Final = (
     "i == e || i.startsWith(e + '/') || e.contains('/') && (i.startsWith(e + ':') || i.startsWith(e + '@'))"
 )
@@ -53,16 +55,17 @@ def _pods() -> list[Manifest]:
         [
             check(
                 "object.spec.?volumes.orValue([]).all(v, !has(v.hostPath))",
-                text(
-                    "spec.volumes: hostPath is not allowed in a tenant's namespace; use a claim or emptyDir"
+                cel_string(
+                    "spec.volumes: hostPath is not allowed in a tenant's namespace; use a "
+                    "PersistentVolumeClaim or emptyDir"
                 ),
             ),
             check(
                 "variables.limits.all(l, l.all(r, !(r in ['cpu', 'memory']) || "
                 "quantity(l[r]).isGreaterThan(quantity('0'))))",
-                text(
-                    "spec.containers[].resources.limits: 0 stands for no limit at all; name an amount, or "
-                    "leave it out for the default"
+                cel_string(
+                    "spec.containers[].resources.limits: 0 means no limit; set an amount, or remove the "
+                    "limit to get the default"
                 ),
             ),
             *_image_checks(),
@@ -71,14 +74,14 @@ def _pods() -> list[Manifest]:
         ],
         variables={
             **ANNOTATIONS,
-            # A LimitRange takes a 0 for little, a quota takes nothing for it, and nodes take it for no limit.
+            # A limit of 0 passes a LimitRange and counts as 0 in a quota, but nodes treat it as no limit.
             "limits": " + ".join(
                 f"object.spec.?{name}.orValue([]).map(c, c.?resources.?limits.orValue({{}}))"
                 for name in ("containers", "initContainers")
             ),
-            "images": _each_image("image", "reference"),
-            "pull_policies": _each_image("imagePullPolicy", "pullPolicy"),
-            "registries": items_of(REGISTRIES),
+            "images": _image_field("image", "reference"),
+            "pull_policies": _image_field("imagePullPolicy", "pullPolicy"),
+            "registries": annotation_items(REGISTRIES),
             "strange_images": f"variables.images.map(i, {_FULL_NAME})"
             f".filter(i, !variables.registries.exists(e, {_IS_FROM_ENTRY}))",
             "strange_pull_policies": "variables.pull_policies"
@@ -86,7 +89,7 @@ def _pods() -> list[Manifest]:
             "priority_class": "object.spec.?priorityClassName.orValue('')",
             "runtime_class": "object.spec.?runtimeClassName.orValue('')",
             "selector": "object.spec.?nodeSelector.orValue({})",
-            "forced_nodes": items_of(NODE_SELECTOR),
+            "forced_nodes": annotation_items(NODE_SELECTOR),
         },
         conditions={"spec-is-new": SPEC_IS_NEW},
         namespaces=TENANT_NAMESPACES,
@@ -98,31 +101,32 @@ def _image_checks() -> list[Manifest]:
         check(
             f"!('{REGISTRIES}' in variables.annotations) || variables.strange_images.size() == 0",
             "'spec.containers[].image: ' + variables.strange_images.join(', ') + "
-            f"' comes from no registry this tenant may use' + {told_list(REGISTRIES)}",
+            f"' is not from a registry that this tenant may use' + {allowed_suffix(REGISTRIES)}",
         ),
         check(
             f"!('{PULL_POLICIES}' in variables.annotations) || variables.strange_pull_policies.size() == 0",
             "'spec.containers[].imagePullPolicy: ' + variables.strange_pull_policies.join(', ') + "
-            f"' is not allowed for this tenant' + {told_list(PULL_POLICIES)}",
+            f"' is not allowed for this tenant' + {allowed_suffix(PULL_POLICIES)}",
         ),
     ]
 
 
 def _class_checks() -> list[Manifest]:
-    named = list_check("spec.priorityClassName", "variables.priority_class", PRIORITY_CLASSES)
+    priority = list_check("spec.priorityClassName", "variables.priority_class", PRIORITY_CLASSES)
     runtime = list_check("spec.runtimeClassName", "variables.runtime_class", RUNTIME_CLASSES)
-    # In this list alone, nothing named is a choice like others; a list of only that is an empty text.
-    nothing_named = (
+    # The empty string is a valid entry of this list: it allows pods without a runtime class. A list of only
+    # the empty string is an empty annotation, which `is_listed` takes for an empty list.
+    is_allowed_without_class = (
         f"variables.runtime_class == '' && variables.annotations[?'{RUNTIME_CLASSES}'].orValue('') == ''"
     )
     return [
         check(
             f"!(variables.priority_class in {_SYSTEM_CLASSES})",
             "'spec.priorityClassName: ' + variables.priority_class + "
-            "' is for the cluster itself, never for a tenant'",
+            "' is reserved for the cluster and never allowed for a tenant; use another class'",
         ),
-        {**named, "expression": f"variables.priority_class == '' || {named['expression']}"},
-        {**runtime, "expression": f"{nothing_named} || {runtime['expression']}"},
+        {**priority, "expression": f"variables.priority_class == '' || {priority['expression']}"},
+        {**runtime, "expression": f"{is_allowed_without_class} || {runtime['expression']}"},
     ]
 
 
@@ -131,19 +135,22 @@ def _node_checks() -> list[Manifest]:
     return [
         check(
             f"variables.forced_nodes.all(p, variables.selector[?{key}] == optional.of({value}))",
-            "'spec.nodeSelector: must hold ' + variables.forced_nodes.join(', ')",
+            "'spec.nodeSelector: must contain ' + variables.forced_nodes.join(', ')",
         ),
         check(
             "request.operation != 'CREATE' || variables.forced_nodes.size() == 0 || "
             "object.spec.?nodeName.orValue('') == ''",
-            "'spec.nodeName: must be left to the scheduler, since this tenant runs on nodes with ' + "
+            "'spec.nodeName: must not be set, because this tenant\\'s pods must run on nodes with ' + "
             "variables.forced_nodes.join(', ')",
         ),
     ]
 
 
 def _pod_addresses() -> list[Manifest]:
-    """Services send to the addresses in pods' status: a forged one leads around the tenant's walls."""
+    """Only Kubernetes may set pod addresses.
+
+    Services route traffic to the addresses in the status of pods: a forged address would bypass isolation.
+    """
     kubernetes = sender_is(
         KUBERNETES, ["system:nodes", "system:masters", "system:serviceaccounts:kube-system"]
     )
@@ -154,7 +161,7 @@ def _pod_addresses() -> list[Manifest]:
             check(
                 "object.status.?podIP == oldObject.status.?podIP && "
                 "object.status.?podIPs == oldObject.status.?podIPs",
-                text("status.podIPs: only the pod's node sets its addresses"),
+                cel_string("status.podIPs: only the pod's node sets its addresses"),
                 "Forbidden",
             )
         ],
@@ -164,27 +171,29 @@ def _pod_addresses() -> list[Manifest]:
 
 
 def _claims() -> list[Manifest]:
-    chosen = "spec.?storageClassName.orValue('')"
+    storage_class = "spec.?storageClassName.orValue('')"
     return policy(
         "tenancy-claims",
         [rule("", "persistentvolumeclaims")],
         [list_check("spec.storageClassName", "variables.class", STORAGE_CLASSES)],
-        variables={**ANNOTATIONS, "class": f"object.{chosen}"},
-        # A claim that was allowed once is still bound and resized.
+        variables={**ANNOTATIONS, "class": f"object.{storage_class}"},
+        # Claims that were admitted before can still be bound and resized.
         conditions={
-            "class-is-new": f"request.operation == 'CREATE' || object.{chosen} != oldObject.{chosen}"
+            "class-is-new": "request.operation == 'CREATE' || "
+            f"object.{storage_class} != oldObject.{storage_class}"
         },
         namespaces=TENANT_NAMESPACES,
     )
 
 
-def _each_image(of_container: str, of_volume: str) -> str:
-    """One field of everything in a pod that names an image."""
-    lists = [
-        f"object.spec.?{name}.orValue([]).map(c, c.?{of_container}.orValue(''))"
+def _image_field(container_field: str, volume_field: str) -> str:
+    """CEL: the value of one field for every image of a pod, in its containers and its image volumes."""
+    containers = [
+        f"object.spec.?{name}.orValue([]).map(c, c.?{container_field}.orValue(''))"
         for name in ("containers", "initContainers", "ephemeralContainers")
     ]
     volumes = (
-        f"object.spec.?volumes.orValue([]).filter(v, has(v.image)).map(v, v.image.?{of_volume}.orValue(''))"
+        "object.spec.?volumes.orValue([]).filter(v, has(v.image))"
+        f".map(v, v.image.?{volume_field}.orValue(''))"
     )
-    return " + ".join([*lists, volumes])
+    return " + ".join([*containers, volumes])

@@ -1,7 +1,7 @@
-"""Who may write: nobody but the platform changes what it manages, nobody writes to a cordoned tenant,
-and a protected tenant stays.
+"""Admission policies about who may write.
 
-Part of `admission`. What a tenant may write into its own objects is checked elsewhere.
+Only the platform changes managed objects, the users of a cordoned tenant write nothing, and nobody deletes a
+protected Tenant. Other modules check the content of a tenant's own objects.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from tenancy.admission.policy_builder import (
     KUBERNETES,
     TENANT_NAME,
     binding,
+    cel_string,
     check,
     policy,
     rule,
     sender_is,
-    text,
 )
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import (
@@ -31,58 +31,75 @@ from tenancy.base.names import (
 )
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES
 
-# The controllers of integrations write the status, and copies, of managed objects.
-_INTEGRATIONS: Final = tuple(f"system:serviceaccounts:{name}" for name in INTEGRATION_NAMESPACES)
+# The controllers of integrations write the status of managed objects, and copies of them.
+_INTEGRATION_GROUPS: Final = tuple(f"system:serviceaccounts:{name}" for name in INTEGRATION_NAMESPACES)
 _PREFIX: Final = "tenant.platform.ai/"
 _LABELS: Final = (MANAGED_LABEL, TENANT_LABEL, PURPOSE_LABEL, CORDONED_LABEL)
-_OUR_PREFIXES: Final = (_PREFIX, "kleff.io/", "platform.ai/", POLICY_PREFIX, "pod-security.kubernetes.io/")
-_OUR_KEYS: Final = (ISTIO_LABEL, NODE_SELECTOR_ANNOTATION)
+_PLATFORM_PREFIXES: Final = (
+    _PREFIX,
+    "kleff.io/",
+    "platform.ai/",
+    POLICY_PREFIX,
+    "pod-security.kubernetes.io/",
+)
+_PLATFORM_KEYS: Final = (ISTIO_LABEL, NODE_SELECTOR_ANNOTATION)
 _WRITES: Final = ("CREATE", "UPDATE", "DELETE")
 
 
-def guards(watcher: str, operators: Sequence[str]) -> list[Manifest]:
-    """`watcher` is a user's name, `operators` are groups."""
-    platform = sender_is([watcher, *KUBERNETES], [*operators, *_INTEGRATIONS])
-    return [*_objects(platform), *_namespaces(platform), *_cordoned(platform), *_protected()]
+def write_protection_policies(watcher: str, operators: Sequence[str]) -> list[Manifest]:
+    """`watcher` is a user name, `operators` are names of groups."""
+    is_platform = sender_is([watcher, *KUBERNETES], [*operators, *_INTEGRATION_GROUPS])
+    return [
+        *_managed_objects(is_platform),
+        *_managed_namespaces(is_platform),
+        *_cordoned(is_platform),
+        *_protected(),
+    ]
 
 
-def _objects(platform: str) -> list[Manifest]:
+def _managed_objects(is_platform: str) -> list[Manifest]:
     name = "tenancy-managed-objects"
-    made, _ = policy(
+    managed_policy, _ = policy(
         name,
         [rule("*", "*/*", operations=_WRITES, version="*")],
         [
             check(
                 f"{_is_not_managed('variables.before')} && {_is_not_managed('variables.after')}",
-                text(
-                    f"metadata.labels: {MANAGED_LABEL}=true is set by the platform alone, and what has it is "
-                    "changed by the platform alone; change the Tenant instead"
+                cel_string(
+                    f"metadata.labels: only the platform sets {MANAGED_LABEL}=true and changes objects with "
+                    "this label; change the Tenant instead"
                 ),
                 "Forbidden",
             ),
             check(
-                f"request.operation == 'DELETE' || {_same('before', 'after', _is_tenants)}",
-                text(f"metadata.labels: only the platform sets labels {_PREFIX}*"),
+                f"request.operation == 'DELETE' || {_same_values('before', 'after', _is_tenant_label)}",
+                cel_string(
+                    f"metadata.labels: only the platform sets labels {_PREFIX}*; "
+                    "leave them out of your request"
+                ),
                 "Forbidden",
             ),
         ],
         variables=_BEFORE_AND_AFTER,
-        conditions={"others": f"!{platform}", "not-a-namespace": "request.resource.resource != 'namespaces'"},
+        conditions={
+            "others": f"!{is_platform}",
+            "not-a-namespace": "request.resource.resource != 'namespaces'",
+        },
     )
-    # Selected by label before any CEL runs: other objects cost nothing.
+    # Object selectors are evaluated before CEL, so requests for objects without these labels cost nothing.
     return [
-        made,
+        managed_policy,
         *(
-            binding(f"{name}-{label.removeprefix(_PREFIX)}", name, objectSelector=_with(label))
+            binding(f"{name}-{label.removeprefix(_PREFIX)}", name, objectSelector=_selector(label))
             for label in _LABELS
         ),
     ]
 
 
-def _namespaces(platform: str) -> list[Manifest]:
-    """Softer: who may write namespaces may set labels and annotations there that are not ours."""
-    ours = f"{', '.join(f'{prefix}*' for prefix in _OUR_PREFIXES)}, {', '.join(_OUR_KEYS)}"
-    told = f"are set by the platform alone ({ours}); change the Tenant instead"
+def _managed_namespaces(is_platform: str) -> list[Manifest]:
+    """Less strict than `_managed_objects`: other labels and annotations of a namespace can be changed."""
+    platform_keys = f"{', '.join(f'{prefix}*' for prefix in _PLATFORM_PREFIXES)}, {', '.join(_PLATFORM_KEYS)}"
+    message = f"in a tenant's namespace, only the platform changes {platform_keys}; change the Tenant instead"
     return policy(
         "tenancy-managed-namespaces",
         [rule("", "namespaces", "namespaces/status", "namespaces/finalize", operations=_WRITES)],
@@ -94,37 +111,42 @@ def _namespaces(platform: str) -> list[Manifest]:
                 "Forbidden",
             ),
             check(
-                f"request.operation == 'DELETE' || {_same('before', 'after', _is_ours)}",
-                text(f"metadata.labels: in a tenant's namespace some {told}"),
+                f"request.operation == 'DELETE' || {_same_values('before', 'after', _is_platform_key)}",
+                cel_string(f"metadata.labels: {message}"),
                 "Forbidden",
             ),
             check(
-                f"request.operation != 'UPDATE' || {_same('noted_before', 'noted_after', _is_ours)}",
-                text(f"metadata.annotations: in a tenant's namespace some {told}"),
+                "request.operation != 'UPDATE' || "
+                f"{_same_values('noted_before', 'noted_after', _is_platform_key)}",
+                cel_string(f"metadata.annotations: {message}"),
                 "Forbidden",
             ),
             check(
                 "request.operation != 'UPDATE' || "
                 "object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences",
-                text("metadata.ownerReferences: a tenant's namespace must not go with another object"),
+                cel_string(
+                    "metadata.ownerReferences: must not change in a tenant's namespace, because Kubernetes "
+                    "would delete it together with its owner"
+                ),
                 "Forbidden",
             ),
         ],
         variables={
             **_BEFORE_AND_AFTER,
-            "noted_before": _map("oldObject", "annotations"),
-            "noted_after": _map("object", "annotations"),
+            "noted_before": _metadata_map("oldObject", "annotations"),
+            "noted_after": _metadata_map("object", "annotations"),
         },
         conditions={
-            "others": f"!{platform}",
+            "others": f"!{is_platform}",
             "is-a-tenants": " || ".join(
-                f"{_map(which, 'labels')}.exists(k, {_is_tenants('k')})" for which in ("oldObject", "object")
+                f"{_metadata_map(which, 'labels')}.exists(k, {_is_tenant_label('k')})"
+                for which in ("oldObject", "object")
             ),
         },
     )
 
 
-def _cordoned(platform: str) -> list[Manifest]:
+def _cordoned(is_platform: str) -> list[Manifest]:
     kubernetes = sender_is(["system:kube-scheduler"], ["system:serviceaccounts:kube-system", "system:nodes"])
     return policy(
         "tenancy-cordoned",
@@ -135,13 +157,13 @@ def _cordoned(platform: str) -> list[Manifest]:
         [
             check(
                 "false",
-                f"'metadata.namespace: tenant ' + {TENANT_NAME} + ' is cordoned, nothing can be written; '"
-                " + 'who may update Tenants can set spec.cordoned: false'",
+                f"'metadata.namespace: tenant ' + {TENANT_NAME} + ' is cordoned and its users cannot write; '"
+                " + 'ask somebody who may update Tenants to set spec.cordoned: false'",
                 "Forbidden",
             )
         ],
         conditions={
-            "others": f"!{platform}",
+            "others": f"!{is_platform}",
             "not-kubernetes": f"!{kubernetes}",
             "may-not-uncordon": f"!authorizer.group('{GROUP}').resource('tenants').check('update').allowed()",
         },
@@ -164,35 +186,41 @@ def _protected() -> list[Manifest]:
     )
 
 
-def _map(which: str, field: str) -> str:
+def _metadata_map(which: str, field: str) -> str:
     return f"({which} == null ? {{}} : {which}.?metadata.?{field}.orValue({{}}))"
 
 
-_BEFORE_AND_AFTER: Final = {"before": _map("oldObject", "labels"), "after": _map("object", "labels")}
+_BEFORE_AND_AFTER: Final = {
+    "before": _metadata_map("oldObject", "labels"),
+    "after": _metadata_map("object", "labels"),
+}
 
 
 def _is_not_managed(labels: str) -> str:
     return f"{labels}[?'{MANAGED_LABEL}'].orValue('') != 'true'"
 
 
-def _is_tenants(key: str) -> str:
+def _is_tenant_label(key: str) -> str:
     return f"{key}.startsWith('{_PREFIX}')"
 
 
-def _is_ours(key: str) -> str:
+def _is_platform_key(key: str) -> str:
     return " || ".join(
-        [*(f"{key}.startsWith('{prefix}')" for prefix in _OUR_PREFIXES), f"{key} in {list(_OUR_KEYS)}"]
+        [
+            *(f"{key}.startsWith('{prefix}')" for prefix in _PLATFORM_PREFIXES),
+            f"{key} in {list(_PLATFORM_KEYS)}",
+        ]
     )
 
 
-def _same(before: str, after: str, is_meant: Callable[[str], str]) -> str:
-    """Whether the keys that are meant have the same values in both of these variables."""
-    one, other = f"variables.{before}", f"variables.{after}"
+def _same_values(before: str, after: str, is_relevant: Callable[[str], str]) -> str:
+    """CEL: whether the relevant keys have the same values in both of these variables."""
+    old, new = f"variables.{before}", f"variables.{after}"
     return (
-        f"({other}.all(k, !({is_meant('k')}) || k in {one} && {one}[k] == {other}[k]) && "
-        f"{one}.all(k, !({is_meant('k')}) || k in {other}))"
+        f"({new}.all(k, !({is_relevant('k')}) || k in {old} && {old}[k] == {new}[k]) && "
+        f"{old}.all(k, !({is_relevant('k')}) || k in {new}))"
     )
 
 
-def _with(label: str) -> Manifest:
+def _selector(label: str) -> Manifest:
     return {"matchExpressions": [{"key": label, "operator": "Exists"}]}

@@ -1,7 +1,6 @@
-"""The kinds of objects the product handles, where the API serves each, and which a tenant is made of.
+"""The Kubernetes kinds that the platform reads or writes, with their API paths.
 
-Read by the watcher, which watches them, by the platform's RBAC, which grants them, and by the drift check.
-A kind that comes with an integration is there only where its CRD is.
+The cluster serves the kinds of an integration (Gatekeeper, Istio, HNC) only if their CRDs are installed.
 """
 
 from typing import Final, NamedTuple
@@ -15,7 +14,7 @@ _ADMISSION: Final = "admissionregistration.k8s.io/v1"
 
 
 class Kind(NamedTuple):
-    """A kind of object, and where the API serves it."""
+    """A Kubernetes kind and its resource in the API."""
 
     api_version: str
     kind: str
@@ -28,22 +27,25 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Its name in an ObjectKey: as kubectl takes it, with the group where the kind alone may not do."""
+        """The kind's name in an ObjectKey, as kubectl accepts it: with the API group if the kind alone is
+        ambiguous."""
         return kind_key(self.api_version, self.kind)
 
     @property
     def crd(self) -> str:
-        """The name of the CRD that brings it."""
+        """The name of the CRD that defines the kind."""
         return f"{self.plural}.{self.group}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The API path of one object, or of the collection if `name` is empty."""
         root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
-        home = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
-        tail = "".join(f"/{part}" for part in (name, subresource) if part)
-        return f"{root}{home}/{self.plural}{tail}"
+        namespace_part = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
+        name_part = "".join(f"/{part}" for part in (name, subresource) if part)
+        return f"{root}{namespace_part}/{self.plural}{name_part}"
 
 
 def api_group(api_version: str) -> str:
+    """The group of an apiVersion; empty for the core group."""
     return api_version.rpartition("/")[0]
 
 
@@ -62,18 +64,18 @@ POD: Final = Kind("v1", "Pod", "pods")
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-# Asked, never stored: who a token's user is, and what somebody may do.
+# Reviews are requests: the API server answers them and stores nothing.
 TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenreviews", False)
 SUBJECT_ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False
 )
-# Read where something serves it: what the containers of a pod use.
+# Served only if the cluster has a metrics server.
 POD_METRICS: Final = Kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods")
 TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
 
-# What every tenant is made of.
+# The kinds of objects that every tenant has.
 CORE_KINDS: Final = (NAMESPACE, ROLE, ROLE_BINDING, RESOURCE_QUOTA, LIMIT_RANGE, NETWORK_POLICY)
-# What plans and tenants may add. Nothing that hands out rights, and nothing that holds secrets.
+# The kinds that `extraResources` may use. None of them grants permissions or holds secrets.
 EXTRA_KINDS: Final = (
     CONFIG_MAP,
     SERVICE_ACCOUNT,
@@ -85,7 +87,7 @@ EXTRA_KINDS: Final = (
 )
 MANAGED_KINDS: Final = tuple(dict.fromkeys((*CORE_KINDS, *EXTRA_KINDS)))
 
-# Per integration, what a tenant gets of it.
+# The kinds of a tenant's objects, by integration.
 INTEGRATION_KINDS: Final[dict[str, tuple[Kind, ...]]] = {
     "Gatekeeper": (
         Kind("constraints.gatekeeper.sh/v1beta1", "TenantImageRegistries", "tenantimageregistries", False),
@@ -124,5 +126,5 @@ KIND_BY_KEY: Final = {kind.key: kind for kind in (*MANAGED_KINDS, *OPTIONAL_KIND
 
 
 def kind_of(manifest: Manifest) -> Kind:
-    """Where this object is served; KeyError for a kind the product has nothing to do with."""
+    """The Kind of an object; KeyError if this module does not define it."""
     return _KINDS[manifest["apiVersion"], manifest["kind"]]

@@ -1,4 +1,4 @@
-"""A Kubernetes object as plain data, and the key by which desired and live ones are matched."""
+"""Kubernetes objects as plain data, and the key that matches a desired object with its live object."""
 
 from typing import Any, Final, NamedTuple
 
@@ -6,13 +6,14 @@ from tenancy.base.names import object_labels
 
 Manifest = dict[str, Any]
 
-# Groups in which a kind's name alone says what it is; elsewhere two projects may use the same one.
-_PLAIN_GROUPS: Final = ("", "apps", "batch", "policy", "rbac.authorization.k8s.io", "networking.k8s.io")
-_PLAIN_KINDS: Final = ("Tenant", "CustomResourceDefinition")
+# Kinds of these groups, and these kinds, are unambiguous without the group. Other kinds need it: several
+# projects define, for example, a Gateway.
+_UNAMBIGUOUS_GROUPS: Final = ("", "apps", "batch", "policy", "rbac.authorization.k8s.io", "networking.k8s.io")
+_UNAMBIGUOUS_KINDS: Final = ("Tenant", "CustomResourceDefinition")
 
 
 class ObjectKey(NamedTuple):
-    """Which object: unique among the kinds a tenant is made of."""
+    """The identity of an object in the cluster; `namespace` is empty for a cluster-scoped object."""
 
     kind: str
     namespace: str
@@ -23,8 +24,10 @@ class ObjectKey(NamedTuple):
 
 
 def kind_key(api_version: str, kind: str) -> str:
+    """The kind, followed by its API group if the kind alone is ambiguous."""
     group = api_version.rpartition("/")[0]
-    return kind if group in _PLAIN_GROUPS or kind in _PLAIN_KINDS else f"{kind}.{group}"
+    is_unambiguous = group in _UNAMBIGUOUS_GROUPS or kind in _UNAMBIGUOUS_KINDS
+    return kind if is_unambiguous else f"{kind}.{group}"
 
 
 def object_key(manifest: Manifest) -> ObjectKey:
@@ -33,7 +36,9 @@ def object_key(manifest: Manifest) -> ObjectKey:
     return ObjectKey(kind, metadata.get("namespace", ""), metadata["name"])
 
 
-def namespaced(api_version: str, kind: str, tenant: str, namespace: str, name: str, **body: Any) -> Manifest:
-    """An object of a tenant inside one of its namespaces, with the labels that mark it as ours."""
-    metadata = {"name": name, "namespace": namespace, "labels": object_labels(tenant)}
+def namespaced_manifest(
+    api_version: str, kind: str, tenant_name: str, namespace: str, name: str, **body: Any
+) -> Manifest:
+    """An object in one of the tenant's namespaces, with the labels of managed objects."""
+    metadata = {"name": name, "namespace": namespace, "labels": object_labels(tenant_name)}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}

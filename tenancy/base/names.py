@@ -1,7 +1,4 @@
-"""Every name the product gives: API groups, labels, the finalizer, namespaces, stacks.
-
-Called by all layers. It only makes names; what carries them is made elsewhere.
-"""
+"""Names that the platform defines: API groups, labels, annotations, the finalizer, namespaces and stacks."""
 
 import hashlib
 import re
@@ -25,67 +22,80 @@ PLAN_LABEL: Final = "kleff.io/tenant-plan"
 ISTIO_LABEL: Final = "istio-injection"
 SHARED_LABEL: Final = "platform.ai/shared"
 CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
-# On a session's Job and pod: the session's name.
+# On the Job and the pod of an AISession; the value is the session's name, encoded with `label_value`.
 SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
-# Before the names of the namespace's annotations that admission policies read.
+# The prefix of namespace annotations that the admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
-# The API server's own plugin fills in this selector, where it is switched on.
+# If the admission plugin PodNodeSelector is enabled, the API server adds this selector to the pods.
 NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
 
 MANAGED_SELECTOR: Final = f"{MANAGED_LABEL}=true"
 
-# A namespace's name is a DNS label.
+# The name of a namespace is a DNS label.
 NAMESPACE_MAX_LENGTH: Final = 63
 DNS_LABEL_PATTERN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
-def namespace_name(tenant: str, name: str | None = None) -> str:
-    """The namespace of a tenant: its default one where no name is given."""
-    return f"tenant-{tenant}-{name}" if name else f"tenant-{tenant}"
+def namespace_name(tenant_name: str, name: str | None = None) -> str:
+    """The full name of a tenant's namespace; of its default namespace if `name` is empty."""
+    return f"tenant-{tenant_name}-{name}" if name else f"tenant-{tenant_name}"
 
 
-def session_job_name(session: str) -> str:
-    """The Job of an AISession: no longer than the label may be that Kubernetes gives to its pods."""
-    name = f"aisession-{session}"
-    if len(name) <= NAMESPACE_MAX_LENGTH:
-        return name
-    digest = hashlib.sha256(session.encode()).hexdigest()[:12]
-    return f"{name[: NAMESPACE_MAX_LENGTH - 13].rstrip('-.')}-{digest}"
+def session_job_name(session_name: str) -> str:
+    """The name of an AISession's Job.
+
+    Kubernetes copies a Job's name into a label of its pods, so a long name is cut to the length of a label
+    value and gets a hash.
+    """
+    job_name = f"aisession-{session_name}"
+    if len(job_name) <= NAMESPACE_MAX_LENGTH:
+        return job_name
+    digest = hashlib.sha256(session_name.encode()).hexdigest()[:12]
+    return f"{job_name[: NAMESPACE_MAX_LENGTH - 13].rstrip('-.')}-{digest}"
 
 
-def stack_name(tenant: str) -> str:
-    return f"tenant-{tenant}"
+def stack_name(tenant_name: str) -> str:
+    return f"tenant-{tenant_name}"
 
 
 def tenant_of_stack(stack: str) -> str:
-    """The tenant a stack belongs to; the inverse of `stack_name`."""
-    prefix, _, tenant = stack.partition("-")
-    if prefix != "tenant" or not tenant:
-        raise ValueError(f"stack {stack!r} is no tenant's: name it tenant-NAME, or platform")
-    return tenant
+    """The name of the tenant that a stack belongs to; the inverse of `stack_name`.
+
+    Raises ValueError if the stack does not belong to a tenant.
+    """
+    prefix, _, tenant_name = stack.partition("-")
+    if prefix != "tenant" or not tenant_name:
+        raise ValueError(
+            f"stack {stack!r} does not belong to a tenant: its name must be tenant-NAME, or platform"
+        )
+    return tenant_name
 
 
 def crd_name(group: str) -> str:
+    """The name of the Tenant CRD in an API group."""
     return f"tenants.{group}"
 
 
-def object_labels(tenant: str) -> dict[str, str]:
-    """The labels by which an object is known to be the tenant's and ours."""
-    return {TENANT_LABEL: tenant, MANAGED_LABEL: "true"}
+def object_labels(tenant_name: str) -> dict[str, str]:
+    """The labels of all managed objects of a tenant."""
+    return {TENANT_LABEL: tenant_name, MANAGED_LABEL: "true"}
 
 
-def tenant_selector(tenant: str) -> str:
-    """Selects what is the tenant's and ours."""
-    return f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant}"
+def tenant_selector(tenant_name: str) -> str:
+    """The label selector of a tenant's managed objects."""
+    return f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant_name}"
 
 
 def label_value(text: str) -> str:
-    """`text` as a legal label value: itself where it is one, else a readable part and a hash of the whole."""
+    """`text` as a valid label value.
+
+    An invalid text becomes its readable characters and a hash of the whole, so that the result is unique.
+    """
     if not text or _LABEL_VALUE.fullmatch(text):
         return text
-    readable = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:48].strip("-")
+    readable_part = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:48].strip("-")
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return f"{readable}.{digest}" if readable else digest
+    return f"{readable_part}.{digest}" if readable_part else digest

@@ -1,23 +1,20 @@
-"""The names of what the platform itself consists of: its namespaces, its watcher, its settings.
-
-Read by the modules that make the platform's objects, and by those who look for them.
-"""
+"""Names of the platform's own objects: its namespaces, the watcher and the plans ConfigMap."""
 
 from typing import Final
 
 PLATFORM_STACK: Final = "platform"
 SYSTEM_NAMESPACE: Final = "tenancy-system"
 SHARED_NAMESPACE: Final = "platform-shared"
-# Where the controllers of integrations run: who runs pods there is trusted as the platform is.
+# The namespaces of the integrations' controllers. Their service accounts are as trusted as the platform's.
 INTEGRATION_NAMESPACES: Final = ("gatekeeper-system", "hnc-system", "istio-system")
 WATCHER: Final = "tenancy-watcher"
 WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/part-of": "tenancy"}
-# Where Kubernetes keeps the events of objects that have no namespace.
+# Kubernetes stores the Events of cluster-scoped objects here.
 EVENT_NAMESPACE: Final = "default"
 
 PLANS_CONFIG_MAP: Final = "tenancy-plans"
 PLANS_KEY: Final = "plans.yaml"
 
-# The port of /healthz, /readyz and /metrics, and its name in the Service.
+# The port of /healthz, /readyz and /metrics.
 HTTP_PORT: Final = 8080
 HTTP_PORT_NAME: Final = "http"

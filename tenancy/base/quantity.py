@@ -1,7 +1,7 @@
-"""Kubernetes quantities: checked as the API server checks them, written as it writes them.
+"""Kubernetes quantities: parsing, and the canonical form that the API server stores.
 
-Used by the models. An object we send must read back the same, or every comparison
-with the live one would see drift.
+Desired objects use the canonical form. In any other form, the live object would differ from the desired
+object, and the difference would look like drift.
 """
 
 import re
@@ -10,19 +10,21 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-_FORM = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d*)?|\.\d+)(?P<suffix>[a-zA-Z]*|[eE][+-]?\d+)")
+_QUANTITY = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d*)?|\.\d+)(?P<suffix>[a-zA-Z]*|[eE][+-]?\d+)")
+# Exponents of 10, by suffix.
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-# The API server cuts what is larger.
+# The API server caps larger values.
 QUANTITY_MAX: Final = 2**63 - 1
+# Exponents of 1024, by suffix.
 _BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 
 
 def quantity_value(text: str) -> Decimal:
-    """The number a quantity stands for; ValueError where it is none."""
-    form = _FORM.fullmatch(text)
-    if form is None:
+    """The numeric value of a quantity; ValueError if the text is not a quantity."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a Kubernetes quantity such as 500m, 2 or 1Gi")
-    number, suffix = Decimal(form["sign"] + form["number"]), form["suffix"]
+    number, suffix = Decimal(match["sign"] + match["number"]), match["suffix"]
     if suffix in _BINARY:
         return number * Decimal(1024) ** _BINARY[suffix]
     if suffix in _DECIMAL:
@@ -33,7 +35,10 @@ def quantity_value(text: str) -> Decimal:
 
 
 def canonical_quantity(text: str) -> str:
-    """The form the API server stores: no fraction, the largest suffix that loses nothing."""
+    """The quantity in the form that the API server stores: an integer with the largest exact suffix.
+
+    Raises ValueError if the text is not a quantity, or is more precise than 1n.
+    """
     value = quantity_value(text)
     if value == 0:
         return "0"
@@ -47,29 +52,29 @@ def canonical_quantity(text: str) -> str:
         scaled = value.scaleb(-exponent)
         if scaled == scaled.to_integral_value():
             return f"{int(scaled)}{suffix}"
-    raise ValueError(f"{text!r} is finer than a Kubernetes quantity can be")
+    raise ValueError(f"{text!r} is finer than 1n, the precision of a Kubernetes quantity")
 
 
-def _text(value: Any) -> Any:
-    # YAML reads `cpu: 2` as a number, and Kubernetes takes it.
+def _text_from_number(value: Any) -> Any:
+    # In YAML, `cpu: 2` is a number. Kubernetes accepts it.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return str(value) if is_number else value
 
 
-def _checked(text: str) -> str:
+def _checked_quantity(text: str) -> str:
     try:
         value = quantity_value(text)
         if not 0 <= value <= QUANTITY_MAX:
             raise ValueError(f"{text!r} must be between 0 and 2^63-1")
         return canonical_quantity(text)
     except ArithmeticError:
-        raise ValueError(f"{text!r} is out of a Kubernetes quantity's range") from None
+        raise ValueError(f"{text!r} is outside the range of a Kubernetes quantity") from None
 
 
 Quantity = Annotated[
     str,
-    BeforeValidator(_text),
-    AfterValidator(_checked),
+    BeforeValidator(_text_from_number),
+    AfterValidator(_checked_quantity),
     WithJsonSchema(
         {
             "anyOf": [{"type": "integer"}, {"type": "string"}],

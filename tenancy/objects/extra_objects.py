@@ -1,7 +1,7 @@
-"""The extra objects that plans and tenants add to each namespace, with the tenant's facts filled in.
+"""Extra objects: the templates of plans and tenants, filled in for one namespace.
 
-Called by `desired`. What can be told without a tenant was checked when the spec or the plans file was
-read, by `extra_template`; here a name may turn out to be taken, or no name at all.
+The models have already checked the templates. This module checks what depends on the tenant: after the
+placeholders are replaced, a name may be invalid or already used.
 """
 
 import re
@@ -11,49 +11,52 @@ from tenancy.base.errors import InvalidSpec
 from tenancy.base.fields import DNS_NAME
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.names import PURPOSE_LABEL, object_labels
-from tenancy.spec.extra_template import filled
+from tenancy.spec.extra_template import filled_template
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import Purpose, Tenant
 
 
 def extra_resources(
-    tenant: Tenant, settings: TenantSettings, home: Manifest, own: Sequence[Manifest]
+    tenant: Tenant, settings: TenantSettings, namespace: Manifest, core_manifests: Sequence[Manifest]
 ) -> list[Manifest]:
-    """For one namespace, given as the Namespace object `home`; `own` is what the product makes there."""
-    facts = _facts(tenant, home)
-    taken = {object_key(manifest) for manifest in own}
-    made = []
+    """The extra objects of one namespace.
+
+    `namespace` is the desired Namespace object, `core_manifests` are the objects that the platform creates
+    for it. Raises InvalidSpec if the name of an extra object is invalid or already used.
+    """
+    values = _placeholder_values(tenant, namespace)
+    used_keys = {object_key(manifest) for manifest in core_manifests}
+    extra_manifests = []
     for field, template in _templates(tenant, settings):
-        manifest = filled(template, facts, field)
+        manifest = filled_template(template, values, field)
         metadata = manifest["metadata"]
         if not re.fullmatch(DNS_NAME, metadata["name"]):
-            raise InvalidSpec(f"{field}.metadata.name", f"{metadata['name']!r} is not an object's name")
+            raise InvalidSpec(f"{field}.metadata.name", f"{metadata['name']!r} is not a valid object name")
         labels = {**metadata["labels"], **object_labels(tenant.name)}
-        manifest["metadata"] = {**metadata, "namespace": home["metadata"]["name"], "labels": labels}
+        manifest["metadata"] = {**metadata, "namespace": namespace["metadata"]["name"], "labels": labels}
         key = object_key(manifest)
-        if key in taken:
-            raise InvalidSpec(f"{field}.metadata.name", f"{key} is made already; take another name")
-        taken.add(key)
-        made.append(manifest)
-    return made
+        if key in used_keys:
+            raise InvalidSpec(f"{field}.metadata.name", f"{key} already exists; choose another name")
+        used_keys.add(key)
+        extra_manifests.append(manifest)
+    return extra_manifests
 
 
 def _templates(tenant: Tenant, settings: TenantSettings) -> Iterator[tuple[str, Manifest]]:
-    """Each template with the field it was written in: the plan's first, then the tenant's own."""
-    own = tenant.spec.extra_resources or ()
-    of_plan = settings.extra_resources[: len(settings.extra_resources) - len(own)]
-    for root, templates in ((f"plans.{tenant.spec.plan}", of_plan), ("spec", own)):
+    """Each template with the path of its field: first the plan's templates, then the tenant's."""
+    tenant_templates = tenant.spec.extra_resources or ()
+    plan_templates = settings.extra_resources[: len(settings.extra_resources) - len(tenant_templates)]
+    for root, templates in ((f"plans.{tenant.spec.plan}", plan_templates), ("spec", tenant_templates)):
         for index, template in enumerate(templates):
             yield f"{root}.extraResources[{index}]", template
 
 
-def _facts(tenant: Tenant, home: Manifest) -> dict[str, str]:
-    """What each placeholder stands for in this namespace."""
-    labels = home["metadata"]["labels"]
+def _placeholder_values(tenant: Tenant, namespace: Manifest) -> dict[str, str]:
+    labels = namespace["metadata"]["labels"]
     return {
         "${tenant.name}": tenant.name,
-        "${tenant.namespace}": home["metadata"]["name"],
-        # A namespace that nobody described is for what one is for by default.
+        "${tenant.namespace}": namespace["metadata"]["name"],
+        # The default namespace has no purpose label.
         "${tenant.purpose}": labels.get(PURPOSE_LABEL, Purpose.DEVELOPMENT.value),
         "${tenant.plan}": tenant.spec.plan,
         **{f"${{tenant.labels[{key}]}}": value for key, value in labels.items()},

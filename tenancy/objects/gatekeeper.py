@@ -1,6 +1,6 @@
-"""Gatekeeper's constraints of one tenant: trusted registries and pod security.
+"""The Gatekeeper constraints of one tenant: trusted registries and pod security.
 
-Called by `integrations`. What a constraint checks stands in its template: see `constraint_templates`.
+The ConstraintTemplates in `tenancy.platform.constraint_templates` define the checks.
 """
 
 from typing import Any, Final
@@ -16,22 +16,23 @@ POD_SECURITY_KIND: Final = "TenantPodSecurity"
 
 
 def gatekeeper_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifest]:
-    made: list[Manifest] = []
+    """The tenant's constraints. A setting that forbids nothing has no constraint."""
+    constraints: list[Manifest] = []
     if settings.registries is not None:
-        made.append(_constraint(REGISTRIES_KIND, tenant, {"registries": list(settings.registries)}))
+        constraints.append(_constraint(REGISTRIES_KIND, tenant, {"registries": list(settings.registries)}))
     if settings.pod_security is not PodSecurity.PRIVILEGED:
-        made.append(_constraint(POD_SECURITY_KIND, tenant, {"level": settings.pod_security.value}))
-    return made
+        constraints.append(_constraint(POD_SECURITY_KIND, tenant, {"level": settings.pod_security.value}))
+    return constraints
 
 
 def _constraint(kind: str, tenant: Tenant, parameters: dict[str, Any]) -> Manifest:
     return {
         "apiVersion": API_VERSION,
         "kind": kind,
-        # Constraints have no namespace: the tenant is in the name.
+        # Constraints are cluster-scoped, so the name contains the tenant's name.
         "metadata": {"name": f"tenant-{tenant.name}", "labels": object_labels(tenant.name)},
         "spec": {
-            # The default, which the API server would fill in.
+            # The API server adds this default. Without it here, desired and live object would differ.
             "enforcementAction": "deny",
             "match": {
                 "kinds": [{"apiGroups": [""], "kinds": ["Pod"]}],

@@ -1,30 +1,32 @@
-"""The tenant's namespaces as a tree, for the Hierarchical Namespace Controller.
+"""Objects of the Hierarchical Namespace Controller (HNC): the tenant's namespaces as a tree.
 
-Called by `integrations`. One namespace is the root, all others are its children.
+One namespace is the root, all others are its children.
 """
 
 from typing import Final
 
 from tenancy.base.errors import InvalidSpec
-from tenancy.base.manifest import Manifest, namespaced
+from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import Tenant
 
 API_VERSION: Final = "hnc.x-k8s.io/v1alpha2"
-# The only name HNC reads in a namespace.
+# HNC reads only the HierarchyConfiguration of this name.
 _NAME: Final = "hierarchy"
-_STAYS: Final = {"propagate.hnc.x-k8s.io/none": "true"}
+_NO_PROPAGATION: Final = {"propagate.hnc.x-k8s.io/none": "true"}
 
 
 def hnc_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifest]:
-    """The root has an object, too: a parent slipped in there would hang the tenant under somebody else.
+    """A HierarchyConfiguration for each namespace.
 
-    `allowCascadingDeletion` is left out: HNC takes that as false, and drops a false when it writes. Since
-    nothing may stand in a spec beside what we set, a true is taken back.
+    The root has one too: without it, a HierarchyConfiguration created by somebody else could put the tenant
+    below a foreign namespace. Raises InvalidSpec if `hnc.parent` is not a namespace of the tenant.
     """
+    # The spec does not contain `allowCascadingDeletion`: HNC removes a false value when it writes the object.
+    # A value of true is still drift, because the desired spec does not contain it.
     root = _root(tenant, settings)
     return [
-        namespaced(
+        namespaced_manifest(
             API_VERSION,
             "HierarchyConfiguration",
             tenant.name,
@@ -36,23 +38,23 @@ def hnc_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifest]:
     ]
 
 
-def staying(manifest: Manifest) -> Manifest:
-    """The same object, marked so that HNC does not copy it down the tree.
+def without_hnc_propagation(manifest: Manifest) -> Manifest:
+    """A copy of the object, annotated so that HNC does not propagate it to child namespaces.
 
-    Every namespace has its own of our Roles and RoleBindings. HNC would overwrite those of the children with
-    the root's, and refuses a parent as long as it would have to.
+    Each namespace has its own tenant Roles and RoleBindings. HNC would overwrite those of the children with
+    the root's, and rejects a parent while there is such a conflict.
     """
     metadata = manifest["metadata"]
-    annotations = {**metadata.get("annotations", {}), **_STAYS}
+    annotations = {**metadata.get("annotations", {}), **_NO_PROPAGATION}
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _root(tenant: Tenant, settings: TenantSettings) -> str:
     namespaces = tenant.namespaces()
-    wanted = settings.hnc.parent
-    if wanted is None:
+    parent = settings.hnc.parent
+    if parent is None:
         return next(iter(namespaces))
-    for full_name, given in namespaces.items():
-        if given is not None and given.name == wanted:
+    for full_name, namespace_spec in namespaces.items():
+        if namespace_spec is not None and namespace_spec.name == parent:
             return full_name
-    raise InvalidSpec("spec.hnc.parent", f"{wanted!r} is not in spec.namespaces")
+    raise InvalidSpec("spec.hnc.parent", f"{parent!r} is not in spec.namespaces")

@@ -1,7 +1,6 @@
-"""What a tenant gets of other projects, where the cluster has them.
+"""A tenant's objects of the integrations: Gatekeeper, Istio and HNC.
 
-Called by `desired`. An integration whose CRDs are absent is left out and named; the rest of the tenant
-stands without it.
+Objects whose CRD is not installed are left out. The rest of the tenant works without them.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,25 +13,25 @@ from tenancy.objects.istio import istio_objects
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import Tenant
 
-# The kinds of integrations that a cluster serves.
-Served = Collection[Kind]
-EVERYTHING: Served = OPTIONAL_KINDS
+# The kinds that a cluster serves, of those that integrations define.
+ServedKinds = Collection[Kind]
+ALL_INTEGRATION_KINDS: ServedKinds = OPTIONAL_KINDS
 
 
 def integration_objects(
-    tenant: Tenant, settings: TenantSettings, served: Served
+    tenant: Tenant, settings: TenantSettings, served: ServedKinds
 ) -> tuple[list[Manifest], Mapping[str, tuple[str, ...]]]:
-    """The objects that can be made, and the CRDs that are missing, by integration."""
-    made: list[Manifest] = []
-    missing: dict[str, tuple[str, ...]] = {}
-    wanted = {
+    """The objects whose kinds are served, and the names of the missing CRDs by integration."""
+    manifests: list[Manifest] = []
+    missing_crds: dict[str, tuple[str, ...]] = {}
+    objects_by_integration = {
         "Gatekeeper": gatekeeper_objects(tenant, settings) if settings.gatekeeper.enabled else [],
         "Istio": istio_objects(tenant, settings) if settings.istio.enabled else [],
         "HNC": hnc_objects(tenant, settings) if settings.hnc.enabled else [],
     }
-    for name, objects in wanted.items():
+    for integration, objects in objects_by_integration.items():
         kinds = dict.fromkeys(kind_of(manifest) for manifest in objects)
-        made += [manifest for manifest in objects if kind_of(manifest) in served]
-        if absent := tuple(kind.crd for kind in kinds if kind not in served):
-            missing[name] = absent
-    return made, missing
+        manifests += [manifest for manifest in objects if kind_of(manifest) in served]
+        if missing := tuple(kind.crd for kind in kinds if kind not in served):
+            missing_crds[integration] = missing
+    return manifests, missing_crds

@@ -1,11 +1,11 @@
-"""Istio's objects of one tenant: gateway, authorization, strict TLS between pods, sidecar scope.
+"""The Istio objects of one tenant: Gateway, AuthorizationPolicy, PeerAuthentication and Sidecar.
 
-Called by `integrations`. Whether pods get a sidecar at all is said by the namespace's label.
+The label `istio-injection` on the namespace decides whether pods get a sidecar.
 """
 
 from typing import Any, Final
 
-from tenancy.base.manifest import Manifest, namespaced
+from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.platform_names import SHARED_NAMESPACE
 from tenancy.objects.policy_annotations import hostnames
 from tenancy.spec.settings import TenantSettings
@@ -18,33 +18,42 @@ _GATEWAY_SELECTOR: Final = {"istio": "ingressgateway"}
 
 
 def istio_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifest]:
-    own = sorted(tenant.namespaces())
-    made: list[Manifest] = []
+    """The Istio objects of one tenant.
+
+    The Gateway is in the tenant's first namespace, and exists only if the tenant has hostnames. All other
+    objects exist in each namespace.
+    """
+    own_namespaces = sorted(tenant.namespaces())
+    manifests: list[Manifest] = []
     if hosts := hostnames(tenant.name, settings):
-        home = next(iter(tenant.namespaces()))
-        spec = _gateway(settings, own, hosts)
-        made.append(namespaced(NETWORKING, "Gateway", tenant.name, home, "tenant-gateway", spec=spec))
+        first_namespace = next(iter(tenant.namespaces()))
+        spec = _gateway(settings, own_namespaces, hosts)
+        manifests.append(
+            namespaced_manifest(
+                NETWORKING, "Gateway", tenant.name, first_namespace, "tenant-gateway", spec=spec
+            )
+        )
     for namespace in tenant.namespaces():
         for api_version, kind, name, spec in (
             (SECURITY, "PeerAuthentication", "default", {"mtls": {"mode": "STRICT"}}),
-            (SECURITY, "AuthorizationPolicy", "tenant-isolation", _authorization(settings, own)),
-            (NETWORKING, "Sidecar", "default", _sidecar(own)),
+            (SECURITY, "AuthorizationPolicy", "tenant-isolation", _authorization(settings, own_namespaces)),
+            (NETWORKING, "Sidecar", "default", _sidecar(own_namespaces)),
         ):
-            made.append(namespaced(api_version, kind, tenant.name, namespace, name, spec=spec))
-    return made
+            manifests.append(namespaced_manifest(api_version, kind, tenant.name, namespace, name, spec=spec))
+    return manifests
 
 
 def gateway_namespace(settings: TenantSettings) -> str:
     return settings.istio.gateway_namespace or CONTROL_PLANE
 
 
-def _gateway(settings: TenantSettings, own: list[str], hosts: tuple[str, ...]) -> dict[str, Any]:
-    # With a namespace in front, only routes from there are taken: a host alone would let every
-    # tenant of the mesh attach routes to it.
-    routed = [f"{namespace}/{host}" for host in hosts for namespace in own]
+def _gateway(settings: TenantSettings, own_namespaces: list[str], hosts: tuple[str, ...]) -> dict[str, Any]:
+    # NAMESPACE/HOST accepts routes only from that namespace. A plain host would accept routes from every
+    # tenant in the mesh.
+    gateway_hosts = [f"{namespace}/{host}" for host in hosts for namespace in own_namespaces]
     http: dict[str, Any] = {
         "port": {"number": 80, "name": "http", "protocol": "HTTP"},
-        "hosts": routed,
+        "hosts": gateway_hosts,
     }
     servers = [http]
     if settings.istio.tls_secret:
@@ -52,19 +61,19 @@ def _gateway(settings: TenantSettings, own: list[str], hosts: tuple[str, ...]) -
         servers.append(
             {
                 "port": {"number": 443, "name": "https", "protocol": "HTTPS"},
-                "hosts": routed,
+                "hosts": gateway_hosts,
                 "tls": {"mode": "SIMPLE", "credentialName": settings.istio.tls_secret},
             }
         )
     return {"selector": settings.istio.gateway_selector or _GATEWAY_SELECTOR, "servers": servers}
 
 
-def _authorization(settings: TenantSettings, own: list[str]) -> dict[str, Any]:
-    let_in = list(dict.fromkeys((*own, gateway_namespace(settings))))
-    return {"action": "ALLOW", "rules": [{"from": [{"source": {"namespaces": let_in}}]}]}
+def _authorization(settings: TenantSettings, own_namespaces: list[str]) -> dict[str, Any]:
+    sources = list(dict.fromkeys((*own_namespaces, gateway_namespace(settings))))
+    return {"action": "ALLOW", "rules": [{"from": [{"source": {"namespaces": sources}}]}]}
 
 
-def _sidecar(own: list[str]) -> dict[str, Any]:
-    # A Sidecar can only name namespaces, not select them.
-    seen = (".", *own, SHARED_NAMESPACE, CONTROL_PLANE)
-    return {"egress": [{"hosts": [f"{namespace}/*" for namespace in seen]}]}
+def _sidecar(own_namespaces: list[str]) -> dict[str, Any]:
+    # A Sidecar lists namespaces by name; it can't select them by label.
+    visible_namespaces = (".", *own_namespaces, SHARED_NAMESPACE, CONTROL_PLANE)
+    return {"egress": [{"hosts": [f"{namespace}/*" for namespace in visible_namespaces]}]}

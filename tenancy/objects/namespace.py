@@ -1,4 +1,4 @@
-"""The Namespace of a tenant, with the labels that everything else selects by."""
+"""The Namespace objects of a tenant, with the labels and annotations that other objects and policies use."""
 
 from typing import Final
 
@@ -21,7 +21,10 @@ from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import NamespaceSpec, Tenant
 
 
-def namespace(tenant: Tenant, settings: TenantSettings, name: str, given: NamespaceSpec | None) -> Manifest:
+def namespace_object(
+    tenant: Tenant, settings: TenantSettings, name: str, namespace_spec: NamespaceSpec | None
+) -> Manifest:
+    """The Namespace with this full name. The default namespace has no `namespace_spec`."""
     spec = tenant.spec
     labels = {
         **object_labels(tenant.name),
@@ -32,13 +35,13 @@ def namespace(tenant: Tenant, settings: TenantSettings, name: str, given: Namesp
         labels[USERNAME_LABEL] = label_value(spec.username)
     if spec.user_id is not None:
         labels[USER_ID_LABEL] = label_value(spec.user_id)
-    if given is not None:
-        labels[PURPOSE_LABEL] = given.purpose.value
+    if namespace_spec is not None:
+        labels[PURPOSE_LABEL] = namespace_spec.purpose.value
     if spec.cordoned:
         labels[CORDONED_LABEL] = "true"
     for mode in ("enforce", "audit", "warn"):
         labels[f"pod-security.kubernetes.io/{mode}"] = settings.pod_security.value
-        # Named, so that nobody can loosen the level by pinning an old version of it.
+        # Set explicitly, so that a weaker, older version of the level is drift.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = "latest"
     annotations = policy_annotations(tenant.name, settings) | {
         key: value
@@ -55,8 +58,9 @@ def namespace(tenant: Tenant, settings: TenantSettings, name: str, given: Namesp
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-_OWN_LABELS: Final = ("tenant.platform.ai/", "kleff.io/", "pod-security.kubernetes.io/", ISTIO_LABEL)
-_OWN_ANNOTATIONS: Final = (
+# Prefixes of the labels and annotations that the platform sets on namespaces.
+_MANAGED_LABELS: Final = ("tenant.platform.ai/", "kleff.io/", "pod-security.kubernetes.io/", ISTIO_LABEL)
+_MANAGED_ANNOTATIONS: Final = (
     POLICY_PREFIX,
     "platform.ai/",
     "kleff.io/",
@@ -66,20 +70,23 @@ _OWN_ANNOTATIONS: Final = (
 
 
 def release_patch(live: Manifest) -> Manifest:
-    """A merge patch that takes all that is ours off a namespace which stays; empty where there is nothing."""
+    """A merge patch that removes the platform's labels and annotations from a live namespace.
+
+    The patch is empty if the namespace has none of them.
+    """
     metadata = {
-        field: found
-        for field, own in (("labels", _OWN_LABELS), ("annotations", _OWN_ANNOTATIONS))
-        if (found := {key: None for key in live["metadata"].get(field) or () if key.startswith(own)})
+        field: removals
+        for field, prefixes in (("labels", _MANAGED_LABELS), ("annotations", _MANAGED_ANNOTATIONS))
+        if (removals := {key: None for key in live["metadata"].get(field) or () if key.startswith(prefixes)})
     }
     return {"metadata": metadata} if metadata else {}
 
 
-def as_it_stands(live: Manifest) -> Manifest:
-    """The namespace with all that is ours on it now."""
+def with_managed_metadata_only(live: Manifest) -> Manifest:
+    """A live namespace reduced to its name and the labels and annotations that the platform has set."""
     metadata = {
-        field: {key: live["metadata"][field][key] for key in ours}
-        for field, ours in release_patch(live).get("metadata", {}).items()
+        field: {key: live["metadata"][field][key] for key in managed_keys}
+        for field, managed_keys in release_patch(live).get("metadata", {}).items()
     }
     return {
         "apiVersion": "v1",

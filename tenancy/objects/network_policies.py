@@ -1,24 +1,24 @@
-"""NetworkPolicies of one namespace. Isolation is not a choice: a plan can only add named neighbours.
+"""The NetworkPolicies of one namespace. Plans and tenants can allow more peers, but can't disable isolation.
 
-Every policy states both its lists, empty ones too: a rule slipped into a field that we left
-out would be somebody else's field, and would stay.
+Every policy sets both `ingress` and `egress`, even to an empty list. Otherwise a rule that somebody adds to
+the missing field would belong to another field manager, and would not be reverted.
 """
 
 from typing import Any, Final
 
-from tenancy.base.manifest import Manifest, namespaced
+from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.names import SHARED_LABEL, object_labels
 from tenancy.spec.settings import Addresses, PortRange, TenantSettings
 from tenancy.spec.tenant import Tenant
 
-# A label that the API server itself keeps on every namespace.
-_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+# The API server sets this label on every namespace.
+_NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _ISTIO_NAMESPACE: Final = "istio-system"
-# Where sidecars get their configuration and their certificates, over TLS.
+# The TLS port from which sidecars get their configuration and certificates.
 _CONTROL_PLANE_PORTS: Final = [{"protocol": "TCP", "port": 15012}]
 DNS_PORTS: Final = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
 CLUSTER_DNS: Final = {
-    "namespaceSelector": {"matchLabels": {_NAMESPACE_NAME: "kube-system"}},
+    "namespaceSelector": {"matchLabels": {_NAMESPACE_NAME_LABEL: "kube-system"}},
     "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
 }
 
@@ -26,12 +26,12 @@ Rules = list[dict[str, Any]]
 
 
 def network_policies(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
-    own = _namespaces_with(object_labels(tenant.name))
+    own_namespaces = _namespaces_with(object_labels(tenant.name))
     policies: dict[str, tuple[Rules, Rules]] = {
         "default-deny-all": ([], []),
-        "allow-intra-tenant": ([{"from": [own]}], [{"to": [own]}]),
-        # Selects every pod as default-deny-all does, so that the wall stands while either is away.
-        "tenant-isolation": ([{"from": [own]}], []),
+        "allow-intra-tenant": ([{"from": [own_namespaces]}], [{"to": [own_namespaces]}]),
+        # Like default-deny-all, it selects every pod: pods stay isolated while one of the two is missing.
+        "tenant-isolation": ([{"from": [own_namespaces]}], []),
         "allow-dns": ([], [{"to": [CLUSTER_DNS], "ports": DNS_PORTS}]),
         "allow-platform-shared": ([], [{"to": [_namespaces_with({SHARED_LABEL: "true"})]}]),
     }
@@ -47,7 +47,7 @@ def network_policies(tenant: Tenant, settings: TenantSettings, namespace: str) -
     if settings.istio.enabled:
         policies["allow-mesh"] = _mesh_rules(settings.istio.gateway_namespace or _ISTIO_NAMESPACE)
     return [
-        namespaced(
+        namespaced_manifest(
             "networking.k8s.io/v1",
             "NetworkPolicy",
             tenant.name,
@@ -73,26 +73,32 @@ def _ingress_from(labels: dict[str, str]) -> Rules:
 
 
 def _address_rule(direction: str, addresses: Addresses) -> dict[str, Any]:
-    """Meant for addresses outside. Where a network plugin matches pods by it too, the walls of the tenant
-    at the other end still stand."""
+    """A rule for addresses outside the cluster.
+
+    Some network plugins match pods with an ipBlock too. The policies of the other tenant still reject such a
+    connection.
+    """
     block: dict[str, Any] = {"cidr": addresses.cidr}
     if addresses.except_:
         block["except"] = list(addresses.except_)
     rule: dict[str, Any] = {direction: [{"ipBlock": block}]}
     if addresses.ports:
-        rule["ports"] = [_port(ports) for ports in addresses.ports]
+        rule["ports"] = [_port(port_range) for port_range in addresses.ports]
     return rule
 
 
-def _port(ports: PortRange) -> dict[str, Any]:
-    port: dict[str, Any] = {"protocol": ports.protocol.value, "port": ports.port}
-    return port if ports.end_port is None else {**port, "endPort": ports.end_port}
+def _port(port_range: PortRange) -> dict[str, Any]:
+    port: dict[str, Any] = {"protocol": port_range.protocol.value, "port": port_range.port}
+    return port if port_range.end_port is None else {**port, "endPort": port_range.end_port}
 
 
 def _mesh_rules(gateway_namespace: str) -> tuple[Rules, Rules]:
-    """The gateway comes in; sidecars go to the control plane, which may stand beside the gateway."""
-    gateway, *rest = (
-        _namespaces_with({_NAMESPACE_NAME: name})
+    """Ingress from the gateway, and egress of the sidecars to the control plane.
+
+    The control plane can run in the namespace of the gateway or in `istio-system`.
+    """
+    gateway, *others = (
+        _namespaces_with({_NAMESPACE_NAME_LABEL: name})
         for name in dict.fromkeys((gateway_namespace, _ISTIO_NAMESPACE))
     )
-    return [{"from": [gateway]}], [{"to": [gateway, *rest], "ports": _CONTROL_PLANE_PORTS}]
+    return [{"from": [gateway]}], [{"to": [gateway, *others], "ports": _CONTROL_PLANE_PORTS}]

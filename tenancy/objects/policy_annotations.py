@@ -1,7 +1,7 @@
-"""What a tenant is allowed, as annotations of its namespaces: the admission policies read them there.
+"""A tenant's allow lists as annotations of its namespaces, which the admission policies read.
 
-An annotation that is absent means that there is no list; an empty one, that nothing is allowed. Items
-are joined by commas, which none of them can hold.
+Without the annotation everything is allowed. With an empty annotation nothing is allowed. The items are
+separated by commas; no item can contain a comma.
 """
 
 from collections.abc import Iterable
@@ -23,8 +23,9 @@ NODE_SELECTOR: Final = f"{POLICY_PREFIX}node-selector"
 EGRESS_NETWORKS: Final = f"{POLICY_PREFIX}egress-networks"
 
 
-def policy_annotations(tenant: str, settings: TenantSettings) -> dict[str, str]:
-    lists: dict[str, Iterable[str] | None] = {
+def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, str]:
+    """The annotations of each of the tenant's namespaces."""
+    allow_lists: dict[str, Iterable[str] | None] = {
         REGISTRIES: settings.registries,
         PULL_POLICIES: settings.image_pull_policies,
         SERVICE_TYPES: settings.service_types,
@@ -33,30 +34,30 @@ def policy_annotations(tenant: str, settings: TenantSettings) -> dict[str, str]:
         GATEWAY_CLASSES: settings.gateway_classes,
         PRIORITY_CLASSES: settings.priority_classes,
         RUNTIME_CLASSES: settings.runtime_classes,
-        HOSTNAMES: hostnames(tenant, settings),
-        # Only those that are open as a whole: what is cut out of one, or its ports, a list can't tell.
+        HOSTNAMES: hostnames(tenant_name, settings),
+        # Only CIDRs without exceptions and ports: the annotation can't express those.
         EGRESS_NETWORKS: [
             addresses.cidr
             for addresses in settings.network.egress or ()
             if not (addresses.except_ or addresses.ports)
         ],
     }
-    annotations = {name: ",".join(items) for name, items in lists.items() if items is not None}
+    annotations = {name: ",".join(items) for name, items in allow_lists.items() if items is not None}
     if settings.node_selector:
         selector = ",".join(f"{key}={value}" for key, value in sorted(settings.node_selector.items()))
         annotations[NODE_SELECTOR] = annotations[NODE_SELECTOR_ANNOTATION] = selector
     return annotations
 
 
-def hostnames(tenant: str, settings: TenantSettings) -> tuple[str, ...]:
-    """The tenant's hosts, with its name filled in."""
-    return tuple(host.replace("${tenant.name}", tenant) for host in settings.hostnames)
+def hostnames(tenant_name: str, settings: TenantSettings) -> tuple[str, ...]:
+    """The tenant's host patterns, with the placeholder `${tenant.name}` replaced."""
+    return tuple(host.replace("${tenant.name}", tenant_name) for host in settings.hostnames)
 
 
 def hosts_overlap(one: str, other: str) -> bool:
-    """Whether some host is meant by both; `*.` before a domain means every name below it."""
-    return one == other or _is_below(one, other) or _is_below(other, one)
+    """Whether two host patterns match a common host. `*.DOMAIN` matches every subdomain."""
+    return one == other or _is_subdomain(one, other) or _is_subdomain(other, one)
 
 
-def _is_below(host: str, pattern: str) -> bool:
+def _is_subdomain(host: str, pattern: str) -> bool:
     return pattern.startswith("*.") and host.removeprefix("*").endswith(pattern[1:])

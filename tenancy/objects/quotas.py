@@ -1,7 +1,7 @@
-"""ResourceQuotas and the LimitRange of one namespace.
+"""The ResourceQuotas and the LimitRange of one namespace.
 
-Called by `desired`. Where the quotas are one budget for the whole tenant, each namespace gets its share
-here; how to move from old shares to new ones is told in `quota_transition`.
+With `quotaScope: Tenant`, the quotas are a budget for the whole tenant, and this module computes the share of
+each namespace. `quota_transition` computes the steps from old shares to new ones.
 """
 
 from decimal import Decimal
@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Final
 
 from tenancy.base.errors import InvalidSpec
-from tenancy.base.manifest import Manifest, namespaced
+from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.quantity import canonical_quantity, quantity_value
 from tenancy.spec.settings import QuotaScope, TenantSettings
 from tenancy.spec.tenant import Tenant
 
-# Which quota keys a tenant's own figure stands for.
+# The resources of a ResourceQuota that each field of `spec.resourceQuotas` overrides.
 _OVERRIDES: Final = {
     "cpu": ("cpu", "requests.cpu", "limits.cpu"),
     "memory": ("memory", "requests.memory", "limits.memory"),
@@ -22,27 +22,43 @@ _OVERRIDES: Final = {
 }
 _CPU_KEYS: Final = _OVERRIDES["cpu"]
 _QUOTA_COUNTS: Final = ("resourcequotas", "count/resourcequotas")
-# Every namespace has all the quotas, so each needs the whole figure.
-UNSPLIT: Final = frozenset(_QUOTA_COUNTS)
+# Not split: each namespace has all of the tenant's ResourceQuotas, so it needs the whole number.
+UNSPLIT_KEYS: Final = frozenset(_QUOTA_COUNTS)
 
 
 def resource_quotas(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
-    _check_room(settings)
-    own = tenant.spec.resource_quotas.model_dump(exclude_none=True)
-    figures = {key: own[field] for field, keys in _OVERRIDES.items() if field in own for key in keys}
+    """The ResourceQuotas of one namespace.
+
+    Raises InvalidSpec if there are more of them than one of the quotas allows.
+    """
+    _check_quota_count(settings)
+    tenant_amounts = tenant.spec.resource_quotas.model_dump(exclude_none=True)
+    overrides = {
+        resource: tenant_amounts[field]
+        for field, resources in _OVERRIDES.items()
+        if field in tenant_amounts
+        for resource in resources
+    }
     quotas = []
     for quota in settings.quotas:
-        hard = {key: figures.get(key, amount) for key, amount in quota.hard.items()}
+        hard = {resource: overrides.get(resource, amount) for resource, amount in quota.hard.items()}
         if settings.quota_scope is QuotaScope.TENANT:
-            hard = {key: _share(tenant, namespace, key, amount) for key, amount in hard.items()}
+            hard = {
+                resource: _share(tenant, namespace, resource, amount) for resource, amount in hard.items()
+            }
         quotas.append(
-            namespaced("v1", "ResourceQuota", tenant.name, namespace, quota.name, spec={"hard": hard})
+            namespaced_manifest(
+                "v1", "ResourceQuota", tenant.name, namespace, quota.name, spec={"hard": hard}
+            )
         )
     return quotas
 
 
 def limit_range(tenant: Tenant, settings: TenantSettings, namespace: str) -> Manifest:
-    """Defaults, so that a pod without requests is admitted under the quota, and maxima."""
+    """The LimitRange of one namespace: defaults and maxima per container.
+
+    The defaults let a pod without requests and limits pass the ResourceQuotas.
+    """
     limits = settings.limits
     container = {"type": "Container"} | {
         key: amounts
@@ -54,28 +70,32 @@ def limit_range(tenant: Tenant, settings: TenantSettings, namespace: str) -> Man
         if amounts
     }
     spec = {"limits": [container]}
-    return namespaced("v1", "LimitRange", tenant.name, namespace, "tenant-limits", spec=spec)
+    return namespaced_manifest("v1", "LimitRange", tenant.name, namespace, "tenant-limits", spec=spec)
 
 
 @lru_cache(maxsize=1024)
 def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
-    """`total` split by weight into whole numbers that add up to it. What rounding leaves over goes where
-    it was cut off most; among equals, to the first."""
-    whole = sum(weights)
-    split = [divmod(total * weight, whole) for weight in weights]
-    left = total - sum(share for share, _ in split)
-    neediest = sorted(range(len(split)), key=lambda place: -split[place][1])[:left]
-    return tuple(share + (place in neediest) for place, (share, _) in enumerate(split))
+    """`total` split by weight into integers whose sum is `total`.
+
+    The units that rounding down leaves over go to the shares with the largest remainders; among equal
+    remainders, to the first.
+    """
+    weight_sum = sum(weights)
+    quotients = [divmod(total * weight, weight_sum) for weight in weights]
+    left_over = total - sum(share for share, _ in quotients)
+    by_remainder = sorted(range(len(quotients)), key=lambda index: -quotients[index][1])
+    rounded_up = by_remainder[:left_over]
+    return tuple(share + (index in rounded_up) for index, (share, _) in enumerate(quotients))
 
 
-def _share(tenant: Tenant, namespace: str, key: str, amount: str) -> str:
-    """What one namespace gets of a budget: CPU to the milli, everything else in bytes or pieces."""
-    if key in UNSPLIT:
+def _share(tenant: Tenant, namespace: str, resource: str, amount: str) -> str:
+    """The share of one namespace in a budget: CPU in thousandths, everything else in whole units."""
+    if resource in UNSPLIT_KEYS:
         return amount
-    weights = {name: given.weight if given else 1 for name, given in tenant.namespaces().items()}
-    # By name: the order in the spec decides nothing, so changing it moves nothing.
+    weights = {name: spec.weight if spec else 1 for name, spec in tenant.namespaces().items()}
+    # Sorted by name, so that a change of the order in the spec does not change the shares.
     names = sorted(weights)
-    unit = Decimal("0.001") if key in _CPU_KEYS else Decimal(1)
+    unit = Decimal("0.001") if resource in _CPU_KEYS else Decimal(1)
     total = int(quantity_value(amount) / unit)
     share = shares(total, tuple(weights[name] for name in names))[names.index(namespace)]
     if amount.endswith("i") and share % 1024 == 0:
@@ -83,15 +103,18 @@ def _share(tenant: Tenant, namespace: str, key: str, amount: str) -> str:
     return canonical_quantity(f"{share * unit:f}")
 
 
-def _check_room(settings: TenantSettings) -> None:
-    """The API server would refuse the first quota over the figure, with half the tenant made."""
+def _check_quota_count(settings: TenantSettings) -> None:
+    """Raise InvalidSpec if a quota on ResourceQuotas is lower than their number.
+
+    Otherwise the API server would reject the excess ResourceQuotas after the tenant is partly created.
+    """
     extra = sum(1 for manifest in settings.extra_resources if manifest.get("kind") == "ResourceQuota")
-    made = len(settings.quotas) + extra
+    quota_count = len(settings.quotas) + extra
     for quota in settings.quotas:
-        for key in _QUOTA_COUNTS:
-            if key in quota.hard and quantity_value(quota.hard[key]) < made:
+        for resource in _QUOTA_COUNTS:
+            if resource in quota.hard and quantity_value(quota.hard[resource]) < quota_count:
                 raise InvalidSpec(
                     "spec.quotas",
-                    f"the tenant has {made} ResourceQuotas, but quota {quota.name!r} allows "
-                    f"{quota.hard[key]} {key}: raise that figure, or have fewer quotas",
+                    f"the tenant has {quota_count} ResourceQuotas, but quota {quota.name!r} allows "
+                    f"{quota.hard[resource]} {resource}: raise that limit or remove quotas",
                 )

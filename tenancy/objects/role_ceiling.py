@@ -1,7 +1,4 @@
-"""The ceiling of the lower roles: nobody in a tenant may do what its admin may not.
-
-Called when plans are read, and again where a tenant brings rules of its own.
-"""
+"""The check that operator and viewer of a tenant have no permission that its admin lacks."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
@@ -12,32 +9,44 @@ from tenancy.spec.role_rules import PolicyRule, RoleRules
 from tenancy.spec.tenant import AccessRole
 
 
-def above_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
-    """Each rule of operator and viewer that the admin's do not cover: its field below `roles`, and why."""
-    admin = [*ROLE_RULES[AccessRole.ADMIN], *(rule.model_dump(by_alias=True) for rule in roles.of("admin"))]
+def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
+    """The rules of operator and viewer that the admin's rules do not cover.
+
+    Each is given as the path of the offending field below `roles`, and the problem.
+    """
+    admin_rules = [
+        *ROLE_RULES[AccessRole.ADMIN],
+        *(rule.model_dump(by_alias=True) for rule in roles.of("admin")),
+    ]
     for role in (AccessRole.OPERATOR, AccessRole.VIEWER):
         for index, rule in enumerate(roles.of(role.value)):
-            if (fault := _surplus(rule, admin)) is not None:
-                field, problem = fault
+            if (excess := _first_excess(rule, admin_rules)) is not None:
+                field, problem = excess
                 yield f"{role.value}[{index}].{field}", problem
 
 
-def _surplus(rule: PolicyRule, admin: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
+def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
+    """The field of the first permission that the admin lacks, and the problem; None if there is none."""
     for group, resource, verb in product(rule.api_groups, rule.resources, rule.verbs):
-        known = [held for held in admin if group in held["apiGroups"] and resource in held["resources"]]
-        granted = [held for held in known if verb in held["verbs"]]
-        what = f"{resource!r} of {group!r}"
-        advice = f"{role_name(AccessRole.ADMIN)} may not, and no role can have more; add it to `admin` too"
-        if not known:
-            return "resources", f"{what}: {advice}"
-        if not granted:
-            return "verbs", f"{verb!r} on {what}: {advice}"
-        if not _covers_names(granted, rule.resource_names):
-            return "resourceNames", f"{verb!r} on {what}, but for some names: {advice}"
+        for_resource = [
+            admin_rule
+            for admin_rule in admin_rules
+            if group in admin_rule["apiGroups"] and resource in admin_rule["resources"]
+        ]
+        for_verb = [admin_rule for admin_rule in for_resource if verb in admin_rule["verbs"]]
+        target = f"{resource!r} in API group {group!r}"
+        admin = role_name(AccessRole.ADMIN)
+        advice = f"{admin} lacks this permission, and no other role can have it; add it to `admin` too"
+        if not for_resource:
+            return "resources", f"{target}: {advice}"
+        if not for_verb:
+            return "verbs", f"{verb!r} on {target}: {advice}"
+        if not _covers_names(for_verb, rule.resource_names):
+            return "resourceNames", f"{verb!r} on some objects of {target}: {advice}"
     return None
 
 
-def _covers_names(granted: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
-    """Without names a rule is for all objects."""
-    held = [set(rule.get("resourceNames") or ()) for rule in granted]
-    return not all(held) or (bool(names) and set(names) <= set().union(*held))
+def _covers_names(rules: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
+    """Whether the rules apply to all objects of these names. Empty names mean all objects."""
+    allowed_names = [set(rule.get("resourceNames") or ()) for rule in rules]
+    return not all(allowed_names) or (bool(names) and set(names) <= set().union(*allowed_names))

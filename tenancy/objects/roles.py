@@ -1,9 +1,9 @@
-"""Roles and RoleBindings of one namespace: admin, operator, viewer."""
+"""The Roles and RoleBindings of one namespace: admin, operator and viewer."""
 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tenancy.base.manifest import Manifest, namespaced
+from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.names import GROUP
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import Access, AccessRole, SubjectKind, Tenant
@@ -11,9 +11,9 @@ from tenancy.spec.tenant import Access, AccessRole, SubjectKind, Tenant
 API_GROUP: Final = "rbac.authorization.k8s.io"
 API_VERSION: Final = f"{API_GROUP}/v1"
 
-READ: Final = ["get", "list", "watch"]
-WRITE: Final = [*READ, "create", "update", "patch", "delete"]
-ALL: Final = [*WRITE, "deletecollection"]
+_READ_VERBS: Final = ["get", "list", "watch"]
+_WRITE_VERBS: Final = [*_READ_VERBS, "create", "update", "patch", "delete"]
+_ALL_VERBS: Final = [*_WRITE_VERBS, "deletecollection"]
 
 _WORKLOADS: Final = {
     "apps": [
@@ -32,7 +32,7 @@ _WORKLOADS: Final = {
     ],
     "batch": ["jobs", "jobs/status", "cronjobs", "cronjobs/status"],
     "autoscaling": ["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
-    # Not their status: that is the platform's word.
+    # Without `aisessions/status`, which only the platform writes.
     GROUP: ["aisessions"],
 }
 _ADMIN_CORE: Final = [
@@ -92,24 +92,26 @@ def _rules(core: list[str], others: dict[str, list[str]], verbs: list[str]) -> l
         _rule("", core, verbs),
         *(_rule(group, resources, verbs) for group, resources in others.items()),
         _rule("", ["namespaces"], ["get", "list"]),
-        _rule("", ["resourcequotas"], READ),
+        _rule("", ["resourcequotas"], _READ_VERBS),
     ]
 
 
+# The rules of each Role, without those that plans and tenants add.
 ROLE_RULES: Final = {
-    AccessRole.ADMIN: _rules(_ADMIN_CORE, {**_WORKLOADS, **_ADMIN_MORE}, ALL),
-    AccessRole.OPERATOR: _rules(_OPERATOR_CORE, _WORKLOADS, WRITE),
-    AccessRole.VIEWER: _rules(_VIEWER_CORE, {**_WORKLOADS, **_ADMIN_MORE}, READ),
+    AccessRole.ADMIN: _rules(_ADMIN_CORE, {**_WORKLOADS, **_ADMIN_MORE}, _ALL_VERBS),
+    AccessRole.OPERATOR: _rules(_OPERATOR_CORE, _WORKLOADS, _WRITE_VERBS),
+    AccessRole.VIEWER: _rules(_VIEWER_CORE, {**_WORKLOADS, **_ADMIN_MORE}, _READ_VERBS),
 }
 
 
 def role_name(role: AccessRole) -> str:
+    """The name of the Role, and of the RoleBinding, in each namespace."""
     return f"tenant-{role.value}"
 
 
 def roles(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
     return [
-        namespaced(
+        namespaced_manifest(
             API_VERSION,
             "Role",
             tenant.name,
@@ -122,14 +124,18 @@ def roles(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Mani
 
 
 def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, Any]]:
-    given = settings.roles.of(role.value)
-    return [rule.model_dump(by_alias=True, mode="json", exclude_defaults=True) for rule in given]
+    rules = settings.roles.of(role.value)
+    return [rule.model_dump(by_alias=True, mode="json", exclude_defaults=True) for rule in rules]
 
 
 def role_bindings(tenant: Tenant, namespace: str, short_name: str | None) -> list[Manifest]:
-    """One per role, even where it binds nobody: a subject added by hand is then seen and taken out."""
+    """The RoleBindings of one namespace, one per role.
+
+    A RoleBinding without subjects exists too, so that a subject that somebody adds is drift and gets removed.
+    `short_name` is the namespace's name in the spec; the default namespace has none.
+    """
     return [
-        namespaced(
+        namespaced_manifest(
             API_VERSION,
             "RoleBinding",
             tenant.name,
@@ -145,7 +151,7 @@ def role_bindings(tenant: Tenant, namespace: str, short_name: str | None) -> lis
 def _subjects(
     tenant: Tenant, role: AccessRole, namespace: str, short_name: str | None
 ) -> list[dict[str, str]]:
-    found = {
+    subjects = {
         (access.kind.value, access.namespace or namespace, access.name)
         if access.kind is SubjectKind.SERVICE_ACCOUNT
         else (access.kind.value, "", access.name)
@@ -153,23 +159,26 @@ def _subjects(
         if access.role is role and (not access.namespaces or short_name in access.namespaces)
     }
     return [
-        {"kind": kind, "name": name, "namespace": home}
+        {"kind": kind, "name": name, "namespace": account_namespace}
         if kind == SubjectKind.SERVICE_ACCOUNT
         else {"kind": kind, "name": name, "apiGroup": API_GROUP}
-        for kind, home, name in sorted(found)
+        for kind, account_namespace, name in sorted(subjects)
     ]
 
 
 def _all_access(tenant: Tenant) -> Iterator[Access]:
-    """Everybody's access in one form: the three short ways to name an admin, and the finer list."""
+    """The tenant's access list, with `adminUsers` and `rbacConfig` converted to entries of the same form."""
     spec = tenant.spec
     for user in (*spec.admin_users, *spec.rbac_config.users):
         yield Access(kind=SubjectKind.USER, name=user, role=AccessRole.ADMIN)
     for group in spec.rbac_config.groups:
         yield Access(kind=SubjectKind.GROUP, name=group, role=AccessRole.ADMIN)
     for account in spec.rbac_config.service_accounts:
-        home, _, name = account.rpartition("/")
+        account_namespace, _, name = account.rpartition("/")
         yield Access(
-            kind=SubjectKind.SERVICE_ACCOUNT, name=name, namespace=home or None, role=AccessRole.ADMIN
+            kind=SubjectKind.SERVICE_ACCOUNT,
+            name=name,
+            namespace=account_namespace or None,
+            role=AccessRole.ADMIN,
         )
     yield from spec.access

@@ -1,1 +1,1 @@
-"""What the platform itself is made of: manifests, their settings, and the component that holds them."""
+"""The platform's own objects: their manifests, their settings, and the Pulumi component that creates them."""

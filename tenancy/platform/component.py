@@ -1,7 +1,7 @@
-"""The ComponentResource of the platform itself, for `pulumi up --stack platform`.
+"""The ComponentResource of the platform's own objects, for `pulumi up --stack platform`.
 
-Used by `__main__.py`. It decides in which order things go: the Tenants' CRDs come last and are the first to
-be deleted. Where that is refused because there are tenants, a destroy has changed nothing.
+It defines the order of operations: the CRDs of Tenants are created last and deleted first. If the API server
+rejects their deletion because Tenants exist, a destroy changes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,31 +17,31 @@ _TENANT_CRDS: Final = tuple(kind.crd for kind in TENANTS)
 
 
 class PlatformResources(pulumi.ComponentResource):
-    """Everything the platform is made of, as one node in the stack's tree."""
+    """All objects of the platform, as one component in the stack."""
 
     def __init__(
         self, name: str, manifests: Sequence[Manifest], opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("tenancy:index:Platform", name, None, opts)
         namespaces: dict[str, pulumi.Resource] = {}
-        made: list[pulumi.Resource] = []
-        for key, manifest in sorted(map(_keyed, manifests), key=_stage):
+        dependencies: list[pulumi.Resource] = []
+        for key, manifest in sorted(map(_with_key, manifests), key=_stage):
             options = pulumi.ResourceOptions(parent=self)
-            if home := namespaces.get(key.namespace):
-                options.depends_on = [home]
-                options.deleted_with = home
+            if namespace := namespaces.get(key.namespace):
+                options.depends_on = [namespace]
+                options.deleted_with = namespace
             if key.kind == CRD.kind:
-                # Also the watcher: it is still needed to release the tenants of a CRD that goes.
-                options.depends_on = list(made)
-            resource = kubernetes_object(key, manifest, options, _awaits(key))
+                # The watcher, too: while a CRD is deleted, it must run to remove the finalizers of Tenants.
+                options.depends_on = list(dependencies)
+            resource = kubernetes_object(key, manifest, options, _wait_annotations(key))
             if key.kind == NAMESPACE.kind:
                 namespaces[key.name] = resource
             if key.name not in _TENANT_CRDS:
-                made.append(resource)
+                dependencies.append(resource)
         self.register_outputs({"objects": len(manifests)})
 
 
-def _keyed(manifest: Manifest) -> tuple[ObjectKey, Manifest]:
+def _with_key(manifest: Manifest) -> tuple[ObjectKey, Manifest]:
     return object_key(manifest), manifest
 
 
@@ -54,12 +54,13 @@ def _stage(entry: tuple[ObjectKey, Manifest]) -> int:
     return 3 if key.name in _TENANT_CRDS else 2
 
 
-def _awaits(key: ObjectKey) -> Mapping[str, str]:
-    """What an update waits for."""
+def _wait_annotations(key: ObjectKey) -> Mapping[str, str]:
+    """The annotations that define what `pulumi up` waits for."""
     if key.kind == CRD.kind:
         return {"pulumi.com/waitFor": "condition=Established"}
     if key.kind == "StatefulSet":
-        # Only for its end, before another takes its place: it is ready not before the CRDs are there.
+        # Do not wait until it is ready: that needs the CRDs, which come later. `skipAwait` would also skip
+        # the wait for the deletion of the old StatefulSet when it is replaced.
         return {"pulumi.com/waitFor": "jsonpath={.metadata.uid}"}
-    # A namespace that is still ending would refuse the next install.
+    # Wait for the deletion of a namespace: a namespace that is terminating would make the next install fail.
     return {} if key.kind == NAMESPACE.kind else NO_AWAIT

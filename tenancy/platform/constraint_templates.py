@@ -1,8 +1,7 @@
-"""What the platform tells Gatekeeper and HNC once for all tenants: constraint templates, and HNC's settings.
+"""Cluster-wide configuration of Gatekeeper and HNC: ConstraintTemplates and the HNCConfiguration.
 
-Pure manifests; whoever installs the platform applies them where the cluster has these projects. Tenants'
-own constraints are made in `gatekeeper`. An update of a pod is only held to what it brings in: one that was
-there before its constraint can still be labelled, and still end.
+The module `gatekeeper` creates the constraints of each tenant. The templates check only the parts of a pod
+that a request adds. A pod that is older than its constraint can still be labelled and deleted.
 """
 
 from pathlib import Path
@@ -13,7 +12,7 @@ from tenancy.objects.gatekeeper import POD_SECURITY_KIND, REGISTRIES_KIND
 from tenancy.objects.hnc import API_VERSION as HNC_VERSION
 from tenancy.spec.settings import PodSecurity
 
-_RULES: Final = Path(__file__).parent
+_REGO_FOLDER: Final = Path(__file__).parent
 
 
 def constraint_templates() -> list[Manifest]:
@@ -26,7 +25,7 @@ def constraint_templates() -> list[Manifest]:
                 "registries": {
                     "type": "array",
                     "items": {"type": "string"},
-                    "description": "Registries, or paths in them, from which images may come.",
+                    "description": "Registries, or paths in registries, that images may come from.",
                 }
             },
         ),
@@ -39,11 +38,12 @@ def constraint_templates() -> list[Manifest]:
 
 
 def hnc_configuration() -> Manifest:
-    """Nothing goes from a tenant's root down to its other namespaces but what is marked for it.
+    """HNC copies an object from a parent namespace to its children only if the object asks for it.
 
-    A Secret holds one namespace's credentials, so it is copied only where its owner says so, by an
-    annotation `propagate.hnc.x-k8s.io/all`; the same for a ConfigMap. HNC always copies Roles and
-    RoleBindings, and refuses a configuration that names them: ours say that they stay (`hnc.staying`).
+    A Secret holds the credentials of one namespace, so HNC copies it only if it has the annotation
+    `propagate.hnc.x-k8s.io/all`. The same applies to ConfigMaps. HNC always copies Roles and RoleBindings and
+    rejects a configuration that lists them; the platform's own are marked to be left out
+    (`hnc.without_hnc_propagation`).
     """
     modes = [{"resource": resource, "mode": "AllowPropagate"} for resource in ("configmaps", "secrets")]
     return {
@@ -55,12 +55,12 @@ def hnc_configuration() -> Manifest:
 
 
 def _template(kind: str, file: str, parameters: dict[str, Any]) -> Manifest:
-    rego = (_RULES / file).read_text(encoding="utf-8")
+    rego = (_REGO_FOLDER / file).read_text(encoding="utf-8")
     schema = {"type": "object", "required": list(parameters), "properties": parameters}
     return {
         "apiVersion": "templates.gatekeeper.sh/v1",
         "kind": "ConstraintTemplate",
-        # Gatekeeper takes no other name for this kind.
+        # Gatekeeper requires this name for the kind.
         "metadata": {"name": kind.lower()},
         "spec": {
             "crd": {

@@ -1,7 +1,7 @@
-"""CoreDNS isolation: by this Corefile a pod resolves its own tenant's names and the shared ones, no others.
+"""A Corefile with which a tenant's pods resolve only names of their own tenant and of shared namespaces.
 
-The watcher keeps it in a ConfigMap, `coredns_config_map`, for CoreDNS to mount. It hides names and stops no
-traffic: that is what NetworkPolicies are for.
+The watcher writes it to a ConfigMap (`coredns_config_map`) that CoreDNS mounts. It hides names but does not
+block traffic: NetworkPolicies do that.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,14 +13,15 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.names import namespace_name
 from tenancy.base.platform_names import SHARED_NAMESPACE
 
-# A pod mounts nothing from other namespaces than its own, so it has to be where CoreDNS runs.
+# A pod can mount only ConfigMaps of its own namespace, so this must be the namespace of CoreDNS.
 COREDNS_NAMESPACE: Final = "kube-system"
 COREDNS_CONFIG_MAP: Final = "tenancy-coredns"
 COREFILE_KEY: Final = "Corefile"
-# Whose names all may know. Names outside of any namespace, such as the domain's own, have the empty one.
+# Every pod may resolve names in these namespaces. The empty string stands for names outside any namespace,
+# such as the cluster domain itself.
 _SHARED_NAMESPACES: Final = ("", "default", "kube-system", SHARED_NAMESPACE)
 
-# What the names of all namespaces begin with that the product makes; adopted ones have any name.
+# The prefix of all namespaces that the platform creates. Adopted namespaces can have any name.
 _PREFIX: Final = namespace_name("")
 
 _MOUNT: Final = (
@@ -28,23 +29,23 @@ _MOUNT: Final = (
     f'"configMap": {{"name": "{COREDNS_CONFIG_MAP}"}}}}]}}}}}}}}'
 )
 _HEAD: Final = f"""\
-# Kept by the tenancy watcher: changes made here are undone.
+# Written by the tenancy watcher, which reverts changes.
 #
-# It is in force once CoreDNS mounts this ConfigMap in place of its own:
+# To use it, mount this ConfigMap into CoreDNS in place of its own:
 #   kubectl -n {COREDNS_NAMESPACE} patch deployment coredns -p '{_MOUNT}'
-# What your own Corefile has beyond the usual, such as stub domains, is not in here.
+# Custom settings of your own Corefile, such as stub domains, are not included.
 #
-# Pods are told apart by the address that they ask from. Do not use it where that is lost on the way:
-# with NodeLocal DNSCache, or where traffic to CoreDNS goes through source NAT (kube-proxy --masquerade-all).
+# CoreDNS identifies a pod by the source address of its query. Do not use this file if that address is lost:
+# with NodeLocal DNSCache, or if traffic to CoreDNS passes source NAT (kube-proxy --masquerade-all).
 """
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """Where CoreDNS runs; by default in a pod of the cluster that it serves."""
+class CorednsSettings:
+    """Addresses, ports and files of CoreDNS. The defaults fit a pod in the cluster that CoreDNS serves."""
 
     domain: str = "cluster.local"
-    # The one that it listens at; empty: all.
+    # The listen address; empty: all addresses.
     address: str = ""
     port: int = 53
     health_port: int = 8080
@@ -54,28 +55,28 @@ class Surroundings:
     kubeconfig: Path | None = None
 
 
-def corefile(families: Iterable[Collection[str]], around: Surroundings | None = None) -> str:
-    """`families`: per tenant, the namespaces that see each other."""
-    around = around or Surroundings()
-    listed = _listed(families)
-    domain, port = around.domain, around.port
-    kubeconfig = f"\n        kubeconfig {around.kubeconfig}" if around.kubeconfig else ""
-    common = f"errors\n    prometheus {around.address}:{around.metrics_port}"
-    if around.address:
-        common += f"\n    bind {around.address}"
-    forward = f"forward . {around.upstream} {{\n        max_concurrent 1000\n    }}"
-    # The block with `kubernetes` comes first: it finds out what the views of the others read. No two views
-    # fit the same query, because the one query type that parents answer, DS, goes to the last that fits.
+def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSettings | None = None) -> str:
+    """The Corefile. Pods of the namespaces in one group can resolve each other's names."""
+    settings = settings or CorednsSettings()
+    group_lines = _group_lines(namespace_groups)
+    domain, port = settings.domain, settings.port
+    kubeconfig = f"\n        kubeconfig {settings.kubeconfig}" if settings.kubeconfig else ""
+    common = f"errors\n    prometheus {settings.address}:{settings.metrics_port}"
+    if settings.address:
+        common += f"\n    bind {settings.address}"
+    forward = f"forward . {settings.upstream} {{\n        max_concurrent 1000\n    }}"
+    # The block with `kubernetes` must come first: it sets the metadata that the views of the others read.
+    # At most one view may match a query: CoreDNS answers DS queries from the last block that matches.
     return f"""{_HEAD}
 {domain}:{port} in-addr.arpa:{port} ip6.arpa:{port} {{
     {common}
-    health {around.address}:{around.health_port} {{
+    health {settings.address}:{settings.health_port} {{
         lameduck 5s
     }}
-    ready {around.address}:{around.ready_port}
+    ready {settings.address}:{settings.ready_port}
     reload
     metadata
-{_view("allowed", "is_allowed", listed)}
+{_view("allowed", "is_allowed", group_lines)}
     kubernetes {domain} in-addr.arpa ip6.arpa {{{kubeconfig}
         pods verified
         ttl 30
@@ -86,20 +87,20 @@ def corefile(families: Iterable[Collection[str]], around: Surroundings | None = 
     {forward}
 }}
 
-# Names of others do not exist.
+# Names that the client may not resolve: answer that they do not exist.
 {domain}:{port} {{
     {common}
-{_view("denied", "client != '' && not is_allowed", listed)}
+{_view("denied", "client != '' && not is_allowed", group_lines)}
     template ANY ANY {{
         rcode NXDOMAIN
         authority "{domain}. 5 IN SOA ns.dns.{domain}. hostmaster.{domain}. 1 7200 1800 86400 5"
     }}
 }}
 
-# A pod that is too new to be known is refused for now, so that it asks again.
+# The client is not known yet, for example a new pod: refuse the query, so that the client asks again.
 {domain}:{port} {{
     {common}
-{_view("unknown", "client == '' && not is_allowed", listed)}
+{_view("unknown", "client == '' && not is_allowed", group_lines)}
     acl {{
         block
     }}
@@ -115,28 +116,31 @@ def corefile(families: Iterable[Collection[str]], around: Surroundings | None = 
 """
 
 
-def coredns_config_map(families: Iterable[Collection[str]]) -> Manifest:
+def coredns_config_map(namespace_groups: Iterable[Collection[str]]) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": COREDNS_CONFIG_MAP, "namespace": COREDNS_NAMESPACE},
-        "data": {COREFILE_KEY: corefile(families)},
+        "data": {COREFILE_KEY: corefile(namespace_groups)},
     }
 
 
-def _listed(families: Iterable[Collection[str]]) -> list[str]:
-    """The families that the rules can't do without: those of several namespaces, for a prefix does not tell
-    tenant-a's from tenant-a-b's; and adopted namespaces, which would pass for the platform's."""
+def _group_lines(namespace_groups: Iterable[Collection[str]]) -> list[str]:
+    """One line for each group that the Corefile must list.
+
+    Groups of several namespaces must be listed, because a prefix does not distinguish the namespaces of
+    tenants `a` and `a-b`. Adopted namespaces must be listed, because they would count as the platform's.
+    """
     return sorted(
-        f"/{'/'.join(sorted(family))}/"
-        for family in families
-        if len(family) > 1 or not all(name.startswith(_PREFIX) for name in family)
+        f"/{'/'.join(sorted(group))}/"
+        for group in namespace_groups
+        if len(group) > 1 or not all(name.startswith(_PREFIX) for name in group)
     )
 
 
-def _view(name: str, condition: str, listed: list[str]) -> str:
-    # One text of all families, taken apart for each query: an expression has a limit of 10,000 parts.
-    families = "\n".join(listed)
+def _view(name: str, condition: str, group_lines: list[str]) -> str:
+    # The groups are one string, split for each query: an expression is limited to 10,000 nodes.
+    families = "\n".join(group_lines)
     shared = ", ".join(f"'{namespace}'" for namespace in _SHARED_NAMESPACES)
     return f"""\
     view {name} {{

@@ -1,7 +1,8 @@
-"""Keeps the Tenants' CRDs from being deleted while there are Tenants, by `pulumi destroy` or by `kubectl`.
+"""Admission policies that reject the deletion of the CRDs of Tenants while Tenants exist.
 
-Part of the platform's manifests. An annotation on the CRD lets it go all the same. It takes the API server up
-to half a minute to know a new kind: until then a CRD is refused to go, tenants or not.
+They apply to `pulumi destroy` and `kubectl delete`. An annotation on the CRD allows the deletion. The API
+server needs up to half a minute to read a new CRD as a policy's parameter kind. Until then it rejects the
+deletion, even if no Tenants exist.
 """
 
 from typing import Final
@@ -21,11 +22,13 @@ def crd_guard() -> list[Manifest]:
 
 
 def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
-    """The strict one guards the kind's own CRD, and refuses where it cannot tell.
+    """A policy that rejects the deletion of CRDs while Tenants of this kind exist, and its binding.
 
-    The other one guards both CRDs, so that both can go or none, also where a whole collection is deleted, by
-    a request that names no object. It must not hold a CRD for ever because the other is gone: where it
-    cannot tell, the kind is not served.
+    The strict policy covers the kind's own CRD and rejects the deletion if it cannot list Tenants.
+
+    The other policy covers both CRDs, so that either both can be deleted or none. It also covers the deletion
+    of a collection, whose request names no object. If it cannot list Tenants, the kind is not served: it then
+    allows the deletion, so that the remaining CRD can still be deleted.
     """
     metadata = {"name": f"tenancy-{'keep' if is_strict else 'keep-all'}-{kind.crd}"}
     names = {"resourceNames": [kind.crd]} if is_strict else {}
@@ -64,7 +67,7 @@ def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
         "spec": {
             "policyName": metadata["name"],
             "validationActions": ["Deny"],
-            # Judged once for each Tenant there is.
+            # The policy is evaluated once for each Tenant.
             "paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"},
         },
     }
@@ -74,6 +77,6 @@ def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
 def _message(kind: Kind) -> str:
     annotate = f"kubectl annotate crd {' '.join(_CRDS)} {ALLOW_DELETE_ANNOTATION}=true"
     return (
-        f"'there is still the Tenant ' + params.metadata.name + ': delete the tenants first (kubectl delete "
-        f"{kind.crd} --all); to remove the platform and leave their namespaces as they are: {annotate}'"
+        f"'Tenant ' + params.metadata.name + ' still exists: delete all Tenants first (kubectl delete "
+        f"{kind.crd} --all); to remove the platform but keep the namespaces of its tenants, run: {annotate}'"
     )

@@ -1,6 +1,6 @@
 """The Grafana dashboard, in a ConfigMap that Grafana's sidecar finds by its label.
 
-Part of the platform's manifests. It shows only what the watcher itself serves under /metrics.
+The dashboard uses only metrics that the watcher serves at /metrics.
 """
 
 import json
@@ -19,7 +19,7 @@ _COLUMNS: Final = 2
 _WIDTH: Final = 24 // _COLUMNS
 _HEIGHT: Final = 8
 
-# A query per line of the legend.
+# PromQL queries by legend.
 Queries = dict[str, str]
 
 
@@ -45,21 +45,21 @@ def dashboard() -> dict[str, Any]:
         ("CPU in use by tenant, where measured", "short", _by_tenant("measured", "cpu")),
         ("Memory in use by tenant, where measured", "bytes", _by_tenant("measured", "memory")),
         ("Pods by tenant", "short", _by_tenant("used", "pods")),
-        ("Quota used, fullest first", "percentunit", _fullest()),
+        ("Most used quotas", "percentunit", _most_used()),
         ("Tenants by phase", "short", {"{{phase}}": "sum by (phase) (tenancy_tenants)"}),
         (
             "Reconciles by result",
             "ops",
             {"{{result}}": "sum by (result) (rate(tenancy_reconciles_total[5m]))"},
         ),
-        ("Time of a reconcile", "s", {"median": _quantile(0.5), "slowest tenth": _quantile(0.9)}),
+        ("Reconcile duration", "s", {"median": _quantile(0.5), "90th percentile": _quantile(0.9)}),
         (
-            "Queue, plans in force, use on record",
+            "Queue, plans, usage record",
             "short",
             {
-                "tenants waiting": "sum(tenancy_queue_depth)",
+                "tenants queued": "sum(tenancy_queue_depth)",
                 "plans valid": "min(tenancy_plans_valid)",
-                "use recorded": "min(tenancy_usage_recorded)",
+                "usage recorded": "min(tenancy_usage_recorded)",
             },
         ),
     ]
@@ -96,14 +96,14 @@ def _by_tenant(figure: str, resource: str) -> Queries:
     return {"{{tenant}}": f"sum by (tenant) ({series})"}
 
 
-def _fullest() -> Queries:
+def _most_used() -> Queries:
     share = QUOTA_SHARE.replace("tenancy_quota_used", 'tenancy_quota_used{tenant=~"$tenant"}')
     legend = "{{tenant}} {{namespace}} {{resource}}"
     return {legend: f"topk(15, max by (tenant, namespace, resource) ({share}))"}
 
 
-def _quantile(share: float) -> str:
-    return f"histogram_quantile({share}, sum by (le) (rate(tenancy_reconcile_seconds_bucket[5m])))"
+def _quantile(quantile: float) -> str:
+    return f"histogram_quantile({quantile}, sum by (le) (rate(tenancy_reconcile_seconds_bucket[5m])))"
 
 
 def _source_variable() -> dict[str, Any]:

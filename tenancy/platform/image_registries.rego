@@ -1,18 +1,18 @@
-# What TenantImageRegistries forbids: images from anywhere but the registries given.
+# TenantImageRegistries: rejects images that are not from one of the listed registries.
 package tenantimageregistries
 
 violation contains {"msg": msg} if {
     some [user, image] in used(input.review.object)
     not image in images_before
     not is_trusted(repository(image))
-    msg := sprintf("%s has image %q, which is from none of the tenant's registries: %v", [
+    msg := sprintf("%s has image %q, which is not from one of the tenant's registries: %v", [
         user, image, input.parameters.registries,
     ])
 }
 
 images_before := {image | some [_, image] in used(input.review.oldObject)}
 
-# Volumes can be images, too.
+# Containers and image volumes.
 used(pod) := containers | volumes if {
     containers := {[sprintf("container %q", [container.name]), container.image] |
         some list in ["containers", "initContainers", "ephemeralContainers"]
@@ -23,14 +23,15 @@ used(pod) := containers | volumes if {
     }
 }
 
-# The image's full name, without tag and digest.
+# The fully qualified repository of an image, without tag and digest.
 repository(image) := name if {
     bare := regex.replace(split(image, "@")[0], `:[^/:]*$`, "")
     hub := regex.replace(with_registry(bare), `^index\.docker\.io/`, "docker.io/")
     name := regex.replace(hub, `^docker\.io/([^/]+)$`, "docker.io/library/$1")
 }
 
-# Only a dot, a port, a capital or the name localhost tells a registry from a user of Docker Hub.
+# The first segment is a registry only if it is localhost or contains a dot, a colon or a capital letter.
+# Otherwise it is a user of Docker Hub.
 with_registry(name) := name if regex.match(`^(localhost|[^/]*[.:A-Z][^/]*)/`, name)
 
 else := concat("/", ["docker.io", name])

@@ -1,7 +1,6 @@
-"""What the platform itself needs in a cluster: CRDs, the watcher and its rights, guards, monitoring.
+"""All manifests of the platform: CRDs, the watcher and its RBAC, admission policies, monitoring.
 
-Pure manifests. The platform's stack applies them (`component`), and so do `./dev run` and the tests.
-What needs another project's CRDs is made where the cluster serves them, and named where it does not.
+Pure functions. Objects of other projects' kinds are included only if the cluster serves those kinds.
 """
 
 from collections.abc import Collection
@@ -14,7 +13,7 @@ from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.platform.crd_guard import crd_guard
 from tenancy.platform.grafana_dashboard import dashboard_config_map
-from tenancy.platform.namespaces import platform_namespaces, shared_policies
+from tenancy.platform.namespaces import platform_namespaces, shared_network_policies
 from tenancy.platform.preview_rights import preview_rights
 from tenancy.platform.prometheus import prometheus_rule, service_monitor
 from tenancy.platform.settings import PlatformSettings
@@ -28,7 +27,7 @@ _DEFAULTS: Final = PlatformSettings()
 def platform_manifests(
     settings: PlatformSettings = _DEFAULTS, served: Collection[Kind] = ()
 ) -> list[Manifest]:
-    """In an order in which they can be applied. Of other projects' kinds, only those that are `served`."""
+    """All manifests, in an order in which they can be applied. Optional kinds only if in `served`."""
     return [
         *crds(),
         *platform_namespaces(),
@@ -36,7 +35,7 @@ def platform_manifests(
         *preview_rights(),
         *crd_guard(),
         *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"),
-        *shared_policies(),
+        *shared_network_policies(),
         *plans_config_map(settings),
         *watcher_workload(settings),
         dashboard_config_map(),
@@ -45,12 +44,12 @@ def platform_manifests(
 
 
 def optional_kinds(settings: PlatformSettings) -> tuple[Kind, ...]:
-    """The kinds of other projects that the platform makes objects of."""
+    """The kinds of other projects that the platform creates objects of."""
     return tuple(dict.fromkeys(kind_of(manifest) for manifest in _optional_manifests(settings)))
 
 
 def _optional_manifests(settings: PlatformSettings) -> list[Manifest]:
-    """Objects whose CRDs come with another project."""
+    """Manifests whose CRDs belong to another project."""
     manifests = [prometheus_rule(settings)]
     if settings.image is not None:
         manifests.append(service_monitor(settings))

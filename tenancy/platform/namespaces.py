@@ -1,7 +1,7 @@
-"""The platform's namespaces: its own, and the one with the services that all tenants share.
+"""The platform's namespaces: its own, and the one for services that all tenants share.
 
-Part of the platform's manifests. What runs in the shared namespace is the operator's to deploy; it can be
-reached by every tenant, and reaches nothing itself but the cluster's DNS, until the operator adds a policy.
+Operators deploy the workloads of the shared namespace. Every tenant can reach them. They can reach only the
+cluster's DNS, unless an operator adds a NetworkPolicy.
 """
 
 from tenancy.base.manifest import Manifest
@@ -18,7 +18,7 @@ def platform_namespaces() -> list[Manifest]:
     ]
 
 
-def shared_policies() -> list[Manifest]:
+def shared_network_policies() -> list[Manifest]:
     tenants = {"namespaceSelector": {"matchLabels": {MANAGED_LABEL: "true"}}}
     policies: dict[str, tuple[Rules, Rules]] = {
         "default-deny-all": ([], []),

@@ -1,4 +1,4 @@
-# What TenantPodSecurity forbids: the heart of the Pod Security Standards' two levels.
+# TenantPodSecurity: enforces the main rules of the Pod Security Standards baseline and restricted.
 package tenantpodsecurity
 
 spec := input.review.object.spec
@@ -8,13 +8,13 @@ is_restricted if input.parameters.level == "restricted"
 violation contains {"msg": msg} if {
     is_new
     some fault in pod_faults
-    msg := sprintf("pod %s, which level %s forbids", [fault, input.parameters.level])
+    msg := sprintf("Pod Security level %s: pod %s", [input.parameters.level, fault])
 }
 
 violation contains {"msg": msg} if {
     some [container, fault] in faults
-    msg := sprintf("container %q with image %q %s, which level %s forbids", [
-        container.name, container.image, fault, input.parameters.level,
+    msg := sprintf("Pod Security level %s: container %q with image %q %s", [
+        input.parameters.level, container.name, container.image, fault,
     ])
 }
 
@@ -25,14 +25,14 @@ pod_faults contains sprintf("has %s", [field]) if {
     spec[field]
 }
 
-pod_faults contains sprintf("mounts the node's files in volume %q", [volume.name]) if {
+pod_faults contains sprintf("mounts hostPath volume %q", [volume.name]) if {
     some volume in spec.volumes
     volume.hostPath
 }
 
 lists := ["containers", "initContainers", "ephemeralContainers"]
 
-# Of a container that is there already, nothing that is looked at here can change.
+# The checked fields of a container are immutable, so only new containers are checked.
 names_before := {container.name | some list in lists; some container in input.review.oldObject.spec[list]}
 
 containers contains container if {
@@ -52,7 +52,7 @@ faults contains [container, sprintf("adds the capabilities %v", [surplus])] if {
     count(surplus) > 0
 }
 
-faults contains [container, "has no seccomp profile that is known to be safe"] if {
+faults contains [container, "has no seccomp profile that is allowed: set seccompProfile.type to RuntimeDefault or Localhost"] if {
     some container in containers
     not seccomp(container) in safe_profiles
 }
@@ -73,20 +73,20 @@ faults contains [container, "may run as root: set runAsNonRoot to true"] if {
     not setting(container, "runAsNonRoot", false)
 }
 
-faults contains [container, "runs as root: set another runAsUser than 0"] if {
+faults contains [container, "runs as root: set runAsUser to a value other than 0"] if {
     is_restricted
     some container in containers
     setting(container, "runAsUser", 1) == 0
 }
 
-# Windows has none of these fields.
+# These fields do not apply to Windows.
 linux_restricted contains container if {
     is_restricted
     not spec.os.name == "windows"
     some container in containers
 }
 
-# The container's own setting, else the pod's.
+# The setting of the container, otherwise of the pod.
 setting(container, field, otherwise) := object.get(
     container, ["securityContext", field],
     object.get(spec, ["securityContext", field], otherwise),

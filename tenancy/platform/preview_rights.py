@@ -1,7 +1,7 @@
-"""The rights of whoever previews, such as a CI job: to read what tenants are made of, and nothing more.
+"""RBAC for previews, such as in a CI job: read access to tenants and their objects.
 
-Part of the platform's manifests. They are bound to nobody: who may preview is the operator's to say. The
-rules follow the tables of kinds, so a new kind is readable by its row.
+The roles are not bound to anybody: operators bind them to the users who may preview. The rules are derived
+from the tables of kinds, so they include new kinds automatically.
 """
 
 from typing import Final
@@ -15,9 +15,10 @@ from tenancy.platform.watcher_rights import Rules
 
 PREVIEW_ROLE: Final = "tenancy-preview"
 _READ: Final = ["get", "list"]
-# To list the tenants' own by their label is to list everybody's. ConfigMaps are where people keep what is
-# nobody else's business, so a preview does without them, and says so. The other kinds hold no content.
-_NOT_READ: Final = (CONFIG_MAP,)
+# RBAC cannot restrict a list by label: the right to list ConfigMaps covers those of every namespace, and
+# they may hold confidential data. A preview works without them and reports that. The other kinds hold no
+# such data.
+_UNREADABLE_KINDS: Final = (CONFIG_MAP,)
 
 
 def preview_rights() -> list[Manifest]:
@@ -47,7 +48,7 @@ def preview_rights() -> list[Manifest]:
 def _cluster_rules() -> Rules:
     plurals: dict[str, list[str]] = {}
     for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS, CRD):
-        if kind not in _NOT_READ:
+        if kind not in _UNREADABLE_KINDS:
             plurals.setdefault(kind.group, []).append(kind.plural)
     return [
         {"apiGroups": list(GROUPS), "resources": ["tenants"], "verbs": _READ},

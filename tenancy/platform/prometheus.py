@@ -1,7 +1,6 @@
-"""What Prometheus is told of the platform: where to find the watcher's metrics, and when to wake somebody.
+"""The ServiceMonitor of the watcher and the PrometheusRule with the platform's alerts.
 
-Part of the platform's manifests, where the Prometheus operator's CRDs are. The dashboard is in
-`grafana_dashboard`.
+Both need the CRDs of the Prometheus Operator.
 """
 
 from typing import Any, Final
@@ -11,7 +10,7 @@ from tenancy.base.platform_names import HTTP_PORT_NAME, SYSTEM_NAMESPACE, WATCHE
 from tenancy.platform.settings import PlatformSettings
 
 _API: Final = "monitoring.coreos.com/v1"
-# A resource of which there is to be none (hard = 0) can't be nearly used up, and must not be divided by.
+# A quota of 0 is left out: it would divide by zero.
 QUOTA_SHARE: Final = "tenancy_quota_used / (tenancy_quota_hard > 0)"
 
 
@@ -34,7 +33,7 @@ def service_monitor(settings: PlatformSettings) -> Manifest:
         "port": HTTP_PORT_NAME,
         "path": "/metrics",
         "interval": "30s",
-        # The series say which tenant's namespace they are about: the watcher's own must not cover that.
+        # Keep the series' own `namespace` label, the tenant's namespace, instead of the watcher's namespace.
         "honorLabels": True,
     }
     return {
@@ -59,7 +58,7 @@ def _tenant_alerts() -> list[dict[str, Any]]:
             "warning",
             "{{ $labels.tenant }} uses {{ $value | humanizePercentage }} of its {{ $labels.resource }} "
             "in {{ $labels.namespace }}",
-            "Free some of it, or give the tenant more by its plan or its spec.resourceQuotas.",
+            "Reduce the usage, or raise the quota in the tenant's plan or in spec.resourceQuotas.",
         ),
         _alert(
             "TenantsFailed",
@@ -79,39 +78,39 @@ def _watcher_alerts() -> list[dict[str, Any]]:
             "absent(tenancy_queue_depth)",
             "5m",
             "critical",
-            "nobody watches the tenants",
-            f"No metrics of the watcher: kubectl -n {SYSTEM_NAMESPACE} describe pod {WATCHER}-0",
+            "the tenancy watcher serves no metrics",
+            f"Check the watcher's pod: kubectl -n {SYSTEM_NAMESPACE} describe pod {WATCHER}-0",
         ),
         _alert(
             "TenancyPlansInvalid",
             "min(tenancy_plans_valid) == 0",
             "1m",
             "warning",
-            "the plans are refused",
-            "The last good ones stay in force. The watcher's log names the field that is wrong.",
+            "the plans are invalid",
+            "The last valid plans stay in force. The watcher's log names the invalid field.",
         ),
         _alert(
             "TenancyUsageNotRecorded",
             "min(tenancy_usage_recorded) == 0",
             "10m",
             "warning",
-            "what tenants use is not on record",
-            "It is missing in `tenancy usage` for good. The watcher's log says what is wrong with the file.",
+            "the usage of tenants is not recorded",
+            "`tenancy usage` will lack this period. The watcher's log has the error of the database file.",
         ),
         _alert(
             "TenancyReconcilesFailing",
             'sum(increase(tenancy_reconciles_total{result="failed"}[15m])) > 5',
             "15m",
             "warning",
-            "{{ $value | humanize }} turns of tenants have failed within 15 minutes",
-            "The tenants' conditions and events say why.",
+            "{{ $value | humanize }} reconciles have failed within 15 minutes",
+            "The conditions and Events of the tenants have the reasons.",
         ),
         _alert(
             "TenancyQueueStuck",
             "sum(tenancy_queue_depth) > 0 unless sum(increase(tenancy_reconciles_total[15m])) > 0",
             "15m",
             "critical",
-            "{{ $value }} tenants wait, and none is worked on",
+            "{{ $value }} tenants are queued, and none is reconciled",
             f"See the watcher's log: kubectl -n {SYSTEM_NAMESPACE} logs {WATCHER}-0",
         ),
     ]

@@ -1,7 +1,4 @@
-"""What an operator can set for the platform's own stack. Everything has a default.
-
-Read by `__main__.py` from the stack's configuration, and by the modules that make the platform's objects.
-"""
+"""The settings of the platform's stack, from its Pulumi configuration. Every setting has a default."""
 
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -18,41 +15,49 @@ STATE_FOLDER: Final = "/var/lib/tenancy"
 
 class PlatformSettings(Model):
     image: Annotated[str, StringConstraints(pattern=r"^\S+$")] | None = Field(
-        default=None, description="The watcher's image; none: the watcher runs elsewhere."
+        default=None,
+        description="The image of the watcher. Without it, no watcher is deployed: you run it elsewhere.",
     )
     backend: str = Field(
         default=f"file://{STATE_FOLDER}",
-        description="Pulumi's state backend. A file:// one gets a volume at its path.",
+        description="The URL of Pulumi's state backend. A file:// backend gets a volume at its path.",
     )
     passphrase_secret: DnsName = Field(
         default="tenancy-passphrase",
-        description="A Secret whose keys become the watcher's environment: PULUMI_CONFIG_PASSPHRASE, "
-        "and what the backend needs.",
+        description="A Secret whose keys become environment variables of the watcher: "
+        "PULUMI_CONFIG_PASSPHRASE, and the credentials of the backend.",
     )
-    plans: str | None = Field(default=None, description="The plans file's text; none: the shipped plans.")
+    plans: str | None = Field(
+        default=None, description="The content of the plans file. Default: the shipped plans."
+    )
     workers: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=4, description="Tenants worked on at once; the watcher's memory goes by it."
+        default=4,
+        description="The number of tenants reconciled at the same time. The memory limit follows it.",
     )
     page: bool = Field(
         default=False,
-        description="Whether the watcher serves its page, to those who may read tenants.",
+        description="Whether the watcher serves its web page, to users who may read Tenants.",
     )
     storage: Quantity | None = Field(
         default=None,
-        description="The size of the volume for a file:// backend and the record of use; none: 1Gi with a "
-        "file:// backend, no volume with another.",
+        description="The size of the volume for a file:// backend and the usage database. Default: 1Gi with "
+        "a file:// backend, no volume with another backend.",
     )
     storage_class: DnsName | None = Field(
-        default=None, description="That volume's storage class; none: the cluster's default."
+        default=None, description="The storage class of that volume. Default: the cluster's default class."
     )
     monitoring_labels: dict[str, LabelValue] = Field(
         default_factory=dict,
-        description="Labels by which your Prometheus finds rules and monitors, such as its release.",
+        description="Labels by which your Prometheus selects rules and monitors, such as `release`.",
     )
 
     @property
     def volume_folder(self) -> str | None:
-        """Where the volume is: for the state of a file:// backend, else for the record of use alone."""
+        """The mount path of the volume, or None if there is none.
+
+        The volume holds the state of a file:// backend and the usage database. With another backend there is
+        a volume only if `storage` is set, for the usage database alone.
+        """
         url = urlsplit(self.backend)
         if url.scheme == "file":
             return url.path
@@ -63,16 +68,20 @@ class PlatformSettings(Model):
     def _backend_is_a_url_without_password(cls, backend: str) -> str:
         url = urlsplit(backend)
         if not url.scheme:
-            raise ValueError(f"{backend!r} is no URL such as s3://bucket or file://{STATE_FOLDER}")
+            raise ValueError(f"{backend!r} is not a URL, such as s3://bucket or file://{STATE_FOLDER}")
         if url.scheme == "file" and (url.netloc or len(url.path) < 2):
-            raise ValueError(f"{backend!r} needs a folder of the pod: file://{STATE_FOLDER}")
+            raise ValueError(
+                f"{backend!r} must name an absolute path in the pod, such as file://{STATE_FOLDER}"
+            )
         if url.password:
-            raise ValueError("holds a password: put it into the Secret, as the variable the backend reads")
+            raise ValueError(
+                "contains a password: put it into the Secret, in the variable that the backend reads"
+            )
         return backend
 
     @field_validator("plans")
     @classmethod
-    def _plans_can_be_used(cls, text: str | None) -> str | None:
+    def _plans_are_valid(cls, text: str | None) -> str | None:
         if text is not None:
             plans_from_text(text)
         return text

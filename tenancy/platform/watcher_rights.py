@@ -1,7 +1,8 @@
-"""The watcher's identity and its rights. It holds none that it does not use, and none over the content of
-the namespaces it makes, but for sessions and what runs them.
+"""The watcher's ServiceAccount and RBAC.
 
-Part of the platform's manifests. The rules follow the tables of kinds, so a new kind is granted by its row.
+The watcher has only the rights that it uses. In the namespaces of tenants these are rights on the managed
+kinds, and on AISessions and their Jobs, pods and Events. The rules are derived from the tables of kinds, so
+they include new kinds automatically.
 """
 
 from typing import Any, Final
@@ -34,7 +35,7 @@ _PLANS_RULES: Final = [
         "verbs": ["get", "list", "watch"],
         "resourceNames": [PLANS_CONFIG_MAP],
     },
-    # About the plans, beside which they stand.
+    # Events about the plans are written to the namespace of the plans.
     *_EVENT_RULES,
 ]
 
@@ -65,7 +66,7 @@ def watcher_rbac() -> list[Manifest]:
 
 
 def _role(namespace: str, rules: Rules) -> list[Manifest]:
-    """What the watcher may do in one namespace of the platform's."""
+    """A Role of the watcher in one of the platform's namespaces, and its RoleBinding."""
     metadata = {"name": WATCHER, "namespace": namespace}
     return [
         {"apiVersion": API_VERSION, "kind": "Role", "metadata": metadata, "rules": rules},
@@ -90,27 +91,27 @@ def _cluster_rules() -> Rules:
         *_managed_rules(),
         *session_rules(),
         {
-            # HNC asks for this right in the parent before it lets anybody hang a namespace below it.
+            # HNC lets a user add a child to a parent namespace only with this right in the parent.
             "apiGroups": ["hnc.x-k8s.io"],
             "resources": ["hierarchyconfigurations"],
             "verbs": ["update"],
         },
         {
-            # Hands out rights it does not hold itself, but only by Roles of the tenants' three names.
+            # The watcher may grant rights that it does not have, but only through the tenants' three Roles.
             "apiGroups": [API_GROUP],
             "resources": ["roles"],
             "verbs": ["escalate", "bind"],
             "resourceNames": _ROLE_NAMES,
         },
         {
-            # To see integrations come and go, and to tell a deleted Tenant from a deleted kind.
+            # To detect added and removed integrations, and to tell a deleted Tenant from a deleted CRD.
             "apiGroups": [CRD.group],
             "resources": [CRD.plural],
             "verbs": ["get", "list", "watch"],
         },
-        # Figures only: this group has nothing of the pods themselves.
+        # Resource usage only: this API group does not expose the pods themselves.
         {"apiGroups": [POD_METRICS.group], "resources": [POD_METRICS.plural], "verbs": ["list"]},
-        # To ask who opens the page, and what of it they may see.
+        # To authenticate and authorize the users of the web page.
         *(
             {"apiGroups": [review.group], "resources": [review.plural], "verbs": ["create"]}
             for review in (TOKEN_REVIEW, SUBJECT_ACCESS_REVIEW)

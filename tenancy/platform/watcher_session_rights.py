@@ -1,4 +1,4 @@
-"""The watcher's rights over AISessions and what runs them, in every namespace. Part of its ClusterRole."""
+"""The watcher's rights on AISessions and on their Jobs, pods and Events, in every namespace."""
 
 from typing import Any, Final
 
@@ -10,13 +10,13 @@ _FOLLOW: Final = ("list", "watch")
 def session_rules() -> list[dict[str, Any]]:
     return [
         _rule(AISESSION, "get", *_FOLLOW, "delete"),
-        _rule(AISESSION, "patch", part="/status"),
+        _rule(AISESSION, "patch", subresource="/status"),
         _rule(JOB, "get", *_FOLLOW, "create", "delete"),
         _rule(POD, *_FOLLOW),
-        # Only an Event tells why a Job gets no pod.
+        # Only Events report why a Job cannot create its pod.
         _rule(EVENT, "list"),
     ]
 
 
-def _rule(kind: Kind, *verbs: str, part: str = "") -> dict[str, Any]:
-    return {"apiGroups": [kind.group], "resources": [kind.plural + part], "verbs": list(verbs)}
+def _rule(kind: Kind, *verbs: str, subresource: str = "") -> dict[str, Any]:
+    return {"apiGroups": [kind.group], "resources": [kind.plural + subresource], "verbs": list(verbs)}

@@ -1,7 +1,6 @@
-"""The watcher as a pod of the cluster it watches: a StatefulSet, its Service, and the plans it reads.
+"""The watcher's workload: a StatefulSet, its Service, and the ConfigMap with the plans.
 
-Part of the platform's manifests, where an image is set. One replica with a stable host name: that is how a
-watcher knows its own locks after a restart.
+The StatefulSet gives the watcher a stable host name, by which it recognizes its own locks after a restart.
 """
 
 from typing import Any, Final
@@ -19,15 +18,15 @@ from tenancy.base.platform_names import (
 from tenancy.platform.settings import PlatformSettings
 
 _METADATA: Final = {"name": WATCHER, "namespace": SYSTEM_NAMESPACE, "labels": WATCHER_LABELS}
-# The image's user; it owns nothing there.
+# The user of the image. It owns no files there.
 _USER: Final = 65532
 _RUN_VOLUME: Final = "/run/tenancy"
 _STORAGE: Final = "1Gi"
-# Beside Pulumi's own folder, where there is a volume. Elsewhere it lasts as long as the pod does.
+# On the volume, next to Pulumi's folder. Without a volume, the record is lost with the pod.
 _USAGE_FILE: Final = "usage.db"
-# One operation: the CLI and the provider, 384 MiB each where they take all they may.
+# One Pulumi operation: at most 384 MiB each for the CLI and the provider.
 _MEMORY_PER_WORKER_MI: Final = 768
-_MEMORY_ITSELF_MI: Final = 512
+_BASE_MEMORY_MI: Final = 512
 
 
 def plans_config_map(settings: PlatformSettings) -> list[Manifest]:
@@ -64,7 +63,7 @@ def _service() -> Manifest:
 
 def _stateful_set(settings: PlatformSettings) -> Manifest:
     spec: dict[str, Any] = {
-        # Two watchers would undo each other's locks.
+        # Two watchers would remove each other's locks.
         "replicas": 1,
         "serviceName": WATCHER,
         "selector": {"matchLabels": WATCHER_LABELS},
@@ -101,7 +100,7 @@ def _container(settings: PlatformSettings) -> dict[str, Any]:
     mounts = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "run", "mountPath": _RUN_VOLUME}]
     if settings.volume_folder is not None:
         mounts.append({"name": "state", "mountPath": settings.volume_folder})
-    memory_mi = _MEMORY_ITSELF_MI + _MEMORY_PER_WORKER_MI * settings.workers
+    memory_mi = _BASE_MEMORY_MI + _MEMORY_PER_WORKER_MI * settings.workers
     return {
         "name": "watcher",
         "image": settings.image,
@@ -116,7 +115,7 @@ def _container(settings: PlatformSettings) -> dict[str, Any]:
         "livenessProbe": _probe("/healthz"),
         "readinessProbe": _probe("/readyz"),
         "resources": {
-            "requests": {"cpu": "250m", "memory": f"{_MEMORY_ITSELF_MI}Mi"},
+            "requests": {"cpu": "250m", "memory": f"{_BASE_MEMORY_MI}Mi"},
             "limits": {"cpu": str(settings.workers), "memory": f"{memory_mi}Mi"},
         },
         "securityContext": {
@@ -131,7 +130,7 @@ def _container(settings: PlatformSettings) -> dict[str, Any]:
 def _arguments(settings: PlatformSettings) -> list[str]:
     arguments = [
         *("--http", f"0.0.0.0:{HTTP_PORT}"),
-        # Below the volume: the watcher wants a folder that it owns.
+        # A subfolder of the volume, because the watcher must own the folder.
         *("--run-dir", f"{_RUN_VOLUME}/watcher"),
         *("--workers", str(settings.workers)),
     ]

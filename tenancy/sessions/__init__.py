@@ -1,1 +1,1 @@
-"""AISessions: their Job, their phase, their order and their capacity. Pure."""
+"""AISessions: their Jobs, their status, the order in which they start, and quota checks. Pure."""

@@ -1,7 +1,6 @@
-"""Whether the quotas of a namespace have room for one more session.
+"""Checks whether the ResourceQuotas of a namespace allow one more session.
 
-Called before a Job is made, with the quotas as they are. Quotas that the API server alone can judge, such as
-those of a priority class, are left to it.
+Quotas with a scope that only the API server can evaluate, such as a priority class, are not checked here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,34 +12,39 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.quantity import quantity_value
 from tenancy.spec.aisession import AISessionSpec
 
-# What a session asks for, by resource as quotas name it.
-Ask = Mapping[str, Decimal]
+# Amounts that sessions charge to quotas, by the resource names of quotas.
+Demand = Mapping[str, Decimal]
 
 JOBS: Final = "count/jobs.batch"
-# Those that hold for a session's pod too: it has no deadline of its own, and it has requests.
+# The scopes that match the pod of a session: the pod has no deadline of its own, and it has requests.
 _SCOPES: Final = frozenset({"NotTerminating", "NotBestEffort"})
 
 
 @dataclass(frozen=True)
 class Shortage:
-    """The first quota without room."""
+    """The first quota that does not allow the session."""
 
     quota: str
     resource: str
-    asked: str
+    requested: str
     hard: str
-    # Whether there would be no room in an empty namespace either.
-    is_hopeless: bool
+    # Whether the session exceeds the quota even in an empty namespace.
+    can_never_fit: bool
 
     @property
     def message(self) -> str:
-        told = f"quota {self.quota} has no room for {self.resource} {self.asked}; it allows {self.hard}"
-        if self.is_hopeless:
-            return f"{told} in all: ask for less, or have the quota raised"
-        return f"{told}, and the rest is in use"
+        if self.can_never_fit:
+            return (
+                f"quota {self.quota} allows {self.hard} of {self.resource}, but the session requests "
+                f"{self.requested}: request less, or ask for a larger quota"
+            )
+        return (
+            f"quota {self.quota} has less than {self.requested} of {self.resource} left; "
+            f"its limit is {self.hard}"
+        )
 
 
-def session_ask(spec: AISessionSpec) -> dict[str, Decimal]:
+def session_demand(spec: AISessionSpec) -> dict[str, Decimal]:
     cpu, memory = (quantity_value(text) for text in (spec.resources.cpu, spec.resources.memory))
     one = Decimal(1)
     return {
@@ -50,45 +54,48 @@ def session_ask(spec: AISessionSpec) -> dict[str, Decimal]:
     }
 
 
-def sum_of(asks: Iterable[Ask]) -> dict[str, Decimal]:
+def total_demand(demands: Iterable[Demand]) -> dict[str, Decimal]:
     total: dict[str, Decimal] = {}
-    for ask in asks:
-        for resource, amount in ask.items():
+    for demand in demands:
+        for resource, amount in demand.items():
             total[resource] = total.get(resource, Decimal(0)) + amount
     return total
 
 
-def shortage(quotas: Iterable[Manifest], ask: Ask, promised: Ask) -> Shortage | None:
-    """`promised` is what goes to sessions that have started, but are in no quota's figures yet."""
+def shortage(quotas: Iterable[Manifest], demand: Demand, reserved: Demand) -> Shortage | None:
+    """The first quota that does not allow this demand, or None.
+
+    `reserved` is the demand of started sessions that the status of the quotas does not include yet.
+    """
     for quota in quotas:
-        if not _concerns_sessions(quota):
+        if not _applies_to_sessions(quota):
             continue
         status = quota.get("status") or {}
         hard, used = status.get("hard") or {}, status.get("used") or {}
         for resource in quota["spec"].get("hard") or {}:
-            if resource not in ask:
+            if resource not in demand:
                 continue
-            # Without figures yet, the API server would refuse the pod.
+            # While the status has no figures for a resource, the API server rejects the pod.
             limit = hard.get(resource, "0")
-            taken = quantity_value(used.get(resource, "0")) + promised.get(resource, Decimal(0))
-            if taken + ask[resource] > quantity_value(limit):
+            taken = quantity_value(used.get(resource, "0")) + reserved.get(resource, Decimal(0))
+            if taken + demand[resource] > quantity_value(limit):
                 return Shortage(
                     quota["metadata"]["name"],
                     resource,
-                    _text(ask[resource]),
+                    _quantity_text(demand[resource]),
                     limit,
-                    is_hopeless=resource in hard and ask[resource] > quantity_value(limit),
+                    can_never_fit=resource in hard and demand[resource] > quantity_value(limit),
                 )
     return None
 
 
-def _concerns_sessions(quota: Manifest) -> bool:
+def _applies_to_sessions(quota: Manifest) -> bool:
     spec = quota["spec"]
     return not spec.get("scopeSelector") and set(spec.get("scopes") or ()) <= _SCOPES
 
 
-def _text(amount: Decimal) -> str:
-    """As people write it: 500m, 2, 1Gi."""
+def _quantity_text(amount: Decimal) -> str:
+    """The amount as a short Kubernetes quantity: 500m, 2, 1Gi."""
     if amount != amount.to_integral_value():
         return f"{(amount * 1000).normalize():f}m"
     for suffix, size in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):

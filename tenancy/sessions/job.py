@@ -1,7 +1,7 @@
-"""The Job that runs an AISession: made of the session, the platform's config and the tenant's settings.
+"""The Job of an AISession, from the session, the platform's config and the tenant's settings.
 
-Called by the watcher when a session may start. Its pod is within the walls of the namespace from the start:
-restricted, without a token, on the nodes and by the pull policy that the tenant is given.
+Its pod complies with the policies of the tenant: it is restricted, has no ServiceAccount token, and uses the
+tenant's node selector, runtime class and pull policy.
 """
 
 from typing import Any, Final
@@ -14,32 +14,32 @@ from tenancy.spec.aisession import AISessionSpec, duration_s
 from tenancy.spec.session_config import ModelConfig, SessionsConfig, TypeConfig
 from tenancy.spec.settings import PullPolicy, TenantSettings
 
-# What the session writes there is its result; the kubelet makes the file, and keeps at most 4 KiB of it.
+# The session writes its result to this file. The kubelet creates the file and reads at most 4 KiB of it.
 RESULT_FILE: Final = "/dev/termination-log"
 CONTAINER: Final = "session"
-# How long a Job stays after its end, for whoever wants to read its log.
-KEPT_S: Final = 3600
-# Nobody's in particular, and not root: an image may name none.
+# How long a finished Job is kept, so that users can read its log.
+JOB_TTL_S: Final = 3600
+# An arbitrary user other than root, for images that do not set a user.
 _USER: Final = 65532
 
 
 def session_job(
     session: Manifest, spec: AISessionSpec, config: SessionsConfig, settings: TenantSettings
 ) -> Manifest:
-    """NotOffered where the platform's config has no such type, or no such model."""
-    kind, model, model_name = _offer(spec, config)
+    """The Job of this session. Raises NotOffered if the config lacks the session's type or model."""
+    type_config, model, model_name = _selected_config(spec, config)
     name: str = session["metadata"]["name"]
     label = {SESSION_LABEL: label_value(name)}
     env = {
-        **kind.env,
+        **type_config.env,
         **model.env,
         "AISESSION_NAME": name,
         "AISESSION_TYPE": spec.session_type.value,
         "AISESSION_MODEL": model_name,
         "AISESSION_RESULT_FILE": RESULT_FILE,
     }
-    annotations = {**kind.annotations, **model.annotations}
-    # The pod has no label of the tenant's: nothing that is made from a template may carry one.
+    annotations = {**type_config.annotations, **model.annotations}
+    # The pod has no tenant label: admission rejects platform labels on objects that come from a template.
     pod_metadata = {"labels": label, **({"annotations": annotations} if annotations else {})}
     return {
         "apiVersion": JOB.api_version,
@@ -53,18 +53,18 @@ def session_job(
         "spec": {
             "activeDeadlineSeconds": duration_s(spec.timeout),
             "backoffLimit": 0,
-            "ttlSecondsAfterFinished": KEPT_S,
+            "ttlSecondsAfterFinished": JOB_TTL_S,
             "template": {
                 "metadata": pod_metadata,
-                "spec": _pod_spec(kind, settings, _container(spec, kind, model, settings, env)),
+                "spec": _pod_spec(type_config, settings, _container(spec, type_config, model, settings, env)),
             },
         },
     }
 
 
 def is_job_of(job: Manifest, session: Manifest) -> bool:
-    """Whether the Job was made for this very session, and not for a namesake or by somebody else."""
-    # An owner can be named by anybody, the tenant by the platform alone.
+    """Whether the platform created the Job for this session, not for an earlier session of the same name."""
+    # Anybody can set an owner reference, but only the platform can set the tenant label.
     tenant = (job["metadata"].get("labels") or {}).get(TENANT_LABEL)
     owners = job["metadata"].get("ownerReferences") or ()
     return tenant == session["spec"]["tenantRef"]["name"] and any(
@@ -72,18 +72,18 @@ def is_job_of(job: Manifest, session: Manifest) -> bool:
     )
 
 
-def _offer(spec: AISessionSpec, config: SessionsConfig) -> tuple[TypeConfig, ModelConfig, str]:
-    kind = config.types.get(spec.session_type)
-    if kind is None:
+def _selected_config(spec: AISessionSpec, config: SessionsConfig) -> tuple[TypeConfig, ModelConfig, str]:
+    type_config = config.types.get(spec.session_type)
+    if type_config is None:
         raise NotOffered(
-            f"spec.sessionType: the platform runs no sessions of type {spec.session_type.value!r} now; "
-            f"its operators can add sessions.types.{spec.session_type.value} to the plans file"
+            f"spec.sessionType: the platform does not offer sessions of type {spec.session_type.value!r}; "
+            f"ask its operators to add sessions.types.{spec.session_type.value} to the plans file"
         )
-    name = spec.ai_model or kind.model
+    name = spec.ai_model or type_config.model
     if name not in config.models:
         known = ", ".join(sorted(config.models))
         raise UnknownModel(f"spec.aiModel: there is no model {name!r}; known: {known}")
-    return kind, config.models[name], name
+    return type_config, config.models[name], name
 
 
 def _owner(session: Manifest) -> dict[str, Any]:
@@ -98,10 +98,10 @@ def _owner(session: Manifest) -> dict[str, Any]:
     }
 
 
-def _pod_spec(kind: TypeConfig, settings: TenantSettings, container: Manifest) -> Manifest:
+def _pod_spec(type_config: TypeConfig, settings: TenantSettings, container: Manifest) -> Manifest:
     spec: Manifest = {
         "restartPolicy": "Never",
-        "serviceAccountName": kind.service_account,
+        "serviceAccountName": type_config.service_account,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "securityContext": {
@@ -121,25 +121,29 @@ def _pod_spec(kind: TypeConfig, settings: TenantSettings, container: Manifest) -
 
 
 def _container(
-    spec: AISessionSpec, kind: TypeConfig, model: ModelConfig, settings: TenantSettings, env: dict[str, str]
+    spec: AISessionSpec,
+    type_config: TypeConfig,
+    model: ModelConfig,
+    settings: TenantSettings,
+    env: dict[str, str],
 ) -> Manifest:
     amounts = {"cpu": spec.resources.cpu, "memory": spec.resources.memory}
     container: Manifest = {
         "name": CONTAINER,
-        "image": model.image or kind.image,
+        "image": model.image or type_config.image,
         "env": [{"name": name, "value": value} for name, value in env.items()],
         "resources": {"requests": amounts, "limits": amounts},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "terminationMessagePath": RESULT_FILE,
-        # Never the log, which may hold what is nobody else's business.
+        # Do not fall back to the log, which may contain confidential data.
         "terminationMessagePolicy": "File",
     }
-    if kind.command:
-        container["command"] = list(kind.command)
-    if kind.args:
-        container["args"] = list(kind.args)
+    if type_config.command:
+        container["command"] = list(type_config.command)
+    if type_config.args:
+        container["args"] = list(type_config.args)
     allowed = settings.image_pull_policies
     if allowed:
-        usual = PullPolicy.IF_NOT_PRESENT
-        container["imagePullPolicy"] = (usual if usual in allowed else allowed[0]).value
+        preferred = PullPolicy.IF_NOT_PRESENT
+        container["imagePullPolicy"] = (preferred if preferred in allowed else allowed[0]).value
     return container

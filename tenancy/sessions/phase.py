@@ -1,6 +1,6 @@
-"""The status of a session that has a Job: read from the Job and its pod.
+"""The status of a session that has a Job, derived from the Job and its pod.
 
-Called by the watcher at each change of them. Sessions that wait are judged in `waiting_line`.
+`waiting_line` handles sessions that have no Job yet.
 """
 
 from datetime import UTC, datetime
@@ -24,28 +24,31 @@ def time_text(moment: datetime) -> str:
 
 
 def is_finished(job: Manifest) -> bool:
-    return _ending(job) is not None
+    return _final_condition(job) is not None
 
 
 def is_pod_done(pod: Manifest) -> bool:
-    """Whether the pod has nothing more to say."""
+    """Whether the pod has succeeded or failed."""
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
 def status_from_job(
-    before: AISessionStatus, spec: AISessionSpec, job: Manifest, pod: Manifest | None
+    previous: AISessionStatus, spec: AISessionSpec, job: Manifest, pod: Manifest | None
 ) -> AISessionStatus:
-    """`pod` is the Job's; None: it has none yet, or none any more."""
-    ending = _ending(job)
-    if ending is None:
-        return _under_way(before, job, pod)
-    phase, reason, message = _verdict(before, spec, job, ending, pod)
+    """The new status of the session.
+
+    `previous` is its current status. `pod` is the pod of the Job; None: it does not exist yet, or no longer.
+    """
+    final_condition = _final_condition(job)
+    if final_condition is None:
+        return _unfinished_status(previous, job, pod)
+    phase, reason, message = _outcome(previous, spec, job, final_condition, pod)
     job_status = job.get("status") or {}
-    completed = job_status.get("completionTime") or ending.get("lastTransitionTime")
-    started = before.start_time or _started(pod) or job_status.get("startTime")
-    if reason == SessionReason.DEADLINE_EXCEEDED and not _has_run(before, pod):
+    completed = job_status.get("completionTime") or final_condition.get("lastTransitionTime")
+    started = previous.start_time or _start_time(pod) or job_status.get("startTime")
+    if reason == SessionReason.DEADLINE_EXCEEDED and not _has_run(previous, pod):
         started = None
-    return ended(
+    return with_execution_time(
         AISessionStatus(
             phase=phase,
             reason=reason,
@@ -53,78 +56,86 @@ def status_from_job(
             job=job["metadata"]["name"],
             start_time=started,
             completion_time=completed,
-            results=_results(pod) or before.results,
+            results=_results(pod) or previous.results,
         )
     )
 
 
-def ended(status: AISessionStatus) -> AISessionStatus:
-    """The status with the time that the session took."""
+def with_execution_time(status: AISessionStatus) -> AISessionStatus:
+    """The status with the execution time in its results, if both times are known."""
     if not status.start_time or not status.completion_time:
         return status
-    # Told by different clocks: nothing ends before it began.
-    completed = max(status.completion_time, status.start_time, key=_moment)
-    took = _moment(completed) - _moment(status.start_time)
+    # The times come from different clocks: do not report an end before the start.
+    completed = max(status.completion_time, status.start_time, key=_parsed_time)
+    duration = _parsed_time(completed) - _parsed_time(status.start_time)
     results = status.results or SessionResults()
     tokens_used = results.metrics.tokens_used if results.metrics else None
-    metrics = SessionMetrics(tokens_used=tokens_used, execution_time=duration_text(int(took.total_seconds())))
+    metrics = SessionMetrics(
+        tokens_used=tokens_used, execution_time=duration_text(int(duration.total_seconds()))
+    )
     results = results.model_copy(update={"metrics": metrics})
     return status.model_copy(update={"completion_time": completed, "results": results})
 
 
-def _ending(job: Manifest) -> Manifest | None:
-    """The Job's last condition, once there is nothing more to come."""
+def _final_condition(job: Manifest) -> Manifest | None:
+    """The Job's Complete or Failed condition, or None if the Job has not finished."""
     conditions = (job.get("status") or {}).get("conditions") or ()
     for condition in conditions:
         if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
-            found: Manifest = condition
-            return found
+            final: Manifest = condition
+            return final
     return None
 
 
-def _verdict(
-    before: AISessionStatus, spec: AISessionSpec, job: Manifest, ending: Manifest, pod: Manifest | None
+def _outcome(
+    previous: AISessionStatus,
+    spec: AISessionSpec,
+    job: Manifest,
+    final_condition: Manifest,
+    pod: Manifest | None,
 ) -> tuple[SessionPhase, str | None, str | None]:
-    if ending["type"] == "Complete":
+    if final_condition["type"] == "Complete":
         return SessionPhase.COMPLETED, None, None
-    if ending.get("reason") == SessionReason.DEADLINE_EXCEEDED:
-        delay = before.reason or SessionReason.STARTING
-        told = "did not end by itself" if _has_run(before, pod) else f"did not get to run ({delay})"
-        told = f"it {told} within its timeout of {spec.timeout}"
-        return SessionPhase.TERMINATED, SessionReason.DEADLINE_EXCEEDED, told
+    if final_condition.get("reason") == SessionReason.DEADLINE_EXCEEDED:
+        delay = previous.reason or SessionReason.STARTING
+        problem = "did not finish" if _has_run(previous, pod) else f"did not start ({delay})"
+        message = f"the session {problem} within its timeout of {spec.timeout}"
+        return SessionPhase.TERMINATED, SessionReason.DEADLINE_EXCEEDED, message
     pod_status = (pod or {}).get("status") or {}
     if pod_status.get("reason"):
         return SessionPhase.FAILED, pod_status["reason"], pod_status.get("message")
     if terminated := _terminated(pod):
-        told = f"the container ended with exit code {terminated.get('exitCode')}"
-        told = f"{told}; for its log: {_log_command(job)}"
-        return SessionPhase.FAILED, terminated.get("reason") or "Error", told
-    gone = "its pod is gone, and with it what it said: was it deleted?"
-    return SessionPhase.FAILED, ending.get("reason") or "JobFailed", ending.get("message") if pod else gone
+        message = f"the container failed with exit code {terminated.get('exitCode')}"
+        message = f"{message}; to read its log: {_log_command(job)}"
+        return SessionPhase.FAILED, terminated.get("reason") or "Error", message
+    pod_gone = "the pod no longer exists, so its result is lost: was it deleted?"
+    reason = final_condition.get("reason") or "JobFailed"
+    return SessionPhase.FAILED, reason, final_condition.get("message") if pod else pod_gone
 
 
 def _log_command(job: Manifest) -> str:
     return f"kubectl logs -n {job['metadata']['namespace']} job/{job['metadata']['name']}"
 
 
-def _under_way(before: AISessionStatus, job: Manifest, pod: Manifest | None) -> AISessionStatus:
+def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest | None) -> AISessionStatus:
     name = job["metadata"]["name"]
     pod_phase = ((pod or {}).get("status") or {}).get("phase")
-    # It never goes back: what has run once is Running until the Job says how it ended.
-    if before.phase is SessionPhase.RUNNING or pod_phase in ("Running", "Succeeded", "Failed"):
-        started = before.start_time or _started(pod)
-        # A pod that is deleted, as at a timeout, is gone when its Job tells of the end.
-        is_going = "deletionTimestamp" in (pod or {}).get("metadata", {})
-        results = (_results(pod) if is_going else None) or before.results
+    # The phase never goes back: once Running, it stays Running until the Job has finished.
+    if previous.phase is SessionPhase.RUNNING or pod_phase in ("Running", "Succeeded", "Failed"):
+        started = previous.start_time or _start_time(pod)
+        # Keep the result of a pod that is being deleted, for example at a timeout: the pod may be gone when
+        # the Job finishes.
+        is_terminating = "deletionTimestamp" in (pod or {}).get("metadata", {})
+        results = (_results(pod) if is_terminating else None) or previous.results
         return AISessionStatus(phase=SessionPhase.RUNNING, job=name, start_time=started, results=results)
-    # A pod that is gone before it ran does not make forget what kept it.
-    is_known = pod is None and before.job == name
-    reason, message = (before.reason, before.message) if is_known else _delay(pod)
+    # If the pod is gone before it ran, keep the last known reason.
+    keeps_reason = pod is None and previous.job == name
+    reason, message = (previous.reason, previous.message) if keeps_reason else _start_delay(pod)
     return AISessionStatus(phase=SessionPhase.PENDING, reason=reason, message=message, job=name)
 
 
-def _delay(pod: Manifest | None) -> tuple[str, str | None]:
-    """Why a pod does not run yet, where Kubernetes says so."""
+def _start_delay(pod: Manifest | None) -> tuple[str, str | None]:
+    """The reason and message why the pod does not run yet, as far as its status reports them."""
     status = (pod or {}).get("status") or {}
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
@@ -135,16 +146,16 @@ def _delay(pod: Manifest | None) -> tuple[str, str | None]:
     return SessionReason.STARTING, None
 
 
-def _has_run(before: AISessionStatus, pod: Manifest | None) -> bool:
+def _has_run(previous: AISessionStatus, pod: Manifest | None) -> bool:
     state = _container_state(pod)
-    return before.phase is SessionPhase.RUNNING or bool(state.get("running") or state.get("terminated"))
+    return previous.phase is SessionPhase.RUNNING or bool(state.get("running") or state.get("terminated"))
 
 
-def _started(pod: Manifest | None) -> str | None:
+def _start_time(pod: Manifest | None) -> str | None:
     state = _container_state(pod)
     times = [(state.get(name) or {}).get("startedAt") for name in ("running", "terminated")]
-    found: str | None = next((time for time in times if time), None)
-    return found or ((pod or {}).get("status") or {}).get("startTime")
+    started_at: str | None = next((time for time in times if time), None)
+    return started_at or ((pod or {}).get("status") or {}).get("startTime")
 
 
 def _results(pod: Manifest | None) -> SessionResults | None:
@@ -152,12 +163,12 @@ def _results(pod: Manifest | None) -> SessionResults | None:
 
 
 def _terminated(pod: Manifest | None) -> Manifest:
-    found: Manifest = _container_state(pod).get("terminated") or {}
-    return found
+    state: Manifest = _container_state(pod).get("terminated") or {}
+    return state
 
 
 def _container_state(pod: Manifest | None) -> Manifest:
-    # Others may have been added to the pod, such as a mesh's.
+    # The pod may have other containers, such as a sidecar of the mesh.
     for container in ((pod or {}).get("status") or {}).get("containerStatuses") or ():
         if container["name"] == CONTAINER:
             state: Manifest = container.get("state") or {}
@@ -165,5 +176,5 @@ def _container_state(pod: Manifest | None) -> Manifest:
     return {}
 
 
-def _moment(text: str) -> datetime:
+def _parsed_time(text: str) -> datetime:
     return datetime.fromisoformat(text)

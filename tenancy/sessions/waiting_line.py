@@ -1,14 +1,14 @@
-"""Which of a tenant's waiting sessions start now, and what the others wait for.
+"""Decides which of a tenant's waiting sessions start now, and why the others wait.
 
-Called by the watcher at each change. The oldest go first. One that lacks room holds up the younger ones of
-its namespace, or a large session would never get its turn; those of other namespaces pass.
+The oldest sessions start first. A session that exceeds a quota also delays the newer sessions of its
+namespace, because otherwise a large session might never start. It does not delay other namespaces.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.sessions.capacity import Ask, shortage, sum_of
+from tenancy.sessions.capacity import Demand, shortage, total_demand
 from tenancy.spec.aisession import SessionReason
 
 
@@ -18,11 +18,11 @@ class Candidate:
 
     key: ObjectKey
     created: str
-    ask: Ask
+    demand: Demand
 
     @property
-    def age_order(self) -> tuple[str, str, str]:
-        # Creation times have whole seconds: within one, names decide.
+    def sort_key(self) -> tuple[str, str, str]:
+        # Creation times have a resolution of one second: within a second, sort by name.
         return self.created, self.key.name, self.key.namespace
 
 
@@ -40,39 +40,48 @@ class Decision:
 
 def decision(
     waiting: Sequence[Candidate],
-    free: int,
-    limit: int,
+    free_slots: int,
+    max_sessions: int,
     quotas: Mapping[str, Sequence[Manifest]],
-    promised: Mapping[str, Ask],
+    reserved: Mapping[str, Demand],
 ) -> Decision:
-    """`free` is how many more of at most `limit` may run; quotas and what is promised of them go by
-    namespace."""
-    made = Decision()
-    promises = dict(promised)
-    closed: set[str] = set()
-    for candidate in sorted(waiting, key=lambda found: found.age_order):
+    """The sessions to start, and the reasons why the others wait.
+
+    `free_slots` is how many more sessions may start, out of `max_sessions`. `quotas` and `reserved` are by
+    namespace; `reserved` is the demand of started sessions that the quotas do not include yet.
+    """
+    result = Decision()
+    reserved_by_namespace = dict(reserved)
+    blocked_namespaces: set[str] = set()
+    for candidate in sorted(waiting, key=lambda candidate: candidate.sort_key):
         namespace = candidate.key.namespace
-        promise = promises.get(namespace, {})
-        lack = shortage(quotas.get(namespace, ()), candidate.ask, promise)
-        is_hopeless = lack is not None and lack.is_hopeless
-        # One that can never start does not wait for its turn: its user has to do something.
-        if not is_hopeless and (len(made.starts) >= free or namespace in closed):
-            made.waits[candidate.key] = _behind_others(limit)
+        namespace_reserved = reserved_by_namespace.get(namespace, {})
+        lack = shortage(quotas.get(namespace, ()), candidate.demand, namespace_reserved)
+        can_never_fit = lack is not None and lack.can_never_fit
+        # A session that can never start is not queued: report the problem, so that its user can fix it.
+        if not can_never_fit and (len(result.starts) >= free_slots or namespace in blocked_namespaces):
+            result.waits[candidate.key] = _queued(max_sessions)
         elif lack is not None:
-            made.waits[candidate.key] = Wait(SessionReason.QUOTA_EXCEEDED, lack.message)
-            if not is_hopeless:
-                closed.add(namespace)
+            result.waits[candidate.key] = Wait(SessionReason.QUOTA_EXCEEDED, lack.message)
+            if not can_never_fit:
+                blocked_namespaces.add(namespace)
         else:
-            made.starts.append(candidate)
-            promises[namespace] = sum_of((promise, candidate.ask))
-    return made
+            result.starts.append(candidate)
+            reserved_by_namespace[namespace] = total_demand((namespace_reserved, candidate.demand))
+    return result
 
 
-def _behind_others(limit: int) -> Wait:
-    """In the same words for all that holds them up: a thousand in a queue are not to be written anew whenever
-    its head moves from one wait to the other."""
-    if limit == 0:
-        told = "the tenant may run no sessions: maxSessions is 0"
+def _queued(max_sessions: int) -> Wait:
+    """The wait of a queued session.
+
+    The message is the same for every cause of the delay. Otherwise the status of every queued session would
+    have to be written whenever the cause changes for the first of them.
+    """
+    if max_sessions == 0:
+        message = "the tenant may run no sessions: maxSessions is 0"
     else:
-        told = f"older ones go first: the tenant may run {limit} at once (maxSessions), within its quotas"
-    return Wait(SessionReason.QUEUED, told)
+        message = (
+            f"older sessions start first: the tenant may run {max_sessions} at once (maxSessions), "
+            "within its quotas"
+        )
+    return Wait(SessionReason.QUEUED, message)

@@ -1,6 +1,7 @@
-"""An AISession: a piece of work that an AI model does for a tenant, as its users write it and as it went.
+"""The models of an AISession's spec and status.
 
-The CRD is generated from these models. Whether the tenant owns the namespace is not known here.
+The CRD is generated from these models. They can't check that `spec.tenantRef` names the tenant that owns the
+namespace.
 """
 
 import re
@@ -15,29 +16,29 @@ from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity, quantity_value
 
 _DURATION: Final = r"([0-9]{1,7}h)?([0-9]{1,7}m)?([0-9]{1,7}s)?"
-_LONGEST_H: Final = 168
-_SOME_ADVICE: Final = "must be more than 0: a limit of 0 would be none at all"
-_DURATION_ADVICE: Final = f"must be between 1s and {_LONGEST_H}h, such as 90s, 30m or 1h30m"
+_DURATION_MAX_H: Final = 168
+_AMOUNT_ADVICE: Final = "must be more than 0: a limit of 0 would mean no limit"
+_DURATION_ADVICE: Final = f"must be between 1s and {_DURATION_MAX_H}h, such as 90s, 30m or 1h30m"
 
 
 def duration_s(text: str) -> int:
-    """The seconds in a duration such as 1h30m; ValueError where it is none."""
-    form = re.fullmatch(_DURATION, text)
-    if not text or form is None:
+    """The seconds in a duration such as 1h30m; ValueError if the text is not a duration."""
+    match = re.fullmatch(_DURATION, text)
+    if not text or match is None:
         raise ValueError(f"{text!r} {_DURATION_ADVICE}")
-    hours, minutes, seconds = (int(part[:-1]) if part else 0 for part in form.groups())
+    hours, minutes, seconds = (int(part[:-1]) if part else 0 for part in match.groups())
     return hours * 3600 + minutes * 60 + seconds
 
 
 def duration_text(seconds: int) -> str:
-    """Seconds as a duration such as 1h30m; the inverse of `duration_s`."""
-    hours, rest = divmod(max(seconds, 0), 3600)
-    parts = ((hours, "h"), (rest // 60, "m"), (rest % 60, "s"))
+    """Seconds as a duration such as 1h30m; the inverse of `duration_s`. Negative values become 0s."""
+    hours, remainder_s = divmod(max(seconds, 0), 3600)
+    parts = ((hours, "h"), (remainder_s // 60, "m"), (remainder_s % 60, "s"))
     return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"
 
 
-def _checked(text: str) -> str:
-    if not 1 <= duration_s(text) <= _LONGEST_H * 3600:
+def _check_duration(text: str) -> str:
+    if not 1 <= duration_s(text) <= _DURATION_MAX_H * 3600:
         raise ValueError(f"{text!r} {_DURATION_ADVICE}")
     return text
 
@@ -45,20 +46,20 @@ def _checked(text: str) -> str:
 Duration = Annotated[
     str,
     StringConstraints(pattern=f"^{_DURATION}$", min_length=2, max_length=24),
-    AfterValidator(_checked),
+    AfterValidator(_check_duration),
     Field(
         json_schema_extra={
             "x-kubernetes-validations": [
                 {
                     "rule": "duration(self) >= duration('1s') "
-                    f"&& duration(self) <= duration('{_LONGEST_H}h')",
+                    f"&& duration(self) <= duration('{_DURATION_MAX_H}h')",
                     "message": _DURATION_ADVICE,
                 }
             ]
         }
     ),
 ]
-Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
 
 class SessionType(StrEnum):
@@ -79,7 +80,7 @@ FINAL_PHASES: Final = (SessionPhase.COMPLETED, SessionPhase.FAILED, SessionPhase
 
 
 class SessionReason(StrEnum):
-    """Why a session is in its phase, where the platform itself says so; other reasons are Kubernetes' own."""
+    """The reasons in `status.reason` that the platform sets. The others come from the Job or the pod."""
 
     QUEUED = "Queued"
     QUOTA_EXCEEDED = "QuotaExceeded"
@@ -99,73 +100,98 @@ class SessionReason(StrEnum):
 
 
 class TenantRef(Model):
-    name: DnsLabel = Field(description="The tenant that the session is charged to; the namespace is its own.")
+    name: DnsLabel = Field(
+        description="The name of the tenant that owns the session's namespace. The session uses its quota."
+    )
 
 
-def _some(text: str) -> str:
+def _check_is_positive(text: str) -> str:
     if not quantity_value(text):
-        raise ValueError(_SOME_ADVICE)
+        raise ValueError(_AMOUNT_ADVICE)
     return text
 
 
-def _some_rule(field: str) -> JsonDict:
-    # What is no quantity at all is told by the field's own rule.
-    text = f"!isQuantity(self.{field}) || quantity(self.{field}).isGreaterThan(quantity('0'))"
-    rule = f"!has(self.{field}) || (type(self.{field}) == int ? self.{field} > 0 : {text})"
-    return {"rule": rule, "message": _SOME_ADVICE, "fieldPath": f".{field}"}
+def _positive_rule(field: str) -> JsonDict:
+    # The rule accepts a text that is not a quantity: the field's own rule rejects it with a better message.
+    text_rule = f"!isQuantity(self.{field}) || quantity(self.{field}).isGreaterThan(quantity('0'))"
+    rule = f"!has(self.{field}) || (type(self.{field}) == int ? self.{field} > 0 : {text_rule})"
+    return {"rule": rule, "message": _AMOUNT_ADVICE, "fieldPath": f".{field}"}
 
 
 class SessionResources(Model):
-    """What the session asks for, and is limited to."""
+    """The requests and limits of the session's container."""
 
     model_config = ConfigDict(
-        json_schema_extra={"x-kubernetes-validations": [_some_rule("cpu"), _some_rule("memory")]}
+        json_schema_extra={"x-kubernetes-validations": [_positive_rule("cpu"), _positive_rule("memory")]}
     )
 
-    cpu: Annotated[Quantity, AfterValidator(_some)] = Field(default="500m", description="CPU.")
-    memory: Annotated[Quantity, AfterValidator(_some)] = Field(default="1Gi", description="Memory.")
+    cpu: Annotated[Quantity, AfterValidator(_check_is_positive)] = Field(
+        default="500m", description="CPU request and limit."
+    )
+    memory: Annotated[Quantity, AfterValidator(_check_is_positive)] = Field(
+        default="1Gi", description="Memory request and limit."
+    )
 
 
 class AISessionSpec(Model):
-    """What is to be done. It can't be changed any more once the session runs."""
+    """The session to run. The spec can't be changed once the session has a Job or has ended."""
 
-    tenant_ref: TenantRef = Field(description="Whose session it is.")
-    session_type: SessionType = Field(description="What is to be done; image and command go by it.")
+    tenant_ref: TenantRef = Field(description="The tenant that the session belongs to.")
+    session_type: SessionType = Field(
+        description="The type of session. The platform's plans file sets the image and command of each type."
+    )
     ai_model: Annotated[str, StringConstraints(min_length=1, max_length=253)] | None = Field(
-        default=None, description="The model to use; left out: the session type's own."
+        default=None,
+        description="The name of a model in the platform's plans file. Default: the model of the session "
+        "type.",
     )
     resources: SessionResources = Field(
-        default=SessionResources(), description="What it may use of the tenant's quota."
+        default=SessionResources(),
+        description="CPU and memory of the session. They count against the tenant's quota.",
     )
-    timeout: Duration = Field(default="30m", description="When it is ended if it has not ended by itself.")
+    timeout: Duration = Field(
+        default="30m", description="The time after which a session that has not ended is terminated."
+    )
 
 
 class SessionMetrics(Model):
-    tokens_used: Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None = None
-    execution_time: str | None = Field(default=None, description="How long it ran, such as 12m3s.")
+    tokens_used: Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None = Field(
+        default=None, description="The number of tokens used, if the session reports it."
+    )
+    execution_time: str | None = Field(
+        default=None, description="The time from start to completion, such as 12m3s."
+    )
 
 
 class SessionResults(Model):
-    output_data: str | None = Field(default=None, description="What came out, or where it lies.")
-    metrics: SessionMetrics | None = None
+    output_data: str | None = Field(
+        default=None, description="The output that the session wrote to its result file, at most 4096 bytes."
+    )
+    metrics: SessionMetrics | None = Field(default=None, description="Measurements of the session.")
 
 
 class AISessionStatus(Model):
-    phase: SessionPhase = SessionPhase.PENDING
-    reason: str | None = Field(default=None, description="Why it is in this phase, in one word.")
-    message: str | None = Field(default=None, description="The same for people.")
-    job: str | None = Field(default=None, description="The Job that does the work, once there is one.")
-    start_time: Time | None = None
-    completion_time: Time | None = None
-    results: SessionResults | None = None
+    phase: SessionPhase = Field(default=SessionPhase.PENDING, description="The phase of the session.")
+    reason: str | None = Field(
+        default=None, description="Why the session is in this phase, as a single CamelCase word."
+    )
+    message: str | None = Field(
+        default=None, description="Why the session is in this phase, in readable text."
+    )
+    job: str | None = Field(
+        default=None, description="The name of the Job that runs the session, once it is created."
+    )
+    start_time: Timestamp | None = Field(default=None, description="When the session began to run.")
+    completion_time: Timestamp | None = Field(default=None, description="When the session ended.")
+    results: SessionResults | None = Field(default=None, description="The session's output and metrics.")
 
 
-# On the whole object: only there can the spec be judged by the status.
+# The rule is on the whole object, because a rule on the spec can't read the status.
 AISESSION_RULES: Final = [
     {
         "rule": "self.spec == oldSelf.spec || !has(oldSelf.status) || !has(oldSelf.status.phase) "
         f"|| oldSelf.status.phase == '{SessionPhase.PENDING}' && !has(oldSelf.status.job)",
-        "message": "spec: can't be changed once the session runs or has ended; delete it and make a new one",
+        "message": "spec: can't be changed once the session runs or has ended; create a new session instead",
         "fieldPath": ".spec",
     }
 ]

@@ -1,6 +1,6 @@
 """The CRDs, generated from the models: Tenant in both API groups, and AISession.
 
-Part of the platform's manifests. `./dev generate` writes them to `crds.yaml` too.
+`./dev generate` writes them to `crds.yaml`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,28 +19,30 @@ from tenancy.spec.tenant_status import TenantStatus
 
 CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
 
-_NAME_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name(""))
-_JOINED_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name("", "")) - 1
+_TENANT_NAME_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name(""))
+# The maximum of the two lengths together: a namespace is named `tenant-<tenant>-<name>`.
+_JOINED_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name("", "")) - 1
 
-# On the whole object: a rule sees `metadata.name` only from there.
+# The rules are on the whole object, because only there can a rule read `metadata.name`.
 _OBJECT_RULES: Final = [
     {
         "rule": "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
         "message": "metadata.name: must be a DNS label (no dots): it becomes part of namespace names",
     },
     {
-        "rule": f"size(self.metadata.name) <= {_NAME_LENGTH}",
-        "message": f"metadata.name: must be at most {_NAME_LENGTH} characters, so that its namespace fits",
+        "rule": f"size(self.metadata.name) <= {_TENANT_NAME_MAX_LENGTH}",
+        "message": f"metadata.name: must be at most {_TENANT_NAME_MAX_LENGTH} characters: "
+        f"the namespace tenant-<tenant> must be at most {NAMESPACE_MAX_LENGTH}",
     },
     {
         "rule": "!has(self.spec) || !has(self.spec.namespaces) || self.spec.namespaces.all(n, "
-        f"size(self.metadata.name) + size(n.name) <= {_JOINED_LENGTH})",
+        f"size(self.metadata.name) + size(n.name) <= {_JOINED_MAX_LENGTH})",
         "message": "spec.namespaces: tenant-<tenant>-<name> must be at most 63 characters",
         "fieldPath": ".spec.namespaces",
     },
     {
         "rule": "!has(self.spec) || !has(self.spec.name) || "
-        f"size(self.metadata.name) + size(self.spec.name) <= {_JOINED_LENGTH}",
+        f"size(self.metadata.name) + size(self.spec.name) <= {_JOINED_MAX_LENGTH}",
         "message": "spec.name: tenant-<tenant>-<name> must be at most 63 characters",
         "fieldPath": ".spec.name",
     },
@@ -48,12 +50,12 @@ _OBJECT_RULES: Final = [
 _ACCESS_RULES: Final = [
     {
         "rule": "!has(self.__namespace__) || self.kind == 'ServiceAccount'",
-        "message": "namespace is only for a ServiceAccount",
+        "message": "namespace is allowed only for kind ServiceAccount",
         "fieldPath": ".namespace",
     },
     {
         "rule": f"self.kind != 'ServiceAccount' || self.name.matches('^{DNS_NAME}$')".replace("\\", "\\\\"),
-        "message": "must be a ServiceAccount's name; its namespace is a field of its own",
+        "message": "must be the name of a ServiceAccount; give its namespace in the field namespace",
         "fieldPath": ".name",
     },
 ]
@@ -74,24 +76,27 @@ _COLUMNS: Final[list[dict[str, Any]]] = [
 
 
 def crds() -> list[Manifest]:
+    """All CRDs of the platform."""
     return [*tenant_crds(), aisession_crd()]
 
 
 def tenant_crds() -> list[Manifest]:
+    """The Tenant CRDs, one per API group, with the same schema."""
     return [_tenant_crd(group) for group in GROUPS]
 
 
 def crds_text() -> str:
+    """The content of `crds.yaml`."""
     header = "# Generated from the models by `./dev generate`; do not edit.\n"
     return header + yaml.safe_dump_all(crds(), sort_keys=False, width=110)
 
 
 def aisession_crd() -> Manifest:
     spec = structural_schema(AISessionSpec)
-    # The API server fills in the defaults inside only where there is an object to hold them.
+    # The API server applies the defaults of nested fields only if the object around them exists.
     spec["properties"]["resources"]["default"] = {}
     schema = _object_schema(
-        "A piece of work that an AI model does for a tenant, in one of its namespaces.",
+        "A task that an AI model performs for a tenant, run as a Job in one of the tenant's namespaces.",
         spec,
         structural_schema(AISessionStatus),
         AISESSION_RULES,
@@ -103,7 +108,7 @@ def aisession_crd() -> Manifest:
 
 def _tenant_crd(group: str) -> Manifest:
     schema = _object_schema(
-        "A tenant of the platform: its namespaces and everything in them that keeps it apart.",
+        "A tenant of the platform: its namespaces, access, quotas and network isolation.",
         _spec_schema(),
         structural_schema(TenantStatus),
         _OBJECT_RULES,
@@ -158,7 +163,7 @@ def _crd(
 
 def _spec_schema() -> Manifest:
     schema = structural_schema(TenantSpec)
-    # Server-side apply drops a spec that has lost its last field; defaults must hold all the same.
+    # Server-side apply removes a spec when its last field is removed. The defaults must still apply.
     schema["default"] = {}
     schema["properties"]["access"]["items"]["x-kubernetes-validations"] = _ACCESS_RULES
     return schema

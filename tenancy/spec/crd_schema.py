@@ -1,7 +1,7 @@
-"""A model's schema in the shape Kubernetes takes in a CRD.
+"""Conversion of a model's JSON schema to a structural schema, the form that CRDs require.
 
-It wants a structural one: no references, no titles, and none of the keywords pydantic uses for "may be
-absent". Called by `crd`.
+A structural schema has no `$ref`, no `title`, and no `anyOf` with `null`, which pydantic uses for optional
+fields.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from tenancy.base.model import Model
 
 
 def structural_schema(model: type[Model]) -> Manifest:
+    """The structural schema of a model."""
     document = model.model_json_schema(by_alias=True)
     definitions = document.pop("$defs", {})
 
@@ -26,12 +27,12 @@ def structural_schema(model: type[Model]) -> Manifest:
         node.pop("title", None)
         options = node.get("anyOf", [])
         if {"type": "null"} in options:
-            [kept] = [option for option in options if option != {"type": "null"}]
+            [value_schema] = [option for option in options if option != {"type": "null"}]
             del node["anyOf"]
-            return structural({**kept, **node})
+            return structural({**value_schema, **node})
         if node.get("default", "") in (None, [], {}, ()) or isinstance(node.get("default"), dict):
             del node["default"]
-        # Unknown fields are the API server's to refuse: closed objects are not structural.
+        # A structural schema can't have `additionalProperties: false`. The API server handles unknown fields.
         if node.get("additionalProperties") is False:
             del node["additionalProperties"]
         if "properties" in node:
@@ -39,5 +40,5 @@ def structural_schema(model: type[Model]) -> Manifest:
             return {key: value if key == "properties" else structural(value) for key, value in node.items()}
         return {key: structural(value) for key, value in node.items()}
 
-    result: Manifest = structural(document)
-    return result
+    schema: Manifest = structural(document)
+    return schema

@@ -1,7 +1,7 @@
-"""The form of each kind of extra object: which fields it has, and which of them it may not use.
+"""The schemas of the objects allowed in `extraResources`, by kind.
 
-Used by `extra_template`. What the API server would add by itself is added here, so that a live object can be
-compared with all that it should be.
+They reject fields that would weaken the tenant's isolation. They also add the API server's defaults, so that
+a live object can be compared with the complete desired object.
 """
 
 from collections.abc import Mapping
@@ -24,81 +24,85 @@ from tenancy.base.model import Model
 from tenancy.base.names import TENANT_LABEL
 from tenancy.base.quantity import Quantity
 
-RESERVED_LABELS: Final = TENANT_LABEL.partition("/")[0] + "/"
-RESERVED_ANNOTATIONS: Final = "pulumi.com/"
+_RESERVED_LABEL_PREFIX: Final = TENANT_LABEL.partition("/")[0] + "/"
+_RESERVED_ANNOTATION_PREFIX: Final = "pulumi.com/"
 
 Item = TypeVar("Item")
-Texts = Annotated[dict[str, str], Field(default_factory=dict)]
-Part = Annotated[Manifest, Field(default_factory=dict)]
-Items = Annotated[list[Item], Field(default_factory=list)]
+TextMap = Annotated[dict[str, str], Field(default_factory=dict)]
+ObjectOrEmpty = Annotated[Manifest, Field(default_factory=dict)]
+ListOrEmpty = Annotated[list[Item], Field(default_factory=list)]
 
 
-class Open(Model, extra="allow"):
-    """A part of an object of which we look only at some fields."""
+class PartialModel(Model, extra="allow"):
+    """A part of an object in which only some fields are checked; the others are passed through."""
 
 
 class Metadata(Model):
     name: Annotated[str, Field(min_length=1)]
-    labels: Texts
-    annotations: Texts
+    labels: TextMap
+    annotations: TextMap
 
     @field_validator("labels")
     @classmethod
-    def _labels_are_its_own(cls, labels: dict[str, str]) -> dict[str, str]:
-        return _without_prefix(labels, RESERVED_LABELS)
+    def _labels_are_not_reserved(cls, labels: dict[str, str]) -> dict[str, str]:
+        return _check_prefix(labels, _RESERVED_LABEL_PREFIX)
 
     @field_validator("annotations")
     @classmethod
-    def _annotations_are_its_own(cls, annotations: dict[str, str]) -> dict[str, str]:
-        return _without_prefix(annotations, RESERVED_ANNOTATIONS)
+    def _annotations_are_not_reserved(cls, annotations: dict[str, str]) -> dict[str, str]:
+        return _check_prefix(annotations, _RESERVED_ANNOTATION_PREFIX)
 
 
-class Extra(Model):
+class ExtraObject(Model):
+    """The fields that all extra objects have."""
+
     api_version: str
     kind: str
     metadata: Metadata
 
 
-class ConfigMap(Extra):
-    data: Texts
-    binary_data: Texts
+class ConfigMap(ExtraObject):
+    data: TextMap
+    binary_data: TextMap
     immutable: bool | None = None
 
 
-class ServiceAccount(Extra):
+class ServiceAccount(ExtraObject):
     automount_service_account_token: bool | None = None
     image_pull_secrets: list[Manifest] | None = None
 
 
-class Port(Open):
+class PortSchema(PartialModel):
+    """A port of a Service or of a NetworkPolicy."""
+
     protocol: str = "TCP"
 
 
-class ServicePort(Port):
+class ServicePort(PortSchema):
     node_port: None = None
 
 
-class ServiceSpec(Open):
-    # A node's port or a foreign address would reach past the tenant's walls.
+class ServiceSpec(PartialModel):
+    # Node ports and external IPs are rejected: they bypass the tenant's isolation.
     type: Literal["ClusterIP", "LoadBalancer", "ExternalName"] = "ClusterIP"
     external_ips: Annotated[list[str], Field(max_length=0)] = Field(default=[], alias="externalIPs")
-    selector: Texts
-    ports: Items[ServicePort]
+    selector: TextMap
+    ports: ListOrEmpty[ServicePort]
 
 
-class Service(Extra):
+class Service(ExtraObject):
     spec: ServiceSpec
 
 
-class QuotaSpec(Open):
+class ResourceQuotaSpec(PartialModel):
     hard: Annotated[dict[str, Quantity], Field(min_length=1)]
 
 
-class ResourceQuota(Extra):
-    spec: QuotaSpec
+class ResourceQuota(ExtraObject):
+    spec: ResourceQuotaSpec
 
 
-class Limit(Open):
+class LimitRangeItem(PartialModel):
     type: str
     default: dict[str, Quantity] | None = None
     default_request: dict[str, Quantity] | None = None
@@ -108,58 +112,58 @@ class Limit(Open):
 
 
 class LimitRangeSpec(Model):
-    limits: Annotated[list[Limit], Field(min_length=1)]
+    limits: Annotated[list[LimitRangeItem], Field(min_length=1)]
 
 
-class LimitRange(Extra):
+class LimitRange(ExtraObject):
     spec: LimitRangeSpec
 
 
-class Peer(Open):
+class NetworkPolicyPeer(PartialModel):
     namespace_selector: Manifest | None = None
 
     @field_validator("namespace_selector")
     @classmethod
-    def _selects_somebody(cls, selector: Manifest | None) -> Manifest | None:
+    def _selector_is_not_empty(cls, selector: Manifest | None) -> Manifest | None:
         if selector is not None and not any(selector.values()):
             raise ValueError("give at least one label; an empty selector would select everything")
         return selector
 
 
-class Ingress(Model):
-    # Without peers a rule is for everybody: isolation can't be switched off, only opened for somebody.
-    from_: Annotated[list[Peer], Field(min_length=1)] = Field(alias="from")
-    ports: Items[Port]
+class NetworkPolicyIngressRule(Model):
+    # A rule without peers would allow everybody, and so disable the tenant's isolation.
+    from_: Annotated[list[NetworkPolicyPeer], Field(min_length=1)] = Field(alias="from")
+    ports: ListOrEmpty[PortSchema]
 
 
-class Egress(Model):
-    to: Annotated[list[Peer], Field(min_length=1)]
-    ports: Items[Port]
+class NetworkPolicyEgressRule(Model):
+    to: Annotated[list[NetworkPolicyPeer], Field(min_length=1)]
+    ports: ListOrEmpty[PortSchema]
 
 
 class NetworkPolicySpec(Model):
-    pod_selector: Part
+    pod_selector: ObjectOrEmpty
     policy_types: list[str]
-    ingress: Items[Ingress]
-    egress: Items[Egress]
+    ingress: ListOrEmpty[NetworkPolicyIngressRule]
+    egress: ListOrEmpty[NetworkPolicyEgressRule]
 
     @model_validator(mode="before")
     @classmethod
-    def _types_follow_rules(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping) or given.get("policyTypes"):
-            return given
-        return {**given, "policyTypes": ["Ingress", "Egress"] if given.get("egress") else ["Ingress"]}
+    def _default_policy_types(cls, spec: Any) -> Any:
+        if not isinstance(spec, Mapping) or spec.get("policyTypes"):
+            return spec
+        return {**spec, "policyTypes": ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]}
 
 
-class NetworkPolicy(Extra):
+class NetworkPolicy(ExtraObject):
     spec: NetworkPolicySpec
 
 
-class DisruptionBudget(Extra):
+class DisruptionBudget(ExtraObject):
     spec: Manifest
 
 
-FORMS: Final[dict[Kind, type[Extra]]] = {
+SCHEMAS: Final[dict[Kind, type[ExtraObject]]] = {
     CONFIG_MAP: ConfigMap,
     SERVICE_ACCOUNT: ServiceAccount,
     SERVICE: Service,
@@ -170,8 +174,8 @@ FORMS: Final[dict[Kind, type[Extra]]] = {
 }
 
 
-def _without_prefix(names: dict[str, str], reserved: str) -> dict[str, str]:
-    for name in names:
-        if name.startswith(reserved):
-            raise ValueError(f"{name!r} is reserved: nothing here may begin with {reserved}")
-    return names
+def _check_prefix(entries: dict[str, str], reserved_prefix: str) -> dict[str, str]:
+    for name in entries:
+        if name.startswith(reserved_prefix):
+            raise ValueError(f"{name!r} is reserved: use a name that does not begin with {reserved_prefix}")
+    return entries

@@ -1,7 +1,7 @@
-"""An extra object as plans and tenants write it: what it may be, and where the tenant's facts go.
+"""Templates of extra objects: the checks of `extraResources` in plans and tenants, and the placeholders.
 
-`settings` checks each one by `ExtraResource`, so that a plans file is refused at load; `extra_objects` fills
-it in.
+The model checks each template when it parses the spec or the plans file, before the tenant is known.
+`filled_template` replaces the placeholders.
 """
 
 import re
@@ -14,55 +14,63 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from tenancy.base.errors import InvalidSpec
 from tenancy.base.kinds import EXTRA_KINDS
 from tenancy.base.manifest import Manifest
-from tenancy.spec.extra_schemas import FORMS
+from tenancy.spec.extra_schemas import SCHEMAS
 
-FACTS: Final = ("name", "namespace", "purpose", "plan")
-# Also one that is not closed: better refused than left in an object.
+_PLACEHOLDER_NAMES: Final = ("name", "namespace", "purpose", "plan")
+# Matches an unclosed placeholder too, so that it is rejected instead of staying in the object.
 _PLACEHOLDER = re.compile(r"\$\{tenant\.[^}]*\}?")
-_KNOWN = re.compile(rf"\$\{{tenant\.({'|'.join(FACTS)}|labels\[[^\]]+\])\}}")
+_KNOWN_PLACEHOLDER = re.compile(rf"\$\{{tenant\.({'|'.join(_PLACEHOLDER_NAMES)}|labels\[[^\]]+\])\}}")
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 
-def filled(node: Any, facts: Mapping[str, str], field: str) -> Any:
-    """A part of a template with its placeholders filled in. `field` is its path, for the error."""
+def filled_template(node: Any, values: Mapping[str, str], field: str) -> Any:
+    """A copy of a template, or of a part of it, with the placeholders replaced.
+
+    `values` is keyed by the whole placeholder, such as `${tenant.name}`. `field` is the path of `node`.
+    Raises InvalidSpec if a placeholder has no value.
+    """
     if isinstance(node, Mapping):
         return {
-            filled(key, facts, field): filled(value, facts, f"{field}.{key}") for key, value in node.items()
+            filled_template(key, values, field): filled_template(value, values, f"{field}.{key}")
+            for key, value in node.items()
         }
     if isinstance(node, list):
-        return [filled(value, facts, f"{field}[{index}]") for index, value in enumerate(node)]
+        return [filled_template(item, values, f"{field}[{index}]") for index, item in enumerate(node)]
     if not isinstance(node, str):
         return node
 
-    def fact(found: re.Match[str]) -> str:
-        if found[0] not in facts:
-            raise InvalidSpec(field, f"namespace {facts['${tenant.namespace}']!r} has nothing for {found[0]}")
-        return facts[found[0]]
+    def replacement(match: re.Match[str]) -> str:
+        placeholder = match[0]
+        if placeholder not in values:
+            namespace = values["${tenant.namespace}"]
+            raise InvalidSpec(field, f"namespace {namespace!r} has no value for {placeholder}")
+        return values[placeholder]
 
-    return _PLACEHOLDER.sub(fact, node)
+    return _PLACEHOLDER.sub(replacement, node)
 
 
-def _checked(manifest: Manifest) -> Manifest:
+def _checked_template(manifest: Manifest) -> Manifest:
+    """The template with the API server's defaults; ValidationError if a plan or tenant may not use it."""
     kinds = {(kind.api_version, kind.kind): kind for kind in EXTRA_KINDS}
-    given = (str(manifest.get("apiVersion")), str(manifest.get("kind")))
-    if given not in kinds:
+    api_version, kind_name = str(manifest.get("apiVersion")), str(manifest.get("kind"))
+    if (api_version, kind_name) not in kinds:
         allowed = ", ".join(f"{kind.kind} ({kind.api_version})" for kind in EXTRA_KINDS)
-        is_version = given[1] in {kind.kind for kind in EXTRA_KINDS}
-        field, value = ("apiVersion", given[0]) if is_version else ("kind", given[1])
-        raise _fault((field,), f"{value!r} is not allowed; allowed are {allowed}")
-    form = FORMS[kinds[given]].model_validate(manifest)
-    checked: Manifest = form.model_dump(by_alias=True, exclude_none=True)
-    for path, text in _texts(checked, ()):
+        is_version = kind_name in {kind.kind for kind in EXTRA_KINDS}
+        field, value = ("apiVersion", api_version) if is_version else ("kind", kind_name)
+        raise _validation_error((field,), f"{value!r} is not allowed; allowed are {allowed}")
+    model = SCHEMAS[kinds[api_version, kind_name]].model_validate(manifest)
+    template: Manifest = model.model_dump(by_alias=True, exclude_none=True)
+    for path, text in _texts(template, ()):
         for placeholder in _PLACEHOLDER.findall(text):
-            if not _KNOWN.fullmatch(placeholder):
-                known = ", ".join(f"${{tenant.{fact}}}" for fact in (*FACTS, "labels[KEY]"))
-                raise _fault(path, f"there is no {placeholder}; known: {known}")
-    return checked
+            if not _KNOWN_PLACEHOLDER.fullmatch(placeholder):
+                known = ", ".join(f"${{tenant.{name}}}" for name in (*_PLACEHOLDER_NAMES, "labels[KEY]"))
+                raise _validation_error(path, f"unknown placeholder {placeholder}; known: {known}")
+    return template
 
 
-def _texts(node: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every text in it, keys too, and where it stands."""
+def _texts(node: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+    """All strings in `node`, keys included, each with its path."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             yield from _texts(key, (*path, key))
@@ -74,27 +82,27 @@ def _texts(node: Any, path: Path) -> Iterator[tuple[Path, str]]:
         yield path, node
 
 
-def _names_differ(extras: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
+def _check_names_are_unique(templates: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
     seen = set()
-    for index, manifest in enumerate(extras):
+    for index, manifest in enumerate(templates):
         kind, name = manifest["kind"], manifest["metadata"]["name"]
         if (kind, name) in seen:
-            raise _fault((index, "metadata", "name"), f"{kind} {name!r} is given twice")
+            raise _validation_error((index, "metadata", "name"), f"{kind} {name!r} is given twice")
         seen.add((kind, name))
-    return extras
+    return templates
 
 
-def _fault(path: Path, problem: str) -> ValidationError:
-    """A fault at a place further in than the validator that finds it."""
-    kind = PydanticCustomError("extra_resource", "{problem}", {"problem": problem})
+def _validation_error(path: FieldPath, problem: str) -> ValidationError:
+    """An error at `path` below the value that the validator checks."""
+    error_type = PydanticCustomError("extra_resource", "{problem}", {"problem": problem})
     return ValidationError.from_exception_data(
-        "ExtraResource", [InitErrorDetails(type=kind, loc=path, input=None)]
+        "ExtraResource", [InitErrorDetails(type=error_type, loc=path, input=None)]
     )
 
 
 ExtraResource = Annotated[
     Manifest,
-    AfterValidator(_checked),
+    AfterValidator(_checked_template),
     WithJsonSchema(
         {
             "type": "object",
@@ -113,4 +121,6 @@ ExtraResource = Annotated[
         }
     ),
 ]
-ExtraResources = Annotated[tuple[ExtraResource, ...], Field(max_length=32), AfterValidator(_names_differ)]
+ExtraResources = Annotated[
+    tuple[ExtraResource, ...], Field(max_length=32), AfterValidator(_check_names_are_unique)
+]

@@ -1,11 +1,12 @@
-"""Rules that plans and tenants add to a tenant's roles, and what no such rule may ever hold.
+"""RBAC rules that plans and tenants add to the tenant's roles, with the permissions that no rule may grant.
 
-Part of `settings`. Whether an operator's rule stays within the admin's is for `role_ceiling` to say.
+- Cluster-scoped resources are rejected: a Role can't grant access to them, so such a rule is a mistake.
+- Resources that isolate the tenant can't be written by anybody in the tenant.
+- Namespaced resources of other projects are allowed. They are the purpose of these rules.
+- `serviceaccounts/token` is allowed: a subject that can create pods can already run as any service account of
+  the namespace.
 
-A Role gives no right over cluster-scoped objects, whatever it says, so one that names them is a mistake
-and is told so. What a tenant's own objects are kept apart by, nobody in the tenant may write. Other
-projects' namespaced kinds are what these rules are for: they are free. So is `serviceaccounts/token`: who
-can start a pod can run as any service account of the namespace already.
+`role_ceiling` checks that operator and viewer get no permission that the admin lacks.
 """
 
 import re
@@ -18,13 +19,13 @@ from tenancy.base.model import Model
 from tenancy.base.names import GROUP, KLEFF_GROUP
 
 READ_VERBS: Final = ("get", "list", "watch")
-# Everything else (escalate, bind, impersonate, approve, sign, use, …) reaches beyond the object it is for.
+# Other verbs (escalate, bind, impersonate, approve, sign, use, …) grant permissions beyond the object itself.
 _VERBS: Final = (*READ_VERBS, "create", "update", "patch", "delete", "deletecollection")
 _GROUP = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?")
 _RESOURCE = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[a-z0-9]+)?")
 
-# API groups that only the platform's own people have business in.
-_CLOSED_GROUPS: Final = {
+# API groups in which a tenant gets no permissions: their resources are for platform administrators.
+_FORBIDDEN_GROUPS: Final = {
     KLEFF_GROUP,
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -42,8 +43,8 @@ _CLOSED_GROUPS: Final = {
     "storage.k8s.io",
     "templates.gatekeeper.sh",
 }
-# Cluster-scoped, or, like a binding of a pod to a node, past what a plan says of the tenant's pods.
-_CLOSED_RESOURCES: Final = {
+# Cluster-scoped resources, and resources that bypass the plan's settings, such as `pods/binding`.
+_FORBIDDEN_RESOURCES: Final = {
     ("", "bindings"),
     ("", "componentstatuses"),
     ("", "nodes"),
@@ -61,8 +62,8 @@ _CLOSED_RESOURCES: Final = {
     (RBAC_GROUP, "clusterroles"),
     (RBAC_GROUP, "clusterrolebindings"),
 }
-# What the walls are made of: to be looked at only.
-_READ_ONLY: Final = {
+# Resources that isolate the tenant.
+_READ_ONLY_RESOURCES: Final = {
     ("", "namespaces"),
     ("", "resourcequotas"),
     ("networking.istio.io", "envoyfilters"),
@@ -75,69 +76,91 @@ _READ_ONLY: Final = {
 
 
 class PolicyRule(Model):
-    """One rule of a role, as in a Kubernetes Role."""
+    """One RBAC rule, as in a Kubernetes Role. Wildcards are not allowed."""
 
     api_groups: tuple[str, ...] = Field(
-        min_length=1, max_length=64, description='API groups; `""` is the core one.'
+        min_length=1, max_length=64, description='API groups of the resources. `""` is the core group.'
     )
-    resources: tuple[str, ...] = Field(min_length=1, max_length=64, description="Resources in them.")
-    verbs: tuple[str, ...] = Field(min_length=1, max_length=64, description="What may be done.")
-    resource_names: tuple[str, ...] = Field(default=(), max_length=64, description="Only these objects.")
+    resources: tuple[str, ...] = Field(
+        min_length=1, max_length=64, description="Resources that the rule applies to, in their plural form."
+    )
+    verbs: tuple[str, ...] = Field(
+        min_length=1,
+        max_length=64,
+        description="Allowed verbs: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, "
+        "`deletecollection`.",
+    )
+    resource_names: tuple[str, ...] = Field(
+        default=(),
+        max_length=64,
+        description="Names of the objects that the rule applies to. Default: all objects.",
+    )
 
     @field_validator("api_groups")
     @classmethod
-    def _groups_are_open(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
+    def _groups_are_allowed(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
         for group in groups:
             if not _GROUP.fullmatch(group):
-                raise ValueError(f"{group!r} is no API group; name each one, there is no wildcard here")
-            if group in _CLOSED_GROUPS:
-                raise ValueError(f"nothing of {group!r} can be given to a tenant")
+                raise ValueError(f"{group!r} is not an API group; list each group, wildcards are not allowed")
+            if group in _FORBIDDEN_GROUPS:
+                raise ValueError(f"API group {group!r} can't be granted to a tenant")
         return groups
 
     @field_validator("resources")
     @classmethod
-    def _resources_are_open(cls, resources: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    def _resources_are_allowed(cls, resources: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for resource in resources:
             if not _RESOURCE.fullmatch(resource):
-                raise ValueError(f"{resource!r} is no resource; name each one, there is no wildcard here")
+                raise ValueError(
+                    f"{resource!r} is not a resource; list each resource, wildcards are not allowed"
+                )
             for group in info.data.get("api_groups", ()):
-                if _is_in(_CLOSED_RESOURCES, group, resource):
-                    raise ValueError(f"{resource!r} of {group!r} cannot be given to a tenant")
+                if _is_in(_FORBIDDEN_RESOURCES, group, resource):
+                    raise ValueError(f"{resource!r} in API group {group!r} can't be granted to a tenant")
         return resources
 
     @field_validator("verbs")
     @classmethod
-    def _verbs_are_open(cls, verbs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    def _verbs_are_allowed(cls, verbs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for verb in verbs:
             if verb not in _VERBS:
-                raise ValueError(f"{verb!r} cannot be given to a tenant; possible are {', '.join(_VERBS)}")
-        if writes := [verb for verb in verbs if verb not in READ_VERBS]:
+                raise ValueError(f"{verb!r} can't be granted to a tenant; allowed are {', '.join(_VERBS)}")
+        if write_verbs := [verb for verb in verbs if verb not in READ_VERBS]:
+            groups = info.data.get("api_groups", ())
             for resource in info.data.get("resources", ()):
-                if any(_is_in(_READ_ONLY, group, resource) for group in info.data.get("api_groups", ())):
+                if any(_is_in(_READ_ONLY_RESOURCES, group, resource) for group in groups):
                     raise ValueError(
-                        f"{writes[0]!r} on {resource!r} cannot be given to a tenant; it may only be read"
+                        f"{write_verbs[0]!r} on {resource!r} can't be granted to a tenant; "
+                        f"allowed are {', '.join(READ_VERBS)}"
                     )
         return verbs
 
 
 class RoleRules(Model):
-    """Rules added to the tenant's roles. No rule may hold more than a tenant's admin may have."""
+    """RBAC rules added to the tenant's Roles. Operator and viewer can't have more permissions than admin."""
 
     admin: tuple[PolicyRule, ...] | None = Field(
-        default=None, max_length=32, description="For `tenant-admin`."
+        default=None, max_length=32, description="Rules added to the Role `tenant-admin`."
     )
     operator: tuple[PolicyRule, ...] | None = Field(
-        default=None, max_length=32, description="For `tenant-operator`; the admin must have all of it too."
+        default=None,
+        max_length=32,
+        description="Rules added to the Role `tenant-operator`. `tenant-admin` must have these permissions "
+        "too.",
     )
     viewer: tuple[PolicyRule, ...] | None = Field(
-        default=None, max_length=32, description="For `tenant-viewer`; the admin must have all of it too."
+        default=None,
+        max_length=32,
+        description="Rules added to the Role `tenant-viewer`. `tenant-admin` must have these permissions "
+        "too.",
     )
 
     def of(self, role: str) -> tuple[PolicyRule, ...]:
+        """The added rules of a role: `admin`, `operator` or `viewer`."""
         rules: tuple[PolicyRule, ...] | None = getattr(self, role)
         return rules or ()
 
 
-def _is_in(known: set[tuple[str, str]], group: str, resource: str) -> bool:
-    """A subresource is as open as what it is a part of."""
-    return (group, resource) in known or (group, resource.partition("/")[0]) in known
+def _is_in(resources: set[tuple[str, str]], group: str, resource: str) -> bool:
+    """Whether `resources` has the resource, or, for a subresource, its parent resource."""
+    return (group, resource) in resources or (group, resource.partition("/")[0]) in resources

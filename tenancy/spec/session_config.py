@@ -1,8 +1,4 @@
-"""What runs an AISession: image, command and environment by its type and its model.
-
-Part of the plans file, so it is checked and reloaded with it. The Job itself is made in
-`tenancy.sessions.job`.
-"""
+"""The `sessions` section of the plans file: the containers of AISessions, by session type and model."""
 
 import re
 from collections.abc import Mapping
@@ -14,62 +10,83 @@ from tenancy.base.fields import DnsName
 from tenancy.base.model import Model
 from tenancy.spec.aisession import SessionType
 
-# Before the names of what every session is told by the platform.
-RESERVED_ENV: Final = "AISESSION_"
+# The prefix of the environment variables that the platform sets in every session.
+RESERVED_ENV_PREFIX: Final = "AISESSION_"
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Image = Annotated[str, StringConstraints(pattern=r"^[^\s]+$", max_length=512)]
-Words = Annotated[tuple[str, ...], Field(max_length=64)]
+Arguments = Annotated[tuple[str, ...], Field(max_length=64)]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 
-def _own_names(env: dict[str, str]) -> dict[str, str]:
+def _check_env_names(env: dict[str, str]) -> dict[str, str]:
     for name in env:
         if not _ENV_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of an environment variable such as LOG_LEVEL")
-        if name.startswith(RESERVED_ENV):
-            raise ValueError(f"{name!r} is reserved: no name here may begin with {RESERVED_ENV}")
+            raise ValueError(f"{name!r} is not a name of an environment variable, such as LOG_LEVEL")
+        if name.startswith(RESERVED_ENV_PREFIX):
+            raise ValueError(
+                f"{name!r} is reserved: use a name that does not begin with {RESERVED_ENV_PREFIX}"
+            )
     return env
 
 
-Env = Annotated[dict[str, str], Field(max_length=64), AfterValidator(_own_names)]
+Env = Annotated[dict[str, str], Field(max_length=64), AfterValidator(_check_env_names)]
 Annotations = Annotated[dict[str, str], Field(max_length=64)]
 
 
 class TypeConfig(Model):
-    """What a session of one type runs."""
+    """The container and the default model of sessions of one type."""
 
-    image: Image = Field(description="The image that does the work.")
-    command: Words = Field(default=(), description="Its command; none given: the image's own.")
-    args: Words = Field(default=(), description="Arguments of the command.")
-    env: Env = Field(default_factory=dict, description="Environment variables. No place for secrets.")
+    image: Image = Field(description="The image of the session's container.")
+    command: Arguments = Field(
+        default=(), description="The command of the container. Default: the entrypoint of the image."
+    )
+    args: Arguments = Field(default=(), description="The arguments of the command.")
+    env: Env = Field(
+        default_factory=dict,
+        description="Environment variables of the container. The Job shows them in plain text: do not use "
+        "them for secrets.",
+    )
     annotations: Annotations = Field(default_factory=dict, description="Annotations of the pod.")
-    model: ModelName = Field(description="The model of a session that names none; one of `models`.")
+    model: ModelName = Field(
+        description="The model of sessions that do not set `aiModel`. It must be one of `models`."
+    )
     service_account: DnsName = Field(
-        default="default", description="The service account of the tenant's namespace to run as."
+        default="default",
+        description="The service account of the pod. It must exist in the tenant's namespace.",
     )
 
 
 class ModelConfig(Model):
-    """What a model adds to the session's type."""
+    """Settings that a model adds to those of the session type."""
 
-    image: Image | None = Field(default=None, description="The image to use instead of the type's.")
+    image: Image | None = Field(
+        default=None, description="The image of the session's container. Default: the image of the type."
+    )
     env: Env = Field(
         default_factory=dict,
-        description="More environment variables; they stand instead of the type's of the same name.",
+        description="Environment variables added to those of the type. They override variables of the same "
+        "name.",
     )
-    annotations: Annotations = Field(default_factory=dict, description="More annotations of the pod.")
+    annotations: Annotations = Field(
+        default_factory=dict,
+        description="Annotations added to those of the type. They override annotations of the same name.",
+    )
 
 
 class SessionsConfig(Model):
-    """What AISessions run. Types that are left out are not offered: their sessions wait."""
+    """The configuration of AISessions. A session whose type is not configured stays Pending."""
 
-    types: Mapping[SessionType, TypeConfig] = Field(default_factory=dict, description="By session type.")
+    types: Mapping[SessionType, TypeConfig] = Field(
+        default_factory=dict, description="The session types, by name: `analysis`, `automation`, `research`."
+    )
     keep_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
-        default=30, description="For how many days ended sessions and their results are kept; null: for ever."
+        default=30,
+        description="The number of days after which an ended AISession and its results are deleted. "
+        "`null` keeps them for ever.",
     )
     models: Annotated[Mapping[ModelName, ModelConfig], Field(max_length=256)] = Field(
-        default_factory=dict, description="By the name that a session gives as `aiModel`."
+        default_factory=dict, description="The models, by the name that an AISession gives as `aiModel`."
     )
 
     @model_validator(mode="after")

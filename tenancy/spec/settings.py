@@ -1,7 +1,8 @@
-"""What a plan sets and a tenant may override, field by field.
+"""Settings that a plan defines and a tenant can override, field by field.
 
-Both models inherit `Settings`. A field that is left out is the plan's in a tenant, and the product's
-default in a plan. `settings_of` lays one over the other.
+The models of plans and of the Tenant spec both inherit `Settings`. A field that the tenant leaves out has the
+plan's value, and a field that both leave out has the default in `TenantSettings`. `effective_settings` merges
+the two.
 """
 
 from enum import StrEnum
@@ -16,16 +17,16 @@ from tenancy.base.fields import (
     ClassNames,
     DnsLabel,
     HostPatterns,
-    Labels,
     Registries,
+    SelectorLabels,
 )
 from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity
 from tenancy.spec.extra_template import ExtraResources
 from tenancy.spec.role_rules import RoleRules
 
-Amounts = Annotated[dict[str, Quantity], Field(max_length=64)]
-Port = Annotated[int, Field(ge=1, le=65535)]
+Quantities = Annotated[dict[str, Quantity], Field(max_length=64)]
+PortNumber = Annotated[int, Field(ge=1, le=65535)]
 
 
 class PodSecurity(StrEnum):
@@ -52,7 +53,7 @@ class PullPolicy(StrEnum):
 
 
 class ServiceType(StrEnum):
-    """NodePort is not among them: no tenant gets one."""
+    """The service types that can be allowed. `NodePort` is never allowed for a tenant."""
 
     CLUSTER_IP = "ClusterIP"
     LOAD_BALANCER = "LoadBalancer"
@@ -60,173 +61,232 @@ class ServiceType(StrEnum):
 
 
 class QuotaSpec(Model):
-    """One ResourceQuota, made in each namespace."""
+    """A ResourceQuota that is created in each namespace of the tenant."""
 
-    name: DnsLabel = Field(description="The object's name.")
-    hard: Annotated[Amounts, Field(min_length=1)] = Field(description="Its limits, by resource.")
+    name: DnsLabel = Field(description="The name of the ResourceQuota.")
+    hard: Annotated[Quantities, Field(min_length=1)] = Field(
+        description="The hard limits, by resource, as in a Kubernetes ResourceQuota."
+    )
 
 
 class ContainerLimits(Model):
-    """The LimitRange's figures per container."""
+    """The values of the LimitRange `tenant-limits` for containers, by resource."""
 
-    default_request: Amounts = Field(
-        default_factory=dict, description="What a container asks for by default."
+    default_request: Quantities = Field(
+        default_factory=dict, description="Requests of a container that sets none."
     )
-    default: Amounts = Field(default_factory=dict, description="What limits a container by default.")
-    max: Amounts = Field(default_factory=dict, description="The most a container may ask for.")
+    default: Quantities = Field(default_factory=dict, description="Limits of a container that sets none.")
+    max: Quantities = Field(default_factory=dict, description="The maximum limits of a container.")
 
 
 class PortRange(Model):
-    """One port, or all from `port` to `endPort`."""
+    """A port, or the range of ports from `port` to `endPort`."""
 
-    port: Port = Field(description="The port, or the first of them.")
-    end_port: Port | None = Field(default=None, description="The last port; left out: only `port`.")
-    protocol: Protocol = Field(default=Protocol.TCP, description="What is spoken there.")
+    port: PortNumber = Field(description="The port, or the first port of the range.")
+    end_port: PortNumber | None = Field(
+        default=None, description="The last port of the range. Default: only `port`."
+    )
+    protocol: Protocol = Field(default=Protocol.TCP, description="The protocol of the ports.")
 
     @model_validator(mode="after")
-    def _range_goes_up(self) -> "PortRange":
+    def _range_is_ascending(self) -> "PortRange":
         if self.end_port is not None and self.end_port < self.port:
             raise ValueError(f"endPort {self.end_port} is below port {self.port}")
         return self
 
 
 class Addresses(Model):
-    """Addresses outside the cluster, and the ports on which they may be met."""
+    """A range of addresses outside the cluster, and the allowed ports."""
 
-    cidr: Cidr = Field(description="A network, such as 203.0.113.0/24.")
+    cidr: Cidr = Field(description="The address range as a CIDR, such as 203.0.113.0/24.")
     except_: tuple[Cidr, ...] = Field(
-        default=(), alias="except", max_length=64, description="Networks inside `cidr` that are not meant."
+        default=(),
+        alias="except",
+        max_length=64,
+        description="CIDRs inside `cidr` that are excluded from the range.",
     )
-    ports: tuple[PortRange, ...] = Field(default=(), max_length=64, description="None given: all ports.")
+    ports: tuple[PortRange, ...] = Field(
+        default=(), max_length=64, description="The allowed ports. Default: all ports."
+    )
 
     @model_validator(mode="after")
-    def _exceptions_lie_inside(self) -> "Addresses":
-        whole = ip_network(self.cidr)
+    def _exceptions_are_inside(self) -> "Addresses":
+        whole_range = ip_network(self.cidr)
         for text in self.except_:
             part = ip_network(text)
-            is_inside = part.version == whole.version and part.subnet_of(whole) and part != whole  # type: ignore[arg-type]
+            is_inside = (
+                part.version == whole_range.version
+                and part.subnet_of(whole_range)  # type: ignore[arg-type]
+                and part != whole_range
+            )
             if not is_inside:
-                raise ValueError(f"except {text!r} does not lie inside {self.cidr}")
+                raise ValueError(f"except {text!r} must be a smaller CIDR inside {self.cidr}")
         return self
 
 
 class Network(Model):
-    """Who else may reach the tenant's pods, and whom they may reach. Isolation itself is no choice."""
+    """Connections allowed besides the default ones. The isolation from other tenants can't be disabled."""
 
-    ingress_controller: Labels | None = Field(
-        default=None, description="Labels of the ingress controller's namespace; let in."
+    ingress_controller: SelectorLabels | None = Field(
+        default=None,
+        description="Labels of the ingress controller's namespace. Its pods can connect to the tenant's "
+        "pods.",
     )
-    monitoring: Labels | None = Field(
-        default=None, description="Labels of the monitoring's namespace; let in."
+    monitoring: SelectorLabels | None = Field(
+        default=None,
+        description="Labels of the monitoring namespace. Its pods can connect to the tenant's pods.",
     )
     egress: tuple[Addresses, ...] | None = Field(
-        default=None, max_length=64, description="Addresses the tenant's pods may reach."
+        default=None,
+        max_length=64,
+        description="Addresses outside the cluster that the tenant's pods can connect to.",
     )
     ingress: tuple[Addresses, ...] | None = Field(
-        default=None, max_length=64, description="Addresses that may reach the tenant's pods."
+        default=None,
+        max_length=64,
+        description="Addresses outside the cluster that can connect to the tenant's pods.",
     )
 
 
 class Istio(Model):
-    """Istio's objects for the tenant, made of its `hostnames`."""
+    """Istio objects for the tenant. They need Istio's CRDs."""
 
-    enabled: bool | None = Field(default=None, description="Whether the tenant is in the mesh.")
-    gateway_selector: Labels | None = Field(
-        default=None, description="Labels of the gateway's pods; `istio: ingressgateway` by default."
+    enabled: bool | None = Field(
+        default=None,
+        description="Enables sidecar injection and creates the tenant's Istio objects. The Gateway is "
+        "created only if the tenant has `hostnames`.",
+    )
+    gateway_selector: SelectorLabels | None = Field(
+        default=None, description="Labels of the gateway's pods. Default: `istio: ingressgateway`."
     )
     gateway_namespace: DnsLabel | None = Field(
-        default=None, description="Where the gateway runs; `istio-system` by default."
+        default=None, description="The namespace of the gateway's pods. Default: `istio-system`."
     )
     tls_secret: DnsLabel | None = Field(
-        default=None, description="The gateway's certificate for the hosts; none: plain HTTP."
+        default=None,
+        description="The Secret with the certificate for `hostnames`, in the namespace of the gateway's "
+        "pods. Default: HTTP only.",
     )
 
 
 class Gatekeeper(Model):
-    """Gatekeeper's constraints for the tenant."""
+    """Gatekeeper constraints for the tenant. They need Gatekeeper's CRDs."""
 
-    enabled: bool | None = Field(default=None, description="Whether the tenant gets constraints.")
+    enabled: bool | None = Field(
+        default=None,
+        description="Creates constraints that enforce `registries` and `podSecurity` in the tenant's "
+        "namespaces.",
+    )
 
 
 class Hnc(Model):
-    """The tenant's namespaces as a tree of the Hierarchical Namespace Controller."""
+    """A tree of the tenant's namespaces, for the Hierarchical Namespace Controller. It needs HNC's CRDs."""
 
-    enabled: bool | None = Field(default=None, description="Whether the namespaces form a tree.")
+    enabled: bool | None = Field(
+        default=None, description="Arranges the tenant's namespaces as a parent and its children."
+    )
     parent: DnsLabel | None = Field(
-        default=None, description="A name from `namespaces`: the tree's root; the first one by default."
+        default=None,
+        description="The `name` of the parent in `spec.namespaces`. Default: the first namespace.",
     )
 
 
 class Settings(Model):
-    """What a plan can set, and a tenant override."""
+    """Settings of a plan, which a tenant can override."""
 
     max_namespaces: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        default=None, description="How many namespaces the tenant may have."
+        default=None, description="The maximum number of namespaces of the tenant."
     )
     quotas: tuple[QuotaSpec, ...] | None = Field(
         default=None,
         max_length=16,
-        description="ResourceQuotas. A tenant's replace the plan's of the same name, and add to the others.",
+        description="ResourceQuotas in each namespace. A tenant's quota replaces the plan's quota of the "
+        "same name; its other quotas are added.",
     )
     quota_scope: QuotaScope | None = Field(
         default=None,
-        description="`Namespace`: each namespace gets the figures. `Tenant`: they are a budget for all "
-        "of them together, split by weight.",
+        description="`Namespace`: the quotas apply to each namespace. `Tenant`: the quotas are a budget "
+        "for all namespaces together, split by weight.",
     )
-    limits: ContainerLimits | None = Field(default=None, description="The LimitRange's figures.")
+    limits: ContainerLimits | None = Field(
+        default=None,
+        description="Defaults and maxima per container, in the LimitRange `tenant-limits`. A tenant's "
+        "`limits` replace all of the plan's.",
+    )
     pod_security: PodSecurity | None = Field(
-        default=None, description="The Pod Security level; `restricted` by default."
+        default=None, description="The Pod Security level of the tenant's namespaces."
     )
-    network: Network | None = Field(default=None, description="Holes in the tenant's walls.")
+    network: Network | None = Field(
+        default=None, description="Additional connections that the tenant's NetworkPolicies allow."
+    )
     registries: Registries | None = Field(
-        default=None, description="Image registries pods may use; left out: any."
+        default=None, description="Image registries that pods can use. Default: all."
     )
     image_pull_policies: Annotated[tuple[PullPolicy, ...], AS_LIST] | None = Field(
-        default=None, description="Image pull policies pods may use; left out: any."
+        default=None, description="Image pull policies that containers can use. Default: all."
     )
     service_types: Annotated[tuple[ServiceType, ...], AS_LIST] | None = Field(
-        default=None, description="Service types; left out: any but NodePort, which nobody gets."
+        default=None,
+        description="Service types that the tenant can use. Default: all except `NodePort`, which is never "
+        "allowed.",
     )
     storage_classes: ClassNames | None = Field(
-        default=None, description="Storage classes claims may use; left out: any."
+        default=None,
+        description="Storage classes that PersistentVolumeClaims can use. Default: all.",
     )
-    ingress_classes: ClassNames | None = Field(default=None, description="Ingress classes; left out: any.")
-    gateway_classes: ClassNames | None = Field(default=None, description="Gateway classes; left out: any.")
+    ingress_classes: ClassNames | None = Field(
+        default=None,
+        description="Ingress classes that Ingresses can use. Default: all.",
+    )
+    gateway_classes: ClassNames | None = Field(
+        default=None, description="Gateway classes that Gateways can use. Default: all."
+    )
     priority_classes: ClassNames | None = Field(
         default=None,
-        description="Priority classes pods may name; left out: any but the system's own.",
+        description="Priority classes that pods can use. Default: all except `system-cluster-critical` and "
+        "`system-node-critical`, which are never allowed.",
     )
     runtime_classes: ClassNames | None = Field(
         default=None,
-        description='Runtime classes pods may use; `""` stands for none named. Left out: any.',
+        description='Runtime classes that pods can use; `""` allows pods that name none. Default: all.',
     )
     hostnames: HostPatterns | None = Field(
         default=None,
-        description="Hosts of the tenant's Ingresses and gateways; `*.` before a domain allows each name "
-        "below it. None given: no hosts. No two tenants can have the same.",
+        description="Hosts that the tenant's Ingresses and gateways can use; `*.DOMAIN` allows every "
+        "subdomain. A host belongs to at most one tenant. Default: no hosts.",
     )
-    node_selector: Labels | None = Field(
-        default=None, description="Labels of the nodes that the tenant's pods must run on."
+    node_selector: SelectorLabels | None = Field(
+        default=None, description="Node labels that the tenant's pods must have in `spec.nodeSelector`."
     )
     max_sessions: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None,
-        description="How many AISessions of the tenant may run at once; the others wait, oldest first.",
+        description="The maximum number of AISessions of the tenant that run at the same time. The others "
+        "wait and start oldest first.",
     )
-    roles: RoleRules | None = Field(default=None, description="More rules for the tenant's roles.")
-    istio: Istio | None = Field(default=None, description="The service mesh.")
-    gatekeeper: Gatekeeper | None = Field(default=None, description="Gatekeeper.")
-    hnc: Hnc | None = Field(default=None, description="Hierarchical namespaces.")
-    protected: bool | None = Field(default=None, description="Whether deletion is refused.")
+    roles: RoleRules | None = Field(
+        default=None, description="RBAC rules that are added to the tenant's Roles."
+    )
+    istio: Istio | None = Field(default=None, description="The tenant's membership in an Istio service mesh.")
+    gatekeeper: Gatekeeper | None = Field(
+        default=None, description="The tenant's constraints of OPA Gatekeeper."
+    )
+    hnc: Hnc | None = Field(
+        default=None,
+        description="The tenant's namespaces as a tree of the Hierarchical Namespace Controller.",
+    )
+    protected: bool | None = Field(
+        default=None, description="Makes the API server reject the deletion of the Tenant."
+    )
     extra_resources: ExtraResources | None = Field(
         default=None,
-        description="More objects for each namespace: namespaced manifests in which `${tenant.name}`, "
-        "`${tenant.namespace}`, `${tenant.purpose}`, `${tenant.plan}` and `${tenant.labels[KEY]}` are "
-        "filled in. A tenant's add to the plan's.",
+        description="Manifests of objects that are created in each namespace. The placeholders "
+        "`${tenant.name}`, `${tenant.namespace}`, `${tenant.purpose}`, `${tenant.plan}` and "
+        "`${tenant.labels[KEY]}` are replaced. A tenant's objects are added to the plan's.",
     )
 
 
 class TenantSettings(Settings):
-    """What holds for one tenant: nothing is left open that has a default."""
+    """The effective settings of one tenant, with defaults for the fields that plan and tenant leave out."""
 
     max_namespaces: int = 1
     quotas: tuple[QuotaSpec, ...] = ()
@@ -244,22 +304,29 @@ class TenantSettings(Settings):
     extra_resources: ExtraResources = ()
 
 
-_NESTED: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
+_NESTED_MODELS: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
 
 
-def settings_of(plan: Settings, tenant: Settings) -> TenantSettings:
-    """The plan's settings with the tenant's own over them."""
-    base, own = (_given(settings) for settings in (plan, tenant))
-    merged = {**base, **own}
-    for name in _NESTED:
-        if name in base and name in own:
-            merged[name] = base[name].model_copy(update=_given(own[name]))
-    quotas = {quota.name: quota for quota in (*base.get("quotas", ()), *own.get("quotas", ()))}
-    merged["quotas"] = tuple(quotas.values())
-    merged["extra_resources"] = (*base.get("extra_resources", ()), *own.get("extra_resources", ()))
+def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
+    """The settings of one tenant: the plan's, with the tenant's own settings over them.
+
+    Nested models are merged field by field, quotas by name. Extra resources are added to the plan's.
+    """
+    plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
+    merged = {**plan_fields, **tenant_fields}
+    for name in _NESTED_MODELS:
+        if name in plan_fields and name in tenant_fields:
+            merged[name] = plan_fields[name].model_copy(update=_set_fields(tenant_fields[name]))
+    quotas = (*plan_fields.get("quotas", ()), *tenant_fields.get("quotas", ()))
+    merged["quotas"] = tuple({quota.name: quota for quota in quotas}.values())
+    merged["extra_resources"] = (
+        *plan_fields.get("extra_resources", ()),
+        *tenant_fields.get("extra_resources", ()),
+    )
     return TenantSettings.model_construct(**merged)
 
 
-def _given(model: Model) -> dict[str, Any]:
+def _set_fields(model: Model) -> dict[str, Any]:
+    """The fields that are not None; of a plan or a spec, only those of `Settings`."""
     fields = Settings.model_fields if isinstance(model, Settings) else type(model).model_fields
     return {name: value for name in fields if (value := getattr(model, name)) is not None}

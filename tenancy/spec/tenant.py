@@ -1,7 +1,7 @@
-"""What a platform team writes: the Tenant's spec, and how it is read from a manifest.
+"""The models of a Tenant and its spec, and parsing of a Tenant manifest.
 
-The CRDs are generated from these models, so each rule here is the API server's rule too.
-What needs the plan as well (unknown plan, too many namespaces) is checked in `desired`.
+The CRDs are generated from these models, so the API server makes most of these checks too. `desired` makes
+the checks that need the plan: unknown plan, too many namespaces.
 """
 
 import re
@@ -19,7 +19,7 @@ from tenancy.base.fields import (
     Subject,
     Subjects,
     Text,
-    unique,
+    require_unique,
 )
 from tenancy.base.model import Model
 from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name
@@ -53,135 +53,172 @@ class DeletionPolicy(StrEnum):
 class NamespaceSpec(Model):
     """One namespace of the tenant."""
 
-    name: DnsLabel = Field(description="Its name behind the prefix `tenant-<tenant>-`.")
-    purpose: Purpose = Field(default=Purpose.DEVELOPMENT, description="What it is for; becomes a label.")
+    name: DnsLabel = Field(
+        description="The short name of the namespace. The full name is `tenant-<tenant>-<name>`."
+    )
+    purpose: Purpose = Field(
+        default=Purpose.DEVELOPMENT,
+        description="The purpose of the namespace. The namespace gets it as a label.",
+    )
     existing: DnsLabel | None = Field(
         default=None,
-        description="An existing namespace to take over instead of making one, by its full name. Needs "
+        description="The full name of an existing namespace to adopt instead of creating one. Requires "
         "`adopt: true`.",
     )
     weight: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1, description="Its share of the budget where `quotaScope` is `Tenant`."
+        default=1,
+        description="The weight of the namespace when `quotaScope: Tenant` splits the budget among "
+        "namespaces.",
     )
 
 
 class RbacConfig(Model):
-    """Names bound to the admin role in all of the tenant's namespaces."""
+    """Subjects bound to the Role `tenant-admin` in all of the tenant's namespaces."""
 
-    users: Subjects = Field(default=(), description="Users.")
-    groups: Subjects = Field(default=(), description="Groups.")
+    users: Subjects = Field(default=(), description="Names of users.")
+    groups: Subjects = Field(default=(), description="Names of groups.")
     service_accounts: ServiceAccountNames = Field(
         default=(),
-        description="Service accounts: `name` (in each of the tenant's namespaces) or `namespace/name`.",
+        description="Service accounts, as `namespace/name`, or as `name` for the service account of that "
+        "name in each of the tenant's namespaces.",
     )
 
 
 class Access(Model):
-    """One subject, one role, in some or all of the tenant's namespaces."""
+    """A role of one subject in some or all of the tenant's namespaces."""
 
-    kind: SubjectKind = Field(description="What the subject is.")
-    name: Subject = Field(description="The subject's name.")
+    kind: SubjectKind = Field(description="The kind of the subject.")
+    name: Subject = Field(description="The name of the subject.")
     namespace: DnsLabel | None = Field(
         default=None,
-        description="Where a ServiceAccount lives; left out: in each of the tenant's namespaces.",
+        description="The namespace of a ServiceAccount. Default: the service account of that name in each of "
+        "the tenant's namespaces.",
     )
-    role: AccessRole = Field(default=AccessRole.VIEWER, description="What it may do.")
+    role: AccessRole = Field(
+        default=AccessRole.VIEWER,
+        description="The role of the subject. Its RoleBinding refers to the Role `tenant-<role>`.",
+    )
     namespaces: DnsLabels = Field(
-        default=(), description="Names from `spec.namespaces`; none given: all of them."
+        default=(),
+        description="The namespaces in which the subject has the role, by their `name` in `spec.namespaces`. "
+        "Default: all of the tenant's namespaces.",
     )
 
     @model_validator(mode="after")
-    def _service_accounts_are_objects(self) -> "Access":
-        is_account = self.kind is SubjectKind.SERVICE_ACCOUNT
-        if self.namespace and not is_account:
-            raise ValueError(f"namespace is only for a ServiceAccount, not for a {self.kind}")
-        if is_account and not re.fullmatch(DNS_NAME, self.name):
+    def _service_account_is_valid(self) -> "Access":
+        is_service_account = self.kind is SubjectKind.SERVICE_ACCOUNT
+        if self.namespace and not is_service_account:
+            raise ValueError(f"namespace is allowed only for kind ServiceAccount, not for {self.kind}")
+        if is_service_account and not re.fullmatch(DNS_NAME, self.name):
             raise ValueError(
-                f"{self.name!r} is no ServiceAccount's name; its namespace is a field of its own"
+                f"{self.name!r} is not a ServiceAccount name; give its namespace in the field namespace"
             )
         return self
 
 
 class ResourceQuotas(Model):
-    """Figures that stand instead of the plan's."""
+    """Quota values that override those of the plan."""
 
-    cpu: Quantity | None = Field(default=None, description="CPU, requests and limits.")
-    memory: Quantity | None = Field(default=None, description="Memory, requests and limits.")
-    storage: Quantity | None = Field(default=None, description="Storage that claims may ask for.")
+    cpu: Quantity | None = Field(default=None, description="The CPU quota, for requests and for limits.")
+    memory: Quantity | None = Field(
+        default=None, description="The memory quota, for requests and for limits."
+    )
+    storage: Quantity | None = Field(
+        default=None, description="The quota of storage that PersistentVolumeClaims can request."
+    )
 
 
 class TenantSpec(Settings):
-    """What a tenant is to be."""
+    """The desired state of a tenant."""
 
-    plan: DnsLabel = Field(default="basic", description="The plan's name.")
-    user_id: Text | None = Field(default=None, description="The platform's account behind the tenant.")
-    username: Text | None = Field(default=None, description="That account's user name.")
-    display_name: Text | None = Field(default=None, description="A name for people.")
-    admin_users: Subjects = Field(default=(), description="Users bound to the admin role.")
-    rbac_config: RbacConfig = Field(default=RbacConfig(), description="More names for the admin role.")
+    plan: DnsLabel = Field(
+        default="basic", description="The name of the plan, which sets the fields that the tenant leaves out."
+    )
+    user_id: Text | None = Field(
+        default=None, description="The ID of the platform account that the tenant belongs to."
+    )
+    username: Text | None = Field(
+        default=None, description="The user name of the platform account that the tenant belongs to."
+    )
+    display_name: Text | None = Field(default=None, description="A readable name of the tenant.")
+    admin_users: Subjects = Field(
+        default=(), description="Users bound to the Role `tenant-admin` in all of the tenant's namespaces."
+    )
+    rbac_config: RbacConfig = Field(
+        default=RbacConfig(),
+        description="Users, groups and service accounts bound to the Role `tenant-admin` in all of the "
+        "tenant's namespaces.",
+    )
     access: tuple[Access, ...] = Field(
-        default=(), max_length=256, description="Subjects with a role of their own."
+        default=(), max_length=256, description="Roles of single subjects, for all or for some namespaces."
     )
     name: DnsLabel | None = Field(
         default=None,
-        description="Names the default namespace `tenant-<tenant>-<name>`, where `namespaces` is empty.",
+        description="Changes the name of the default namespace to `tenant-<tenant>-<name>`. It has no "
+        "effect if `namespaces` is set.",
     )
     namespaces: tuple[NamespaceSpec, ...] = Field(
         default=(),
         max_length=100,
-        description="The tenant's namespaces; none given: one, `tenant-<tenant>`.",
+        description="The tenant's namespaces. Default: one namespace, `tenant-<tenant>`.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
     )
     resource_quotas: ResourceQuotas = Field(
-        default=ResourceQuotas(), description="Quota figures that override the plan's."
+        default=ResourceQuotas(), description="Quota values that override those of the plan."
     )
     paused: bool = Field(
-        default=False, description="Stops the work on this tenant; drift is reported, not repaired."
+        default=False,
+        description="Stops reconciling the tenant. Drift is reported in the status, but not repaired.",
     )
-    cordoned: bool = Field(default=False, description="Stops the tenant's own users from writing anything.")
+    cordoned: bool = Field(
+        default=False,
+        description="Makes the API server reject all writes of the tenant's own users. Running workloads "
+        "continue.",
+    )
     adopt: bool = Field(
         default=False,
         validate_default=True,
-        description="Lets the tenant take over namespaces that exist and are no tenant's.",
+        description="Allows the tenant to adopt existing namespaces that belong to no other tenant.",
     )
     deletion_policy: DeletionPolicy = Field(
         default=DeletionPolicy.DELETE,
-        description="What becomes of namespaces that the tenant no longer has. `Retain` keeps them, with "
-        "all that is not ours in them, and without our labels.",
+        description="`Delete`: namespaces that the tenant no longer has are deleted. `Retain`: they are "
+        "kept with their workloads, but without the platform's objects and labels.",
     )
 
     @field_validator("namespaces")
     @classmethod
     def _names_are_unique(cls, namespaces: tuple[NamespaceSpec, ...]) -> tuple[NamespaceSpec, ...]:
-        unique(tuple(namespace.name for namespace in namespaces))
-        unique(tuple(namespace.existing for namespace in namespaces if namespace.existing))
+        require_unique(tuple(namespace.name for namespace in namespaces))
+        require_unique(tuple(namespace.existing for namespace in namespaces if namespace.existing))
         return namespaces
 
     @field_validator("adopt")
     @classmethod
-    def _existing_namespaces_are_adopted(cls, adopt: bool, others: ValidationInfo) -> bool:
-        for index, namespace in enumerate(others.data.get("namespaces", ())):
+    def _existing_namespaces_are_adopted(cls, adopt: bool, info: ValidationInfo) -> bool:
+        for index, namespace in enumerate(info.data.get("namespaces", ())):
             if namespace.existing and not adopt:
-                raise ValueError(f"must be true, because namespaces[{index}].existing is given")
+                raise ValueError(f"must be true, because namespaces[{index}].existing is set")
         return adopt
 
 
 class Tenant(Model):
-    """A tenant as the later steps see it: a name and a sound spec."""
+    """A tenant: its name and its validated spec."""
 
     name: str
     spec: TenantSpec
 
     def namespaces(self) -> dict[str, NamespaceSpec | None]:
-        """The tenant's namespaces by their full names. The default one has no spec of its own."""
+        """The tenant's namespaces by full name, in spec order. The default namespace has no spec."""
         if not self.spec.namespaces:
             return {namespace_name(self.name, self.spec.name): None}
         return {
-            given.existing or namespace_name(self.name, given.name): given for given in self.spec.namespaces
+            namespace.existing or namespace_name(self.name, namespace.name): namespace
+            for namespace in self.spec.namespaces
         }
 
     def namespace_field(self, index: int) -> str:
-        """The field of the manifest that names the namespace at this place."""
+        """The path of the manifest field that names the namespace at this index of `namespaces()`."""
         if self.spec.namespaces:
             field = "existing" if self.spec.namespaces[index].existing else "name"
             return f"spec.namespaces[{index}].{field}"
@@ -189,18 +226,19 @@ class Tenant(Model):
 
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> Tenant:
-    """The tenant a manifest describes; InvalidSpec names the field that is wrong."""
+    """The tenant that a manifest describes; raises InvalidSpec with the path of the first invalid field."""
     name = manifest["metadata"]["name"]
     try:
         tenant = Tenant(name=name, spec=TenantSpec.model_validate(manifest.get("spec") or {}))
     except ValidationError as error:
         raise InvalidSpec(*validation_message(error, "spec")) from None
-    given = {namespace.name for namespace in tenant.spec.namespaces}
+    short_names = {namespace.name for namespace in tenant.spec.namespaces}
     for index, access in enumerate(tenant.spec.access):
-        for position, wanted in enumerate(access.namespaces):
-            if wanted not in given:
+        for position, short_name in enumerate(access.namespaces):
+            if short_name not in short_names:
                 raise InvalidSpec(
-                    f"spec.access[{index}].namespaces[{position}]", f"{wanted!r} is not in spec.namespaces"
+                    f"spec.access[{index}].namespaces[{position}]",
+                    f"{short_name!r} is not in spec.namespaces",
                 )
     for index, full_name in enumerate(tenant.namespaces()):
         if len(full_name) > NAMESPACE_MAX_LENGTH:

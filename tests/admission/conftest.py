@@ -1,4 +1,4 @@
-"""One tenant with every list a tenant can have, its people, and a neighbour. All tests here share them."""
+"""Shared fixtures: tenant `acme` with every kind of allow list, tenant `rival`, and their users."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,7 +31,7 @@ ACME = tenant_manifest(
         {"kind": "User", "name": "oscar", "role": "operator"},
         {"kind": "User", "name": "vera", "role": "viewer"},
     ],
-    # Pod Security would refuse some attempts before our own policies see them.
+    # Pod Security would reject some of the requests before the platform's policies do.
     podSecurity="privileged",
     registries=["registry.example", "docker.io/acme", "harbor.example/team"],
     imagePullPolicies=["Always"],
@@ -44,11 +44,11 @@ ACME = tenant_manifest(
     nodeSelector={"pool": "tenants"},
     network={"egress": [{"cidr": "203.0.113.0/24"}, {"cidr": "198.51.100.0/24", "ports": [{"port": 443}]}]},
 )
-# Has no list but an empty one.
+# The only allow list of this tenant is empty.
 RIVAL = tenant_manifest("rival", adminUsers=["mallory"], podSecurity="privileged", storageClasses=[])
 
-# More than a tenant's admin gets, to show that admission stands behind RBAC as a wall of its own.
-MORE_RULES = [
+# Rights beyond those of a tenant's admin: admission policies must hold even where RBAC allows a request.
+EXTRA_RULES = [
     {"apiGroups": [group], "resources": resources, "verbs": ["create", "update", "patch", "delete"]}
     for group, resources in {
         "": ["pods/ephemeralcontainers", "resourcequotas"],
@@ -63,9 +63,10 @@ CLUSTER_ROLE_BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterro
 
 @pytest.fixture(scope="session")
 def administrator(running_platform: Platform) -> Iterator[Person]:
-    """Has made what a cluster has beside tenants: classes, the Gateway API, and carol, who may do all."""
+    """A cluster administrator. Creates the cluster-wide objects that the tests need: classes, the CRDs of the
+    Gateway API, and a binding of user `carol` to `cluster-admin`."""
     admin = Person.named(running_platform.admin_kubeconfig, "root", "system:masters")
-    made = [
+    requests = [
         *(create(PRIORITY_CLASS, name, value=10) for name in ("low", "high")),
         *(create(RUNTIME_CLASS, name, handler=name) for name in ("sandbox", "raw")),
         *(_crd(kind) for kind in (GATEWAY, HTTP_ROUTE)),
@@ -76,16 +77,16 @@ def administrator(running_platform: Platform) -> Iterator[Person]:
             subjects=[{"apiGroup": RBAC_GROUP, "kind": "User", "name": "carol"}],
         ),
     ]
-    for attempt in made:
+    for attempt in requests:
         admin.do(attempt)
     yield admin
-    for attempt in made:
-        admin.do(attempt.undone)
+    for attempt in requests:
+        admin.do(attempt.deletion)
 
 
 @pytest.fixture(scope="session")
 def people(running_platform: Platform, administrator: Person) -> Iterator[People]:
-    """Anybody by name and group, in a cluster with both tenants and all policies in force."""
+    """A function from user and group names to a client. Both tenants are Active and all policies in force."""
 
     def person(user: str, group: str = "") -> Person:
         return Person.named(running_platform.admin_kubeconfig, user, group)
@@ -95,19 +96,21 @@ def people(running_platform: Platform, administrator: Person) -> Iterator[People
         running_platform.apply(manifest)
     for manifest in (ACME, RIVAL):
         running_platform.await_active(manifest)
-    _grant_more(administrator)
-    # What Kubernetes itself puts into each namespace: pods need it, and tests try to change it.
+    _grant_extra_rules(administrator)
+    # Kubernetes creates these objects in each namespace. Pods need them, and tests try to change them.
     for namespace in (NAMESPACE, "tenant-rival"):
         for kind, name in ((SERVICE_ACCOUNT, "default"), (CONFIG_MAP, "kube-root-ca.crt")):
-            eventually(partial(administrator.get, kind, name, namespace), f"{namespace} has {name}")
+            eventually(
+                partial(administrator.get, kind, name, namespace), f"{kind.kind} {name} exists in {namespace}"
+            )
     for kind in (GATEWAY, HTTP_ROUTE):
         reaches = partial(_reaches_admission, person("alice"), kind)
         eventually(reaches, f"{kind.plural} are served, and alice may write them")
-    # The policy made last: where it holds, the API server has read all before it.
-    last = create(CLAIM, "probe", spec=claim_spec(storageClassName="slow"))
-    eventually(lambda: denied_by("claims") in person("alice").refusal(last), "the policies are in force")
+    # This policy is created last: once the API server enforces it, it enforces all policies.
+    probe = create(CLAIM, "probe", spec=claim_spec(storageClassName="slow"))
+    eventually(lambda: denied_by("claims") in person("alice").refusal(probe), "the policies are in force")
     yield person
-    running_platform.end((ACME, RIVAL))
+    running_platform.verify_and_delete((ACME, RIVAL))
 
 
 @pytest.fixture
@@ -124,19 +127,19 @@ def mallory(people: People) -> Person:
 
 @pytest.fixture
 def carol(people: People) -> Person:
-    """Cluster-admin by RBAC, but none of the platform's operators."""
+    """A cluster-admin who is not one of the platform's operators."""
     return people("carol")
 
 
-def _grant_more(administrator: Person) -> None:
-    role_ref = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "more"}
+def _grant_extra_rules(administrator: Person) -> None:
+    role_ref = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "extra"}
     subjects = [{"apiGroup": RBAC_GROUP, "kind": "User", "name": "alice"}]
-    administrator.do(create(ROLE, "more", rules=MORE_RULES))
-    administrator.do(create(ROLE_BINDING, "more", roleRef=role_ref, subjects=subjects))
+    administrator.do(create(ROLE, "extra", rules=EXTRA_RULES))
+    administrator.do(create(ROLE_BINDING, "extra", roleRef=role_ref, subjects=subjects))
 
 
 def _reaches_admission(person: Person, kind: Kind) -> bool:
-    """Whether the kind is served, and no right is missing: what is refused then, admission refuses."""
+    """Whether the kind is served and RBAC lets the person create it, so that only admission can reject it."""
     try:
         return "cannot create resource" not in person.refusal(create(kind, "probe", spec={}))
     except ClusterError:
@@ -144,7 +147,7 @@ def _reaches_admission(person: Person, kind: Kind) -> bool:
 
 
 def _crd(kind: Kind) -> Attempt:
-    """The CRD of this kind, with all fields left open."""
+    """A request that creates a CRD for this kind, with a schema that accepts any field."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"kind": kind.kind, "plural": kind.plural}

@@ -1,4 +1,4 @@
-"""Who the tests act as, by impersonation, and what they try: as dry runs where nothing is to stay."""
+"""Impersonated users, and the requests that they make, by default as dry runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ JOB = Kind("batch/v1", "Job", "jobs")
 
 @dataclass(frozen=True)
 class Attempt:
-    """One request that a person may or may not be allowed."""
+    """One request to the API server."""
 
     method: str
     path: str
@@ -33,14 +33,14 @@ class Attempt:
     content_type: str = "application/json"
 
     @property
-    def undone(self) -> "Attempt":
-        """The deletion of what this creates."""
+    def deletion(self) -> "Attempt":
+        """The request that deletes the object that this request creates."""
         assert self.body is not None
         return Attempt("DELETE", f"{self.path}/{self.body['metadata']['name']}")
 
 
 def create(kind: Kind, name: str, namespace: str = NAMESPACE, **body: Any) -> Attempt:
-    """`labels` and `annotations` go into the metadata."""
+    """A request that creates an object. `labels` and `annotations` go into its metadata."""
     metadata: Manifest = {"name": name}
     if kind.is_namespaced:
         metadata["namespace"] = namespace
@@ -52,7 +52,7 @@ def create(kind: Kind, name: str, namespace: str = NAMESPACE, **body: Any) -> At
 def change(
     kind: Kind, name: str, body: Manifest, namespace: str = NAMESPACE, subresource: str = ""
 ) -> Attempt:
-    """Merged in as kubectl does it: what lists hold is known by its name."""
+    """A request that changes an object by a strategic merge patch, which merges lists by key."""
     path = kind.path(namespace, name, subresource)
     return Attempt("PATCH", path, body, "application/strategic-merge-patch+json")
 
@@ -62,7 +62,7 @@ def delete(kind: Kind, name: str, namespace: str = NAMESPACE) -> Attempt:
 
 
 class Person(Cluster):
-    """The API server as somebody else meets it."""
+    """A client that impersonates a user."""
 
     @classmethod
     def named(cls, kubeconfig: Path, user: str, group: str = "") -> "Person":
@@ -74,7 +74,7 @@ class Person(Cluster):
         return person
 
     def refusal(self, attempt: Attempt, *, is_dry_run: bool = True) -> str:
-        """Why the request is refused; empty where it is not."""
+        """The error message if the API server rejects the request, otherwise an empty string."""
         query = {"dryRun": "All"} if is_dry_run else {}
         try:
             self._request(attempt.method, attempt.path, query, attempt.body, attempt.content_type)
@@ -89,7 +89,7 @@ class Person(Cluster):
 
 
 def denied_by(policy: str) -> str:
-    """How a refusal names the policy it comes from."""
+    """The part of an error message that names the policy."""
     return f"ValidatingAdmissionPolicy 'tenancy-{policy}'"
 
 
@@ -102,5 +102,5 @@ def container(image: str = "registry.example/app:1", pull: str = "Always", name:
 
 
 def pod_spec(**spec: Any) -> Manifest:
-    """A pod as the tenant may have it, with these fields instead."""
+    """A pod spec that the tenant's policies admit, with these fields replaced."""
     return {"containers": [container()], "nodeSelector": {"pool": "tenants"}, **spec}

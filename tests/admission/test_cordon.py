@@ -1,4 +1,4 @@
-"""In a cordoned tenant's namespaces the tenant's people write nothing; the cluster itself goes on."""
+"""A cordoned tenant's users cannot write to its namespaces; Kubernetes controllers still can."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -37,7 +37,7 @@ def frozen(running_platform: Platform, people: People) -> Iterator[Person]:
     running_platform.apply(manifest)
     running_platform.await_active(manifest)
     for kind, name in ((CONFIG_MAP, "kube-root-ca.crt"), (SERVICE_ACCOUNT, "default")):
-        eventually(partial(running_platform.admin.get, kind, name, FROZEN), f"{name} is there")
+        eventually(partial(running_platform.admin.get, kind, name, FROZEN), f"{kind.kind} {name} exists")
     yield people("fred")
     running_platform.delete(manifest)
 
@@ -50,9 +50,9 @@ def test_cordoned_tenants_admin_writes_nothing(attempt: str, frozen: Person) -> 
     assert "spec.cordoned: false" in refusal
 
 
-@pytest.mark.parametrize("way", ["exec", "portforward"])
-def test_cordoned_tenants_admin_gets_into_no_pod(way: str, frozen: Person) -> None:
-    attempt = Attempt("POST", POD.path(FROZEN, "any", way))
+@pytest.mark.parametrize("subresource", ["exec", "portforward"])
+def test_cordoned_tenants_admin_gets_into_no_pod(subresource: str, frozen: Person) -> None:
+    attempt = Attempt("POST", POD.path(FROZEN, "any", subresource))
     assert denied_by("cordoned") in frozen.refusal(attempt, is_dry_run=False)
 
 
@@ -68,7 +68,7 @@ def test_uncordoned_tenant_is_not_concerned(frozen: Person, people: People) -> N
 @pytest.mark.parametrize(
     ("user", "attempt"),
     [
-        pytest.param("carol", ATTEMPTS["create"], id="who may update Tenants"),
+        pytest.param("carol", ATTEMPTS["create"], id="user who may update Tenants"),
         pytest.param(CONTROLLER, create(POD, "attempt", FROZEN, spec=pod_spec()), id="controller"),
     ],
 )

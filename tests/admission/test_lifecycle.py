@@ -1,4 +1,4 @@
-"""With all policies in force, the watcher and Kubernetes bring tenants from their start to their end."""
+"""With all policies in force, the watcher and Kubernetes can create, update, repair and delete a tenant."""
 
 from tenancy.base.kinds import ROLE, SERVICE
 from tests.admission.conftest import People
@@ -6,7 +6,7 @@ from tests.admission.people import DEPLOYMENT, create, pod_spec
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 
-HOME = "tenant-lives"
+NAMESPACE = "tenant-lives"
 
 
 def test_tenant_lives_from_create_to_delete(
@@ -16,20 +16,20 @@ def test_tenant_lives_from_create_to_delete(
     platform.await_active(manifest)
     template = {"metadata": {"labels": {"app": "a"}}, "spec": pod_spec()}
     spec = {"selector": {"matchLabels": {"app": "a"}}, "template": template}
-    people("ann").do(create(DEPLOYMENT, "web", HOME, spec=spec))
-    people("ann").do(create(SERVICE, "web", HOME, spec={"ports": [{"port": 80}]}))
-    assert platform.namespace(HOME) is not None
+    people("ann").do(create(DEPLOYMENT, "web", NAMESPACE, spec=spec))
+    people("ann").do(create(SERVICE, "web", NAMESPACE, spec={"ports": [{"port": 80}]}))
+    assert platform.namespace(NAMESPACE) is not None
 
     platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro", "cordoned": True}})
     platform.await_active(manifest)
-    namespace = platform.namespace(HOME)
+    namespace = platform.namespace(NAMESPACE)
     assert namespace is not None
     assert namespace["metadata"]["labels"]["kleff.io/tenant-plan"] == "pro"
 
-    platform.admin.delete(ROLE, "tenant-admin", HOME)
-    eventually(lambda: platform.admin.get(ROLE, "tenant-admin", HOME), "the Role is back")
+    platform.admin.delete(ROLE, "tenant-admin", NAMESPACE)
+    eventually(lambda: platform.admin.get(ROLE, "tenant-admin", NAMESPACE), "the Role is back")
 
     platform.delete(manifest)
     platform.await_gone(manifest)
     assert platform.objects("lives") == {}
-    assert platform.namespace(HOME) is None
+    assert platform.namespace(NAMESPACE) is None

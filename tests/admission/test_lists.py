@@ -1,4 +1,4 @@
-"""Where there is no list all is allowed, where it is empty nothing is; hosts and networks must be given."""
+"""Without an allow list every value is allowed, with an empty one none. Hosts and networks must be listed."""
 
 import pytest
 
@@ -16,13 +16,13 @@ from tests.admission.people import (
     denied_by,
 )
 
-HOME = "tenant-rival"
+NAMESPACE = "tenant-rival"
 BACKEND = {"service": {"name": "web", "port": {"number": 80}}}
 RULE = {"host": "a.test", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]}}
 
 
 def pod(**spec: object) -> Attempt:
-    return create(POD, "attempt", HOME, spec={"containers": [container("any.test/a", "Never")], **spec})
+    return create(POD, "attempt", NAMESPACE, spec={"containers": [container("any.test/a", "Never")], **spec})
 
 
 WITHOUT_A_LIST: dict[str, Attempt] = {
@@ -35,26 +35,26 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
     "host path": (pod(volumes=[{"name": "h", "hostPath": {"path": "/"}}]), "pods", "hostPath"),
     "the cluster's priority class": (pod(priorityClassName="system-cluster-critical"), "pods", "never"),
     "class with an empty list": (
-        create(CLAIM, "attempt", HOME, spec=claim_spec(storageClassName="fast")),
+        create(CLAIM, "attempt", NAMESPACE, spec=claim_spec(storageClassName="fast")),
         *("claims", "'fast' is not allowed for this tenant; allowed: none"),
     ),
     "no class with an empty list": (
-        create(CLAIM, "attempt", HOME, spec=claim_spec()),
+        create(CLAIM, "attempt", NAMESPACE, spec=claim_spec()),
         *("claims", "'' is not allowed for this tenant; allowed: none"),
     ),
     "load balancer where the plan has none": (
-        create(SERVICE, "attempt", HOME, spec={"type": "LoadBalancer", "ports": [{"port": 80}]}),
+        create(SERVICE, "attempt", NAMESPACE, spec={"type": "LoadBalancer", "ports": [{"port": 80}]}),
         *("services", "'LoadBalancer' is not allowed for this tenant; allowed: ClusterIP"),
     ),
     "host without hostnames": (
-        create(INGRESS, "attempt", HOME, spec={"ingressClassName": "any", "rules": [RULE]}),
+        create(INGRESS, "attempt", NAMESPACE, spec={"ingressClassName": "any", "rules": [RULE]}),
         *(
             "ingresses",
             "a.test is a wildcard or not one of the tenant's hosts; allowed: none",
         ),
     ),
     "endpoint without networks": (
-        create(ENDPOINTS, "attempt", HOME, subsets=[{"addresses": [{"ip": "203.0.113.7"}]}]),
+        create(ENDPOINTS, "attempt", NAMESPACE, subsets=[{"addresses": [{"ip": "203.0.113.7"}]}]),
         *("endpoints", "must lie inside the tenant's networks; allowed: none"),
     ),
 }
@@ -66,8 +66,8 @@ def test_without_a_list_all_is_allowed(attempt: str, mallory: Person) -> None:
 
 
 @pytest.mark.parametrize("attempt", DENIED)
-def test_what_no_list_opens_stays_closed(attempt: str, mallory: Person) -> None:
-    request, policy, words = DENIED[attempt]
+def test_request_without_a_matching_list_entry_is_refused(attempt: str, mallory: Person) -> None:
+    request, policy, message = DENIED[attempt]
     refusal = mallory.refusal(request)
     assert denied_by(policy) in refusal
-    assert words in refusal
+    assert message in refusal

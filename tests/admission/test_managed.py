@@ -1,4 +1,4 @@
-"""What the platform manages is changed by the platform alone, and its labels cannot be forged."""
+"""Only the platform changes managed objects, and nobody else can set its labels."""
 
 from typing import Any
 
@@ -28,26 +28,35 @@ from tests.admission.people import (
 from tests.waiting import eventually
 
 EVE = [{"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}]
-SERVED = {"selector": {"app": "a"}, "ports": [{"port": 80}]}
+SERVICE_SPEC = {"selector": {"app": "a"}, "ports": [{"port": 80}]}
 MANAGED = {"tenant.platform.ai/managed": "true"}
-NOT_MANAGED = {"metadata": {"labels": dict.fromkeys(MANAGED)}}
+WITHOUT_MANAGED_LABEL = {"metadata": {"labels": dict.fromkeys(MANAGED)}}
 
 
-def note(**metadata: Any) -> Attempt:
-    """A change of the tenant's namespace."""
+def change_metadata(**metadata: Any) -> Attempt:
+    """A request that changes metadata of the tenant's namespace."""
     return change(NAMESPACES, NAMESPACE, {"metadata": metadata})
 
 
-# By the tenant's own admin, whose rights would do for each of them.
+# Requests of the tenant's admin, whose RBAC rights allow each of them.
 DENIED_TO_THE_ADMIN: dict[str, tuple[Attempt, str]] = {
-    "own rights": (change(ROLE, "tenant-admin", {"rules": []}), "managed=true is set by the platform alone"),
+    "own rights": (
+        change(ROLE, "tenant-admin", {"rules": []}),
+        "only the platform sets tenant.platform.ai/managed=true",
+    ),
     "own binding": (change(ROLE_BINDING, "tenant-admin", {"subjects": EVE}), "change the Tenant instead"),
-    "wall's deletion": (delete(NETWORK_POLICY, "default-deny-all"), "change the Tenant instead"),
-    "wall's rules": (change(NETWORK_POLICY, "default-deny-all", {"spec": {"ingress": [{}]}}), "the Tenant"),
+    "deletion of a policy": (delete(NETWORK_POLICY, "default-deny-all"), "change the Tenant instead"),
+    "rules of a policy": (
+        change(NETWORK_POLICY, "default-deny-all", {"spec": {"ingress": [{}]}}),
+        "the Tenant",
+    ),
     "limits": (delete(LIMIT_RANGE, "tenant-limits"), "change the Tenant instead"),
     "quota": (change(RESOURCE_QUOTA, "tenant-quota", {"spec": {"hard": {"pods": "99"}}}), "the Tenant"),
-    "label off": (change(ROLE, "tenant-viewer", NOT_MANAGED), "change the Tenant instead"),
-    "label on": (create(CONFIG_MAP, "forged", labels=MANAGED), "managed=true is set by the platform alone"),
+    "label off": (change(ROLE, "tenant-viewer", WITHOUT_MANAGED_LABEL), "change the Tenant instead"),
+    "label on": (
+        create(CONFIG_MAP, "forged", labels=MANAGED),
+        "only the platform sets tenant.platform.ai/managed=true",
+    ),
     "another tenant's label": (
         create(CONFIG_MAP, "forged", labels={"tenant.platform.ai/name": "rival"}),
         "metadata.labels: only the platform sets labels tenant.platform.ai/*",
@@ -58,11 +67,11 @@ DENIED_TO_THE_ADMIN: dict[str, tuple[Attempt, str]] = {
     ),
     "label on what is there": (
         change(CONFIG_MAP, "kube-root-ca.crt", {"metadata": {"labels": MANAGED}}),
-        "managed=true is set by the platform alone",
+        "only the platform sets tenant.platform.ai/managed=true",
     ),
 }
 
-# By somebody with all rights that RBAC can give.
+# Requests of a user with all rights that RBAC can give.
 DENIED_TO_A_CLUSTER_ADMIN: dict[str, tuple[Attempt, str, str]] = {
     "role": (delete(ROLE, "tenant-admin"), "managed-objects", "change the Tenant instead"),
     "namespace's deletion": (
@@ -70,30 +79,32 @@ DENIED_TO_A_CLUSTER_ADMIN: dict[str, tuple[Attempt, str, str]] = {
         *("managed-namespaces", "namespace tenant-acme belongs to tenant acme; delete the Tenant instead"),
     ),
     "namespace's managed label": (
-        note(labels=dict.fromkeys(MANAGED)),
+        change_metadata(labels=dict.fromkeys(MANAGED)),
         "managed-namespaces",
         "metadata.labels",
     ),
     "namespace's tenant": (
-        note(labels={"tenant.platform.ai/name": "rival"}),
-        *("managed-namespaces", "metadata.labels: in a tenant's namespace some"),
+        change_metadata(labels={"tenant.platform.ai/name": "rival"}),
+        *("managed-namespaces", "metadata.labels: in a tenant's namespace, only the platform"),
     ),
     "pod security": (
-        note(labels={"pod-security.kubernetes.io/enforce": None}),
+        change_metadata(labels={"pod-security.kubernetes.io/enforce": None}),
         *("managed-namespaces", "pod-security.kubernetes.io/*"),
     ),
-    "mesh": (note(labels={"istio-injection": None}), "managed-namespaces", "istio-injection"),
+    "mesh": (change_metadata(labels={"istio-injection": None}), "managed-namespaces", "istio-injection"),
     "list": (
-        note(annotations={"policy.platform.ai/registries": "evil.test"}),
-        *("managed-namespaces", "metadata.annotations: in a tenant's namespace some"),
+        change_metadata(annotations={"policy.platform.ai/registries": "evil.test"}),
+        *("managed-namespaces", "metadata.annotations: in a tenant's namespace, only the platform"),
     ),
     "forced nodes": (
-        note(annotations={"scheduler.alpha.kubernetes.io/node-selector": None}),
+        change_metadata(annotations={"scheduler.alpha.kubernetes.io/node-selector": None}),
         *("managed-namespaces", "metadata.annotations"),
     ),
     "namespace's owner": (
-        note(ownerReferences=[{"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "none"}]),
-        *("managed-namespaces", "metadata.ownerReferences: a tenant's namespace must not go with another"),
+        change_metadata(
+            ownerReferences=[{"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "none"}]
+        ),
+        *("managed-namespaces", "metadata.ownerReferences: must not change in a tenant's namespace"),
     ),
     "label by the status": (
         change(NAMESPACES, NAMESPACE, {"metadata": {"labels": dict.fromkeys(MANAGED)}}, subresource="status"),
@@ -110,8 +121,8 @@ DENIED_TO_A_CLUSTER_ADMIN: dict[str, tuple[Attempt, str, str]] = {
 }
 
 ALLOWED_TO_A_CLUSTER_ADMIN: dict[str, Attempt] = {
-    "labels of their own": note(labels={"team": "blue"}),
-    "annotations of their own": note(annotations={"team": "blue"}),
+    "labels of their own": change_metadata(labels={"team": "blue"}),
+    "annotations of their own": change_metadata(annotations={"team": "blue"}),
     "another namespace": create(
         NAMESPACES, "free", labels={"pod-security.kubernetes.io/enforce": "baseline"}
     ),
@@ -124,18 +135,18 @@ ALLOWED_TO_A_CLUSTER_ADMIN: dict[str, Attempt] = {
 
 @pytest.mark.parametrize("attempt", DENIED_TO_THE_ADMIN)
 def test_tenants_admin_changes_nothing_managed(attempt: str, alice: Person) -> None:
-    request, words = DENIED_TO_THE_ADMIN[attempt]
+    request, message = DENIED_TO_THE_ADMIN[attempt]
     refusal = alice.refusal(request)
     assert denied_by("managed-objects") in refusal
-    assert words in refusal
+    assert message in refusal
 
 
 @pytest.mark.parametrize("attempt", DENIED_TO_A_CLUSTER_ADMIN)
 def test_cluster_admin_changes_nothing_of_the_platforms(attempt: str, carol: Person) -> None:
-    request, policy, words = DENIED_TO_A_CLUSTER_ADMIN[attempt]
+    request, policy, message = DENIED_TO_A_CLUSTER_ADMIN[attempt]
     refusal = carol.refusal(request)
     assert denied_by(policy) in refusal
-    assert words in refusal
+    assert message in refusal
 
 
 @pytest.mark.parametrize("attempt", ALLOWED_TO_A_CLUSTER_ADMIN)
@@ -163,17 +174,17 @@ def test_operators_need_rights_of_their_own_beside_their_group(people: People) -
 
 
 def test_kubernetes_serves_a_managed_service(administrator: Person, people: People) -> None:
-    """Its controllers copy the Service's labels to what they make of it."""
-    service = create(SERVICE, "served", "default", labels=MANAGED, spec=SERVED)
+    """The controllers of Kubernetes copy the labels of a Service to its EndpointSlices."""
+    service = create(SERVICE, "served", "default", labels=MANAGED, spec=SERVICE_SPEC)
     assert people("carol").refusal(service) != ""
     administrator.do(service)
 
-    def slices() -> list[str]:
-        found, _ = administrator.list(ENDPOINT_SLICE, "tenant.platform.ai/managed=true")
-        return [manifest["metadata"]["generateName"] for manifest in found]
+    def slice_names() -> list[str]:
+        slices, _ = administrator.list(ENDPOINT_SLICE, "tenant.platform.ai/managed=true")
+        return [manifest["metadata"]["generateName"] for manifest in slices]
 
     try:
-        assert eventually(slices, "the Service has endpoints") == ["served-"]
+        assert eventually(slice_names, "the Service has an EndpointSlice") == ["served-"]
     finally:
-        administrator.do(service.undone)
-    eventually(lambda: not slices(), "its endpoints went with it")
+        administrator.do(service.deletion)
+    eventually(lambda: not slice_names(), "its EndpointSlices are deleted")

@@ -1,4 +1,4 @@
-"""No Service, host, NetworkPolicy or endpoint of a tenant's leads through its walls or around them."""
+"""A tenant's Services, hosts, NetworkPolicies and endpoints cannot break or bypass its isolation."""
 
 from typing import Any
 
@@ -33,9 +33,9 @@ def ingress(*hosts: str, annotations: dict[str, str] | None = None, **spec: Any)
     paths = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
     rules = [{"http": {"paths": paths}, **({"host": host} if host else {})} for host in hosts]
     spec = {"ingressClassName": "public", "rules": rules, **spec}
-    # Only one of the two may name the class.
-    given = {key: value for key, value in spec.items() if value is not None}
-    return create(INGRESS, "attempt", annotations=annotations or {}, spec=given)
+    # Ingresses may set the class by the field or by the annotation, not by both.
+    spec = {key: value for key, value in spec.items() if value is not None}
+    return create(INGRESS, "attempt", annotations=annotations or {}, spec=spec)
 
 
 def gateway(hostname: str = "", gateway_class: str = "public") -> Attempt:
@@ -51,11 +51,11 @@ def network_policy(**spec: Any) -> Attempt:
     return create(NETWORK_POLICY, "attempt", spec={"podSelector": {}, **spec})
 
 
-def let_in(*peers: Any) -> Attempt:
+def ingress_from(*peers: Any) -> Attempt:
     return network_policy(ingress=[{"from": list(peers), "ports": PORTS}])
 
 
-def lead_out(*peers: Any) -> Attempt:
+def egress_to(*peers: Any) -> Attempt:
     return network_policy(egress=[{"to": list(peers)}], policyTypes=["Egress"])
 
 
@@ -75,7 +75,7 @@ def endpoint_slice(address: str, kind: str = "IPv4") -> Attempt:
     return create(ENDPOINT_SLICE, "attempt", addressType=kind, endpoints=[{"addresses": [address]}])
 
 
-# What is tried, the policy that refuses it, and words of the reason.
+# The request, the policy that rejects it, and a part of the message.
 DENIED: dict[str, tuple[Attempt, str, str]] = {
     "node port": (service(type="NodePort"), "services", "spec.type: NodePort is never allowed"),
     "load balancer with node ports": (
@@ -88,7 +88,7 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
             allocateLoadBalancerNodePorts=False,
             ports=[{"port": 80, "nodePort": 30080}],
         ),
-        *("services", "no port may name a nodePort"),
+        *("services", "no port may set a nodePort"),
     ),
     "external address": (service(externalIPs=["192.0.2.1"]), "services", "spec.externalIPs: not allowed"),
     "service type": (
@@ -123,14 +123,14 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
     "domain itself": (ingress("acme.example"), "ingresses", "spec.rules[].host: acme.example is"),
     "name below a host": (ingress("www.acme.test"), "ingresses", "spec.rules[].host: www.acme.test is"),
     "wildcard": (ingress("*.acme.example"), "ingresses", "spec.rules[].host: *.acme.example is a wildcard"),
-    "rule without host": (ingress(""), "ingresses", "spec.rules[].host: must be given"),
+    "rule without host": (ingress(""), "ingresses", "spec.rules[].host: required"),
     "default backend": (
         ingress(defaultBackend=BACKEND),
-        *("ingresses", "spec.defaultBackend: would answer for every host"),
+        *("ingresses", "spec.defaultBackend: not allowed, because it matches every host"),
     ),
     "host in TLS": (
         ingress("a.acme.example", tls=[{"hosts": ["rival.example"], "secretName": "tls"}]),
-        *("ingresses", "spec.tls[].hosts: holds a host"),
+        *("ingresses", "spec.tls[].hosts: a host is a wildcard or not one of the tenant's hosts"),
     ),
     "host in an alias": (
         ingress("a.acme.example", annotations={"nginx.ingress.kubernetes.io/server-alias": "rival.example"}),
@@ -138,33 +138,41 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
     ),
     "host in a DNS annotation": (
         ingress("a.acme.example", annotations={"external-dns.alpha.kubernetes.io/hostname": "rival.example"}),
-        *("ingresses", "metadata.annotations: server-alias, snippets and external-dns"),
+        *("ingresses", "metadata.annotations: server-alias, snippet and external-dns"),
     ),
     "gateway class": (
         gateway("a.acme.example", "internal"),
         *("gateways", "spec.gatewayClassName: 'internal' is not allowed"),
     ),
     "gateway's host": (gateway("rival.example"), "gateways", "spec.listeners[].hostname: rival.example is"),
-    "gateway for every host": (gateway(), "gateways", "spec.listeners[].hostname: must be given"),
+    "gateway for every host": (gateway(), "gateways", "spec.listeners[].hostname: required"),
     "route's host": (route("rival.example"), "routes", "spec.hostnames: rival.example is"),
-    "route for every host": (route(), "routes", "spec.hostnames: must name the hosts"),
-    "everybody in": (let_in(), "network-policies", "spec.ingress[].from: must name peers"),
-    "rule that names nothing": (network_policy(ingress=[{}]), "network-policies", "must name peers"),
+    "route for every host": (route(), "routes", "spec.hostnames: must list the hosts"),
+    "everybody in": (ingress_from(), "network-policies", "spec.ingress[].from: must list peers"),
+    "rule that names nothing": (network_policy(ingress=[{}]), "network-policies", "must list peers"),
     "all namespaces in": (
-        let_in({"namespaceSelector": {}}),
+        ingress_from({"namespaceSelector": {}}),
         *("network-policies", "a namespaceSelector with matchLabels tenant.platform.ai/name: acme"),
     ),
-    "a neighbour in": (let_in(ALL_PODS, RIVALS), "network-policies", "spec.ingress[].from[]: a peer must be"),
-    "a neighbour's pods in": (let_in({**RIVALS, **ALL_PODS}), "network-policies", "spec.ingress[].from[]"),
-    "a network in": (let_in(block("203.0.113.0/24")), "network-policies", "spec.ingress[].from[]"),
+    "a neighbour in": (
+        ingress_from(ALL_PODS, RIVALS),
+        "network-policies",
+        "spec.ingress[].from[]: a peer must be",
+    ),
+    "a neighbour's pods in": (
+        ingress_from({**RIVALS, **ALL_PODS}),
+        "network-policies",
+        "spec.ingress[].from[]",
+    ),
+    "a network in": (ingress_from(block("203.0.113.0/24")), "network-policies", "spec.ingress[].from[]"),
     "out to a network of which one port is open": (
-        lead_out(block("198.51.100.0/24")),
+        egress_to(block("198.51.100.0/24")),
         *("network-policies", "must lie inside the tenant's networks; allowed: 203"),
     ),
-    "out to everywhere": (lead_out(), "network-policies", "spec.egress[].to: must name peers"),
-    "out to a neighbour": (lead_out(RIVALS), "network-policies", "spec.egress[].to[]: a peer must be"),
+    "out to everywhere": (egress_to(), "network-policies", "spec.egress[].to: must list peers"),
+    "out to a neighbour": (egress_to(RIVALS), "network-policies", "spec.egress[].to[]: a peer must be"),
     "out to other networks": (
-        lead_out(block("203.0.112.0/23")),
+        egress_to(block("203.0.112.0/23")),
         *(
             "network-policies",
             "spec.egress[].to[].ipBlock: must lie inside the tenant's networks; allowed: 203",
@@ -184,10 +192,10 @@ ALLOWED: dict[str, Attempt] = {
     "host itself, with TLS": ingress("acme.test", tls=[{"hosts": ["acme.test"], "secretName": "tls"}]),
     "gateway": gateway("a.acme.example"),
     "route": route("a.acme.example", "acme.test"),
-    "own pods in": let_in({"podSelector": {"matchLabels": {"app": "web"}}}),
-    "own namespaces in": let_in(OWN, {**OWN, **ALL_PODS}),
-    "own namespaces out": lead_out(OWN),
-    "out to the own network": lead_out(block("203.0.113.128/25")),
+    "own pods in": ingress_from({"podSelector": {"matchLabels": {"app": "web"}}}),
+    "own namespaces in": ingress_from(OWN, {**OWN, **ALL_PODS}),
+    "own namespaces out": egress_to(OWN),
+    "out to the own network": egress_to(block("203.0.113.128/25")),
     "policy without rules": network_policy(policyTypes=["Ingress", "Egress"]),
     "endpoint": endpoints("203.0.113.7"),
     "endpoint slice": endpoint_slice("203.0.113.7"),
@@ -195,20 +203,20 @@ ALLOWED: dict[str, Attempt] = {
 
 
 @pytest.mark.parametrize("attempt", DENIED)
-def test_way_through_the_walls_is_refused(attempt: str, alice: Person) -> None:
-    request, policy, words = DENIED[attempt]
+def test_object_that_breaks_isolation_is_refused(attempt: str, alice: Person) -> None:
+    request, policy, message = DENIED[attempt]
     refusal = alice.refusal(request)
     assert denied_by(policy) in refusal
-    assert words in refusal
+    assert message in refusal
 
 
 @pytest.mark.parametrize("attempt", ALLOWED)
-def test_way_inside_the_walls_is_allowed(attempt: str, alice: Person) -> None:
+def test_object_that_keeps_isolation_is_allowed(attempt: str, alice: Person) -> None:
     assert alice.refusal(ALLOWED[attempt]) == ""
 
 
 @pytest.mark.parametrize(
-    ("made", "edit", "policy"),
+    ("creation", "edit", "policy"),
     [
         pytest.param(
             service(),
@@ -225,7 +233,7 @@ def test_way_inside_the_walls_is_allowed(attempt: str, alice: Person) -> None:
             id="ingress",
         ),
         pytest.param(
-            let_in(OWN),
+            ingress_from(OWN),
             change(NETWORK_POLICY, "attempt", {"spec": {"ingress": [{}]}}),
             "network-policies",
             id="network policy",
@@ -233,12 +241,12 @@ def test_way_inside_the_walls_is_allowed(attempt: str, alice: Person) -> None:
     ],
 )
 def test_update_gets_nothing_that_a_create_does_not(
-    made: Attempt, edit: Attempt, policy: str, alice: Person
+    creation: Attempt, edit: Attempt, policy: str, alice: Person
 ) -> None:
     label = Attempt(edit.method, edit.path, {"metadata": {"labels": {"a": "b"}}}, edit.content_type)
-    alice.do(made)
+    alice.do(creation)
     try:
         assert denied_by(policy) in alice.refusal(edit)
         assert alice.refusal(label) == ""
     finally:
-        alice.do(made.undone)
+        alice.do(creation.deletion)

@@ -1,4 +1,4 @@
-"""The API server finds no fault in the policies' expressions."""
+"""The API server reports no type errors in the policies' CEL expressions."""
 
 from functools import partial
 
@@ -9,12 +9,12 @@ from tests.platform import Platform
 from tests.waiting import eventually
 
 
-def checked(platform: Platform, manifest: Manifest) -> Manifest | None:
-    """What the API server has found in the policy, once it has looked at it."""
-    found = platform.admin.get(kind_of(manifest), manifest["metadata"]["name"]) or {}
-    status: Manifest = found.get("status", {})
-    is_current = status.get("observedGeneration") == found.get("metadata", {}).get("generation")
-    return status if found and is_current else None
+def policy_status(platform: Platform, manifest: Manifest) -> Manifest | None:
+    """The live policy's status, or None until the API server has observed its newest generation."""
+    live = platform.admin.get(kind_of(manifest), manifest["metadata"]["name"]) or {}
+    status: Manifest = live.get("status", {})
+    is_current = status.get("observedGeneration") == live.get("metadata", {}).get("generation")
+    return status if live and is_current else None
 
 
 def test_all_expressions_have_sound_types(platform: Platform) -> None:
@@ -24,5 +24,5 @@ def test_all_expressions_have_sound_types(platform: Platform) -> None:
     assert policies
     for policy in policies:
         name = policy["metadata"]["name"]
-        status = eventually(partial(checked, platform, policy), f"{name} is checked")
+        status = eventually(partial(policy_status, platform, policy), f"the API server has checked {name}")
         assert status.get("typeChecking", {}).get("expressionWarnings", []) == [], name

@@ -1,4 +1,4 @@
-"""A protected tenant is deleted by nobody until its spec says that it may."""
+"""Nobody can delete a protected Tenant until `spec.protected` is false."""
 
 from collections.abc import Iterator
 
@@ -12,8 +12,8 @@ from tests.platform import Platform, tenant_manifest
 
 
 @pytest.fixture(params=GROUPS)
-def unbuilt(request: pytest.FixtureRequest, platform: Platform) -> Iterator[Manifest]:
-    """A tenant for which nothing is made, since its plan is unknown."""
+def rejected(request: pytest.FixtureRequest, platform: Platform) -> Iterator[Manifest]:
+    """A tenant without objects: its plan is unknown."""
     manifest = tenant_manifest("keep", request.param, plan="nosuchplan")
     platform.apply(manifest)
     platform.await_condition(manifest, "UnknownPlan")
@@ -36,11 +36,11 @@ def test_protected_tenant_cannot_be_deleted(
     in_spec: bool | None,
     in_status: bool | None,
     is_protected: bool,
-    unbuilt: Manifest,
+    rejected: Manifest,
     platform: Platform,
     administrator: Person,
 ) -> None:
-    kind = kind_of(unbuilt)
+    kind = kind_of(rejected)
     platform.admin.patch(kind, "keep", {"spec": {"protected": in_spec}})
     platform.admin.patch(kind, "keep", {"status": {"protected": in_status}}, subresource="status")
     refusal = administrator.refusal(Attempt("DELETE", kind.path(name="keep")))

@@ -1,4 +1,4 @@
-"""A tenant's people do their daily work by themselves, each within their role, and nobody else's."""
+"""Each user of a tenant can do what their role allows, in their own tenant only."""
 
 import pytest
 
@@ -43,7 +43,7 @@ ALLOWED: dict[str, Attempt] = {
     "binding to a managed role": bind("Role", "tenant-viewer"),
 }
 
-# Who tries what, and what RBAC says to it.
+# The user, the request, and a part of RBAC's message.
 FORBIDDEN: dict[str, tuple[str, Attempt, str]] = {
     "role with more than they hold": (
         "alice",
@@ -89,8 +89,8 @@ def test_tenants_admin_makes_what_they_need(attempt: str, alice: Person) -> None
 
 @pytest.mark.parametrize("attempt", FORBIDDEN)
 def test_rights_end_at_the_role_and_at_the_tenant(attempt: str, people: People) -> None:
-    user, request, words = FORBIDDEN[attempt]
-    assert words in people(user).refusal(request)
+    user, request, message = FORBIDDEN[attempt]
+    assert message in people(user).refusal(request)
 
 
 def test_own_role_can_be_made_changed_and_deleted(alice: Person) -> None:

@@ -23,7 +23,7 @@ def named(platform: Platform) -> Iterator[Any]:
         return made[-1]
 
     yield make
-    platform.end(made)
+    platform.verify_and_delete(made)
 
 
 def write(path: Path, *manifests: Manifest) -> str:
@@ -33,7 +33,7 @@ def write(path: Path, *manifests: Manifest) -> str:
 
 def rows(stdout: str) -> list[list[str]]:
     header, *lines = stdout.splitlines()
-    assert header.split() == ["NAME", "WHAT", "PHASE", "TOOK"]
+    assert header.split() == ["NAME", "RESULT", "PHASE", "DURATION"]
     return [line.split() for line in lines]
 
 
@@ -111,7 +111,7 @@ def test_a_tenant_given_twice_is_refused(tenancy: Run, tmp_path: Path) -> None:
     twin = tenant_manifest("apply-twin")
     told = tenancy("apply", write(tmp_path / "twins.yaml", twin, twin))
     assert told.returncode == 1
-    assert "'apply-twin' stands in" in told.stderr
+    assert "'apply-twin' is also in" in told.stderr
 
 
 def test_fields_of_another_manager_are_kept_unless_forced(
@@ -154,4 +154,4 @@ def test_time_out_names_the_late_one_and_no_wait_does_not_wait(
 def test_nothing_to_apply_is_an_error(tenancy: Run) -> None:
     told = tenancy("apply", "-", input="kind: ConfigMap\n")
     assert told.returncode == 1
-    assert "there is no Tenant" in told.stderr
+    assert "found no Tenant" in told.stderr

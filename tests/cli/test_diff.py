@@ -85,4 +85,4 @@ def test_diff_of_an_invalid_spec_names_the_field(tenancy: Run) -> None:
 def test_diff_of_no_tenant_says_how_to_find_one(tenancy: Run) -> None:
     told = tenancy("diff", "nobody")
     assert told.returncode == 1
-    assert told.stderr == "error: there is no tenant 'nobody'; `tenancy list` shows those there are\n"
+    assert told.stderr == "error: there is no tenant 'nobody'; run `tenancy list` to see all tenants\n"

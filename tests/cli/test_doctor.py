@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.doctor.installation import version_finding
-from cli.doctor.watcher_and_tenants import late_tenants, tenant_findings
+from cli.doctor.watcher_and_tenants import tenant_findings, unobserved_tenants
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.base.kinds import CONFIG_MAP, CRD, Kind
@@ -22,7 +22,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.platform.settings import PlatformSettings
 from tenancy.platform.watcher_workload import watcher_workload
 from tenancy.spec.crd import crds
-from tests.cli.conftest import Told
+from tests.cli.conftest import Completed
 from tests.commandline import run_tenancy
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
@@ -45,18 +45,18 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
     """Installed by its stack, as an operator does it, so that the stack can mend it."""
     folder = tmp_path_factory.mktemp("doctor")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
-        platform = Platform.on(plane.kubeconfig, path_with(tools), folder)
+        platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
         for arguments in (("stack", "init"), ("up", "--yes", "--skip-preview")):
             told = platform.pulumi("platform", *arguments)
             assert told.returncode == 0, told.stdout + told.stderr
-        platform.identify()
+        platform.write_watcher_kubeconfig()
         platform.start()
         yield platform
         platform.stop()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def after_installation(platform: Platform) -> tuple[Told, Told]:
+def after_installation(platform: Platform) -> tuple[Completed, Completed]:
     """What the doctor says before any test has broken something, as a table and as JSON."""
     platform.await_active(platform.apply(tenant_manifest("healthy")))
     return run_doctor(platform), run_doctor(platform, "-o", "json")
@@ -75,7 +75,7 @@ def found(platform: Platform) -> Findings:
     return run
 
 
-def run_doctor(platform: Platform, *arguments: str, **environment: str) -> Told:
+def run_doctor(platform: Platform, *arguments: str, **environment: str) -> Completed:
     administrators = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
     return run_tenancy("doctor", *arguments, environment={**administrators, **environment})
 
@@ -90,7 +90,7 @@ def run_fix(platform: Platform, fix: str, tmp_path: Path) -> None:
     subprocess.run(["bash", "-euo", "pipefail", "-c", fix], cwd=ROOT, env=environment, check=True)
 
 
-def test_all_is_well_after_an_installation(after_installation: tuple[Told, Told]) -> None:
+def test_all_is_well_after_an_installation(after_installation: tuple[Completed, Completed]) -> None:
     table, data = after_installation
     assert (table.returncode, data.returncode) == (0, 0)
     assert {finding["level"] for finding in json.loads(data.stdout)} == {"ok"}
@@ -114,8 +114,8 @@ def test_changed_or_missing_crd_is_found_and_mended_by_the_fix(
     subjects = [f"CRD {crd['metadata']['name']}" for crd in crds()]
     old, absent = found("FAILED", *subjects)
     assert old["subject"] == "CRD tenants.platform.ai"
-    assert "is another version's" in old["message"]
-    assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not there")
+    assert "is of another version" in old["message"]
+    assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not installed")
     run_fix(platform, old["fix"], tmp_path)
     eventually(lambda: len(found("ok", *subjects)) == len(subjects), "every CRD is established again")
 
@@ -134,15 +134,15 @@ def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
     platform.admin.patch(BINDING, binding, {"spec": {"validationActions": ["Audit"]}})
     subjects = ("watcher's rights", "admission")
     rights, admission = found("FAILED", *subjects)
-    assert rights["message"] == "ClusterRole tenancy-watcher: rules is not what this version ships"
-    assert f"{binding}: spec.validationActions[0] is not" in admission["message"]
+    assert rights["message"] == "ClusterRole tenancy-watcher: rules differs from this version of tenancy"
+    assert f"{binding}: spec.validationActions[0] differs" in admission["message"]
     for told in (rights, admission):
         deletion, _, update = told["fix"].partition(" && ")
         assert update == "pulumi up --refresh --stack platform"
         run_fix(platform, deletion, tmp_path)
     absent = [entry["message"] for entry in found("FAILED", *subjects)]
-    assert absent[0] == "ClusterRole tenancy-watcher is not there"
-    assert absent[1].endswith(f"{binding} is not there")
+    assert absent[0] == "ClusterRole tenancy-watcher does not exist"
+    assert absent[1].endswith(f"{binding} does not exist")
     done = platform.pulumi("platform", "up", "--refresh", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
     assert [entry["subject"] for entry in found("ok", *subjects)] == list(subjects)
@@ -206,7 +206,7 @@ def test_no_cluster_is_found_and_the_rest_is_looked_at(platform: Platform) -> No
     told = run_doctor(platform, KUBECONFIG="/nowhere")
     assert told.returncode == 1
     first, fix, *others = told.stdout.splitlines()
-    assert first.startswith("FAILED  API server: no cluster to talk to")
+    assert first.startswith("FAILED  API server: no usable kubeconfig")
     assert fix.split() == ["fix:", "kubectl", "cluster-info"]
     assert [line.split(":")[0] for line in others] == ["ok      pulumi", "ok      pulumi provider"]
 
@@ -220,8 +220,8 @@ def test_an_old_server_is_refused() -> None:
 def test_a_spec_that_nobody_looks_at_and_an_end_that_does_not_come_are_told() -> None:
     ignored, leaving = tenant_manifest("ignored"), tenant_manifest("leaving", paused=True)
     ignored["metadata"] |= {"generation": 2, "creationTimestamp": LONG_AGO}
-    assert late_tenants([ignored]) == ["ignored"]
-    assert late_tenants([{**ignored, "status": {"observedGeneration": 2}}]) == []
+    assert unobserved_tenants([ignored]) == ["ignored"]
+    assert unobserved_tenants([{**ignored, "status": {"observedGeneration": 2}}]) == []
     leaving["metadata"] |= {"deletionTimestamp": LONG_AGO}
     (told,) = tenant_findings(leaving)
     assert told.message.startswith("is stuck in Terminating")

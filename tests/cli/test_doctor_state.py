@@ -61,7 +61,7 @@ def test_provider_of_another_kind_is_found(platform: Platform, told_of: Any, tmp
     path = os.pathsep.join((str(tmp_path), platform.environment["PATH"]))
     (told,) = told_of("pulumi provider", PATH=path)
     assert told["level"] == "FAILED"
-    assert "one that does not answer, not 4.25.0" in told["message"]
+    assert "does not answer, but 4.25.0 is required" in told["message"]
 
 
 def test_backend_that_is_not_named_or_not_there_is_told(told_of: Any) -> None:
@@ -83,7 +83,7 @@ def test_lock_of_a_dead_process_is_found_and_the_fix_removes_it(platform: Platfo
         for file in others:
             file.unlink()
     told = locks["tenant-doctor-held"]
-    assert (told["level"], "which is dead" in told["message"]) == ("FAILED", True)
+    assert (told["level"], "that process no longer runs" in told["message"]) == ("FAILED", True)
     assert told["fix"] == "pulumi cancel --yes --stack tenant-doctor-held"
     assert (locks["held-here"]["level"], locks["held-afar"]["level"]) == ("ok", "warning")
     assert platform.pulumi("tenant-doctor-held", "cancel", "--yes").returncode == 0

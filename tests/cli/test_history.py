@@ -29,7 +29,7 @@ def test_history_tells_each_update_and_its_cause(
     assert told.returncode == 0, told.stderr
     header, *lines = (line.split("   ") for line in told.stdout.splitlines())
     assert [cell.strip() for cell in header if cell.strip()] == [
-        *("UPDATE", "WHEN", "WHAT", "CAUSE", "BY", "RESULT", "CHANGES", "TOOK")
+        *("UPDATE", "WHEN", "OPERATION", "CAUSE", "BY", "RESULT", "CHANGES", "DURATION")
     ]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     assert [(line[0], *line[2:6]) for line in cells] == [
@@ -52,7 +52,7 @@ def test_history_tells_each_update_and_its_cause(
     changed = tenancy("history", "storied", "--diff").stdout
     assert "update 2  " in changed
     assert "    spec.hard.cpu\n      - 500m\n      + 4\n" in changed
-    assert "what it changed is not on record" in changed
+    assert "the changes of this update were not recorded" in changed
     assert (
         " ago  up  a try  by hand"
         in tenancy("history", "storied", "--diff", FORCE_COLOR="1", TERM="dumb").stdout

@@ -109,7 +109,7 @@ def test_imported_namespaces_become_active_with_their_workloads_untouched(
         }
         assert object_changes(desired, {key: found for key, found in live.items() if found}) == ()
     finally:
-        platform.end([manifest])
+        platform.verify_and_delete([manifest])
 
 
 def test_what_a_tenant_cannot_hold_is_said_in_comments(put: Any, tenancy: Run) -> None:
@@ -124,8 +124,8 @@ def test_what_a_tenant_cannot_hold_is_said_in_comments(put: Any, tenancy: Run) -
     notes = comments(told.stdout)
     assert "RoleBinding legacy/old-system:image-puller stays" in notes
     assert "ResourceQuota legacy/old stays" in notes
-    assert "Not taken over: pods." in notes
-    assert "in from 192.0.2.0/24; out to anywhere" in notes
+    assert "Not imported: pods." in notes
+    assert "ingress from 192.0.2.0/24; egress to anywhere" in notes
     assert 'Pod security restricted: existing pods in namespace "legacy" violate' in notes
     assert "lonely" in notes
     assert yaml.safe_load(told.stdout)["spec"]["plan"] == "basic"
@@ -147,7 +147,7 @@ def test_more_namespaces_than_the_plan_allows_are_noted(put: Any, tenancy: Run) 
     for name in names:
         put(NAMESPACE, "", name)
     told = tenancy("import", *names, "--name", "crowd", "--plan", "basic")
-    assert "Plan basic allows 5 namespaces, these are 6" in comments(told.stdout)
+    assert "Plan basic allows 5 namespaces, but 6 are imported" in comments(told.stdout)
     assert yaml.safe_load(tenancy("import", *names, "--name", "crowd").stdout)["spec"]["plan"] == "pro"
 
 

@@ -64,7 +64,7 @@ def dependencies() -> list[str]:
 
 
 def test_installed_command_and_watcher_work_without_the_checkout(fresh: InFresh) -> None:
-    assert "Tenants on Kubernetes" in fresh("tenancy", "--help")
+    assert "Manage tenants on Kubernetes" in fresh("tenancy", "--help")
     assert fresh("tenancy", "--version").strip() == VERSION
     assert list(yaml.safe_load_all(fresh("tenancy", "crd"))) == crds()
     assert "--plans-configmap" in fresh("python", "-m", "watcher", "--help")

@@ -56,7 +56,7 @@ def test_no_cluster_is_one_line_on_standard_error(tenancy: Run) -> None:
     told = tenancy("list", KUBECONFIG="/nowhere")
     assert told.returncode == 1
     assert told.stdout == ""
-    assert told.stderr.startswith("error: no cluster to talk to")
+    assert told.stderr.startswith("error: no usable kubeconfig")
 
 
 def test_a_wrong_command_line_is_an_error_and_no_change(tenancy: Run) -> None:
@@ -80,7 +80,7 @@ def test_list_is_filtered_and_sorted(tenancy: Run) -> None:
     assert names("--sort", "cpu")[0] == names("--sort", "memory")[0] == BUSY
     assert names("--plan", "pro") == [IDLE]
     assert names("--phase", "failed") == [FAILED]
-    assert tenancy("list", "--plan", "nobodys").stdout == "No tenant is like that.\n"
+    assert tenancy("list", "--plan", "nobodys").stdout == "No tenants match.\n"
 
 
 def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> None:

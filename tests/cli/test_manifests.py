@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.manifests import ManifestError, manifests_in, read_manifests, read_sources
+from cli.manifests import ManifestError, parsed_manifests, read_manifests, read_sources
 
 _TWO = """\
 # A comment comes first.
@@ -71,7 +71,7 @@ def test_what_is_no_tenant_of_ours_is_only_counted(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("kind: Tenant")
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "broken.yaml").write_text("{")
-    given = manifests_in(read_sources([tmp_path]))
+    given = parsed_manifests(read_sources([tmp_path]))
     assert (given.tenants, given.faults, given.others) == ((), (), 2)
 
 
@@ -84,9 +84,9 @@ def test_what_is_no_tenant_of_ours_is_only_counted(tmp_path: Path) -> None:
         ("kind: Tenant\napiVersion: platform.ai/v1\n", 1, "metadata.name: is 'None'"),
         ("a: \x00\n", 1, "can't be read"),
         ("[" * 1500, 1, "can't be read"),
-        (_bomb("[{}]"), 1, "its anchors stand for too much"),
-        (_bomb("{{<<: [{}]}}"), 1, "its anchors stand for too much"),
-        ("kind: Tenant\nspec: &s\n  access: [*s]\n", 1, "its anchors stand for too much"),
+        (_bomb("[{}]"), 1, "its aliases expand to too many values"),
+        (_bomb("{{<<: [{}]}}"), 1, "its aliases expand to too many values"),
+        ("kind: Tenant\nspec: &s\n  access: [*s]\n", 1, "its aliases expand to too many values"),
     ],
 )
 def test_a_fault_names_file_and_line_and_the_others_are_read(
@@ -94,7 +94,7 @@ def test_a_fault_names_file_and_line_and_the_others_are_read(
 ) -> None:
     (tmp_path / "a.yaml").write_text(text)
     (tmp_path / "b.yaml").write_text(_TWO)
-    given = manifests_in(read_sources([tmp_path]))
+    given = parsed_manifests(read_sources([tmp_path]))
     assert [tenant.name for tenant in given.tenants] == ["one", "two"]
     (fault,) = given.faults
     assert (Path(fault.file).name, fault.line) == ("a.yaml", line)

@@ -34,7 +34,7 @@ def test_pausing_twice_writes_once(
     # Whoever may only read can tell that there is nothing to write.
     reader = str(previewer_kubeconfig(platform, tmp_path / "reader.kubeconfig"))
     told = tenancy("pause", "yawning", KUBECONFIG=reader)
-    assert (told.returncode, told.stdout) == (0, "yawning is paused already.\n"), told.stderr
+    assert (told.returncode, told.stdout) == (0, "yawning is already paused.\n"), told.stderr
     assert "is forbidden" in tenancy("resume", "yawning", KUBECONFIG=reader).stderr
 
     assert tenancy("resume", "yawning").stdout == "yawning is resumed.\n"
@@ -49,7 +49,7 @@ def test_resumed_tenant_that_fails_is_told(platform: Platform, new_tenant: NewTe
     platform.apply({**manifest, "spec": {"paused": True, "plan": "none-such"}})
     told = tenancy("resume", "nightmare")
     assert told.returncode == 1
-    assert "the watcher works again, but nightmare: UnknownPlan: spec.plan" in told.stderr
+    assert "resumed, but not Active: nightmare: UnknownPlan: spec.plan" in told.stderr
 
 
 def test_one_unknown_name_leaves_the_others_alone(

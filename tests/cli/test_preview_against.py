@@ -91,7 +91,7 @@ def test_no_such_revision_and_no_history_are_errors_that_say_so(offline_previews
     for revision in ("none-such", "--output=x"):
         told = offline_previews.run("preview", "tenants", f"--against={revision}")
         assert told.returncode == 1
-        assert "there is no such revision here" in told.stderr
+        assert "the revision does not exist here" in told.stderr
     assert "standard input has no history" in offline_previews.run("preview", "-", "--against", "main").stderr
 
 

@@ -83,7 +83,7 @@ def test_markdown_stays_below_the_limit_and_names_what_is_left_out(offline_previ
     assert told.stdout.startswith(MARKER)
     assert len(told.stdout) <= LIMIT
     assert "60 tenants are new" in told.stdout
-    assert "Left out for size: the details of many-" in told.stdout
+    assert "Omitted to keep the comment short: the details of many-" in told.stdout
     assert told.stdout.count("<details>") == told.stdout.count("</details>")
 
 
@@ -107,4 +107,4 @@ def test_a_folder_without_tenants_is_an_error(offline_previews: Previews) -> Non
     offline_previews.write("other", text="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
     told = offline_previews.run("preview", "tenants", "--offline")
     assert (told.returncode, told.stdout) == (1, "")
-    assert "there is no Tenant in what was given" in told.stderr
+    assert "found no Tenant in the given paths" in told.stderr

@@ -3,7 +3,7 @@
 import pytest
 
 from cli.preview.findings.finding import Finding, Rule
-from cli.preview.formats.escape import fence, plain, visible
+from cli.preview.formats.escape import escaped_markdown, fence, printable
 from cli.preview.formats.markdown import LIMIT, markdown
 from cli.preview.result import Outcome, Preview, TenantPreview
 
@@ -53,10 +53,10 @@ def test_the_sum_counts_in_words() -> None:
     ],
 )
 def test_text_reads_as_itself_and_means_nothing(text: str, escaped: str) -> None:
-    assert plain(text) == escaped
+    assert escaped_markdown(text) == escaped
 
 
 def test_a_fence_is_longer_than_what_it_holds_and_nothing_turns_the_writing_around() -> None:
     assert fence("plain") == "```"
     assert fence("a ```` b") == "`````"
-    assert visible("a\u202eb\x1b[0m") == "a\\u202eb\\x1b[0m"
+    assert printable("a\u202eb\x1b[0m") == "a\\u202eb\\x1b[0m"

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from cli.preview.findings.finding import MEANINGS, Finding, Rule, Severity, rule_of, severity_of
+from cli.preview.findings.finding import (
+    RULE_DESCRIPTIONS,
+    Finding,
+    Rule,
+    Severity,
+    rule_for_reason,
+    severity_of,
+)
 from cli.preview.findings.warnings import change_warnings, deletion_warning
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import object_changes
@@ -57,9 +64,11 @@ def test_a_deleted_tenant_is_a_warning_that_says_what_becomes_of_its_namespaces(
     before = dict(desired(namespaces=_TWO).by_key)
     gone = deletion_warning("acme", object_changes(DesiredState("acme", ()), before))
     assert gone.rule is Rule.TENANT_DELETED
-    assert gone.message == "the tenant is deleted: with everything in tenant-acme-dev, tenant-acme-prod"
+    assert gone.message == (
+        "the tenant is deleted with its namespaces and everything in them: tenant-acme-dev, tenant-acme-prod"
+    )
     kept = deletion_warning("acme", object_changes(DesiredState("acme", (), retains=True), before))
-    assert "stays (deletionPolicy: Retain)" in kept.message
+    assert "its namespaces stay with their workloads (deletionPolicy: Retain)" in kept.message
 
 
 def quota_in_use(state: DesiredState, **used: str) -> Objects:
@@ -124,7 +133,7 @@ def test_a_new_peer_is_a_warning() -> None:
     told = "pods may reach 203.0.113.0/24 except 203.0.113.64/26 on TCP 443-445, in tenant-acme"
     assert gain.message == told
     (let_in,) = found(network(), network(monitoring={"team": "metrics"}))
-    assert let_in.message == "pods are open to namespaceSelector team=metrics, in tenant-acme"
+    assert let_in.message == "pods accept traffic from namespaceSelector team=metrics, in tenant-acme"
 
 
 @pytest.mark.parametrize(
@@ -178,6 +187,6 @@ def test_protection_taken_away_is_a_warning() -> None:
 
 
 def test_every_rule_has_a_meaning_and_every_reason_a_rule() -> None:
-    assert set(MEANINGS) == set(Rule)
-    assert rule_of("NamespaceTaken") is Rule.NAMESPACE_TAKEN
+    assert set(RULE_DESCRIPTIONS) == set(Rule)
+    assert rule_for_reason("NamespaceTaken") is Rule.NAMESPACE_TAKEN
     assert severity_of(Rule.NAMESPACE_TAKEN) is Severity.ERROR

@@ -14,7 +14,7 @@ import yaml
 from cluster.client import ClusterError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
-from tests.cli.conftest import Run, Told
+from tests.cli.conftest import Completed, Run
 from tests.cli.generations import Spec, grown_tenants, live
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
 from tests.shared import await_settled
@@ -142,7 +142,7 @@ def test_preview_changes_nothing(platform: Platform, tenancy: Run) -> None:
     assert live(platform, manifest)["spec"]["plan"] == "basic"
 
 
-def asked(platform: Platform, tenant: str, answer: str) -> Told:
+def asked(platform: Platform, tenant: str, answer: str) -> Completed:
     """A rollback by somebody at a terminal, who answers like this."""
     ours, theirs = pty.openpty()
     try:

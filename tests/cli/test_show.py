@@ -51,7 +51,7 @@ def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
     assert ["Group", "readers", "viewer", "tenant-shown-live"] in section(text, "Access")
     (update,) = section(text, "Last updates")
     assert (update[0], update[2]) == ("1", "up")
-    assert text.endswith("\nDrift\nnone: all objects are as they should be\n")
+    assert text.endswith("\nDrift\nnone: all objects match the desired state\n")
 
     data = json.loads(tenancy("show", "shown", "-o", "json").stdout)
     assert data["row"]["displayName"] == "Shown & Sons"
@@ -76,7 +76,7 @@ def test_show_tells_drift_and_use_of_quotas(tenancy: Run) -> None:
 def test_show_without_a_backend_says_why_it_knows_one_update_only(tenancy: Run) -> None:
     told = tenancy("show", "shown", PULUMI_BACKEND_URL="")
     assert told.returncode == 0, told.stderr
-    assert "The others can't be read: no state backend: set PULUMI_BACKEND_URL" in told.stdout
+    assert "Earlier updates cannot be read: no state backend: set PULUMI_BACKEND_URL" in told.stdout
     line = section(told.stdout, "Last update")[0]
     assert (line[0], line[2:]) == ("1", ["spec", "generation", "1", "succeeded"])
 
@@ -84,6 +84,6 @@ def test_show_without_a_backend_says_why_it_knows_one_update_only(tenancy: Run) 
 def test_show_of_a_failed_tenant_says_what_is_wrong(tenancy: Run) -> None:
     told = tenancy("show", "planless")
     assert told.returncode == 0, told.stderr
-    assert "Phase   Failed\nWhy     UnknownPlan: spec.plan: there is no plan 'none-such'" in told.stdout
-    assert "can't be told: spec.plan: there is no plan 'none-such'" in told.stdout
+    assert "Phase   Failed\nReason  UnknownPlan: spec.plan: there is no plan 'none-such'" in told.stdout
+    assert "unknown: spec.plan: there is no plan 'none-such'" in told.stdout
     assert "\nLast updates\nnone\n" in told.stdout

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from embedded.controlplane.loopback import HOST
-from tests.cli.conftest import Told
+from tests.cli.conftest import Completed
 from tests.commandline import run_tenancy
 from watcher.http import serve_http
 from watcher.page.usage_route import UsageRoute
@@ -50,12 +50,12 @@ def watcher(store: UsageStore) -> Iterator[str]:
     server.shutdown()
 
 
-def tenancy(*arguments: str, **environment: str) -> Told:
+def tenancy(*arguments: str, **environment: str) -> Completed:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TENANCY_")}
     return run_tenancy("usage", *arguments, environment={**kept, **environment})
 
 
-def lines(told: Told) -> list[list[str]]:
+def lines(told: Completed) -> list[list[str]]:
     assert told.returncode == 0, told.stderr
     return [line.split() for line in told.stdout.splitlines()]
 
@@ -115,9 +115,9 @@ def test_day_without_a_zone_is_this_machines_even_when_it_has_23_hours(store: Us
 
 def test_time_without_a_record_is_said_to_have_none(store: UsageStore) -> None:
     told = tenancy("--since", "12h", "--until", "10m", "--db", str(store.path))
-    assert told.stdout.startswith("Nothing is on record from ")
+    assert told.stdout.startswith("No usage is recorded from ")
     told = tenancy("nobody", *TIMES, "--db", str(store.path))
-    assert told.stdout.startswith("Nothing of tenant nobody is on record from 2027-01-15T00:00+00:00 to ")
+    assert told.stdout.startswith("No usage of tenant nobody is recorded from 2027-01-15T00:00+00:00 to ")
 
 
 def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
@@ -131,12 +131,12 @@ def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "whom to ask? Give --watcher"),
+        ((), "no source of usage data: set --watcher"),
         (("--db", "/nowhere/usage.db"), "/nowhere/usage.db: nothing is recorded there yet"),
-        (("--db", "x", "--since", "soon"), "'soon' is no time such as 30d"),
-        (("--db", "x", "--since", "-3d"), "'-3d' is no time such as 30d"),
-        (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' is not before the end"),
-        (("--watcher", "foo"), "foo can't be asked: Invalid URL"),
+        (("--db", "x", "--since", "soon"), "'soon' is not a time: write a duration such as 30d"),
+        (("--db", "x", "--since", "-3d"), "'-3d' is not a time: write a duration such as 30d"),
+        (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' is not before '2h' (--until)"),
+        (("--watcher", "foo"), "foo cannot be reached: Invalid URL"),
     ],
 )
 def test_problem_is_told_with_what_to_do(arguments: tuple[str, ...], problem: str) -> None:
@@ -154,11 +154,11 @@ def test_watcher_that_does_not_answer_is_told() -> None:
         told = tenancy("--watcher", address)
     assert told.returncode == 1
     assert told.stderr == (
-        f"error: {address} does not answer: does the watcher run, and serve its page there?\n"
+        f"error: {address} does not answer: check that the watcher runs and serves its page there\n"
     )
 
 
 def test_address_of_something_else_is_told(watcher: str) -> None:
     told = tenancy("--watcher", f"{watcher}elsewhere")
     assert told.returncode == 1
-    assert "this is no watcher's page (HTTP 404)" in told.stderr
+    assert "not a watcher's page (HTTP 404)" in told.stderr

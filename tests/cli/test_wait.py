@@ -123,8 +123,11 @@ def test_time_out_says_who_is_late_and_why(platform: Platform, unwatched: Manife
     with pytest.raises(NotSettled) as told:
         wait_until_settled(platform.admin, [unwatched], 0.5)
     assert str(told.value).splitlines() == [
-        "not done after 0.5 s:",
-        "  wait-alone: Pending, NotSeen: no watcher has looked at it; `tenancy doctor` says why",
+        "timed out after 0.5 s waiting for:",
+        (
+            "  wait-alone: Pending, NotSeen: no watcher has reconciled it yet; "
+            "run `tenancy doctor` to find out why"
+        ),
     ]
 
 

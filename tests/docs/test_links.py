@@ -37,7 +37,12 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 
 def test_every_link_of_the_sources_leads_somewhere() -> None:
     """They are read as they are, too, without a build."""
-    sources = [*(ROOT / "docs").rglob("*.md"), ROOT / "CHANGELOG.md", *(ROOT / "examples").rglob("*.md")]
+    sources = [
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "CHANGELOG.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "examples").rglob("*.md"),
+    ]
     assert [fault for page in sources for fault in faults(page)] == []
 
 

@@ -1,4 +1,4 @@
-"""What the tests of this folder share: kubectl on a control plane, waiting, seeing who is still alive."""
+"""Fixtures for the tests of `embedded/`: kubectl, waiting, checks for running processes, and ./dev."""
 
 import subprocess
 import time
@@ -17,25 +17,28 @@ LIMIT_S = 60.0
 
 @pytest.fixture
 def kubectl(tools: dict[str, Path]) -> Callable[..., str]:
-    """kubectl(plane, *arguments) is its output; a failure fails the test with kubectl's words."""
+    """A function that runs kubectl on a control plane and returns its output.
+
+    If kubectl fails, the test fails with its stderr.
+    """
 
     def run(plane: ControlPlane, *arguments: str) -> str:
         command: list[str | Path] = [tools["kubectl"], "--kubeconfig", plane.kubeconfig, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
 
     return run
 
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], object]], None]:
-    """Waits until a condition holds; the test fails when it never does."""
+    """A function that waits until a condition is true. The test fails after LIMIT_S seconds."""
 
-    def wait(holds: Callable[[], object]) -> None:
+    def wait(condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + LIMIT_S
-        while not holds():
-            assert time.monotonic() < deadline, "the condition does not come true"
+        while not condition():
+            assert time.monotonic() < deadline, f"the condition is not true after {LIMIT_S} s"
             time.sleep(0.05)
 
     return wait
@@ -43,35 +46,35 @@ def eventually() -> Callable[[Callable[[], object]], None]:
 
 @pytest.fixture
 def alive() -> Callable[[Iterable[int]], list[int]]:
-    """Those of the process ids that still run; zombies don't."""
+    """A function that returns the ids of the processes that are running. Zombies do not count."""
 
-    def runs(pid: int) -> bool:
+    def is_running(pid: int) -> bool:
         try:
             return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return False
 
-    return lambda pids: [pid for pid in pids if runs(pid)]
+    return lambda pids: [pid for pid in pids if is_running(pid)]
 
 
 @pytest.fixture
 def dev(tools: dict[str, Path], tmp_path: Path) -> Iterator[Dev]:
-    """./dev on a fresh state folder; what it started is stopped after the test."""
+    """./dev with an empty state folder. Its instance is stopped after the test."""
     assert tools
-    with stopped(Dev(tmp_path / "dev")) as dev:
+    with stopping(Dev(tmp_path / "dev")) as dev:
         yield dev
 
 
 @pytest.fixture
 def other(tools: dict[str, Path], tmp_path: Path) -> Iterator[Dev]:
-    """The same on another folder, for a session beside the first."""
+    """./dev with another state folder, for a second instance."""
     assert tools
-    with stopped(Dev(tmp_path / "other")) as dev:
+    with stopping(Dev(tmp_path / "other")) as dev:
         yield dev
 
 
 @contextmanager
-def stopped(dev: Dev) -> Iterator[Dev]:
+def stopping(dev: Dev) -> Iterator[Dev]:
     try:
         yield dev
     finally:

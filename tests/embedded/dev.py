@@ -1,4 +1,4 @@
-"""`./dev` for the tests: the real commands, in the running Python and in a state folder of their own."""
+"""Runs `./dev` commands in tests, with the Python of the tests and a separate state folder."""
 
 import os
 import shlex
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from embedded.environment import FOLDER_VARIABLE, ROOT
-from embedded.run.record import SessionRecord
+from embedded.run.record import InstanceRecord
 from embedded.run.state_folder import StateFolder
 from embedded.toolchain.release import MIRROR_VARIABLE
 from embedded.toolchain.tools import TOOLS, cache_key
@@ -22,7 +22,7 @@ sys.exit(cli.main(sys.argv[1:]))
 
 
 class Dev:
-    """./dev on one state folder; KUBECONFIG is the user's own, and leads nowhere."""
+    """./dev with one state folder. KUBECONFIG, the user's own kubeconfig, is a path that does not exist."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = StateFolder(folder)
@@ -39,39 +39,41 @@ class Dev:
         return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
     def succeeds(self, *arguments: str) -> str:
-        done = self(*arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        """Run a command, check that it succeeds, and return its stdout."""
+        result = self(*arguments)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
 
     def variables(self) -> dict[str, str]:
-        """What a shell has after eval "$(./dev env)"."""
+        """The variables that eval "$(./dev env)" sets in a shell."""
         lines = [shlex.split(line) for line in self.succeeds("env").splitlines()]
         assert all(words[0] == "export" for words in lines)
         return dict(words[1].split("=", 1) for words in lines)
 
     def pids(self) -> list[int]:
-        record = SessionRecord.read(self.folder.record)
+        """The ids of all processes in the record of the instance."""
+        record = InstanceRecord.read(self.folder.record)
         assert record is not None
-        return [mark.pid for mark in record.processes.values()]
+        return [identity.pid for identity in record.processes.values()]
 
     def running(self) -> dict[str, int]:
-        """Ids of the session's processes by name, as `pid` prints them."""
-        record = SessionRecord.read(self.folder.record)
-        return record.alive() if record else {}
+        """The ids of the running processes by name, as `./dev pid` prints them."""
+        record = InstanceRecord.read(self.folder.record)
+        return record.live_pids() if record else {}
 
     def lack(self, name: str, tools: dict[str, Path], *, build: str) -> None:
-        """Makes the commands run as on a machine without this tool and without releases in reach.
+        """Hide a tool from the commands, and make releases unreachable, so that the tool must be built.
 
-        `build` is the shell script that builds it, with the target as "$1".
+        `build` is a shell script in place of the build. It gets the path of the binary as "$1".
         """
         root = self.folder.root.with_name(f"{self.folder.root.name}-machine")
         programs, cached = root / "programs", root / "cache" / "tenancy" / "tools"
         programs.mkdir(parents=True)
         cached.mkdir(parents=True)
-        for present, path in tools.items():
-            if present != name and path.parent.name == cache_key(TOOLS[present]):
+        for tool, path in tools.items():
+            if tool != name and path.parent.name == cache_key(TOOLS[tool]):
                 (cached / path.parent.name).symlink_to(path.parent)
-        # First on PATH: where the tool is on this machine's PATH, this one has no version that fits.
+        # Hides a tool on the PATH of this machine: the first one on PATH prints no version.
         _write_script(programs / name, "exit 1")
         _write_script(programs / "go", _GO.format(build=build))
         self.env |= {
@@ -81,7 +83,7 @@ class Dev:
         }
 
 
-# A Go that has nothing to compile, and builds by the script that it is given.
+# A `go` that lists no packages to compile, and runs the given script instead of a build.
 _GO = """\
 case "$1" in
 env) echo go1.99.0 ;;

@@ -1,7 +1,7 @@
-"""metrics-server as tests use it: the real one beside the real API server, which serves its API, too.
+"""Runs a real metrics-server for a control plane, and registers it as the metrics API.
 
-It reads what the pods use from KWOK, as it would from kubelets. The API server finds it through a Service
-that is nothing but a name for this machine.
+It reads the usage of pods from KWOK, which serves the metrics of a kubelet. The API server connects to it
+through an ExternalName Service for localhost.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 API_SERVICE = Kind("apiregistration.k8s.io/v1", "APIService", "apiservices", is_namespaced=False)
 API_SERVICE_NAME = f"{VERSION}.{GROUP}"
 _NAME, _NAMESPACE = "metrics-server", "kube-system"
-# The shortest it takes. What a pod uses is known after three rounds.
-_ROUND_S = 10
+# The shortest interval that metrics-server accepts. The usage of a pod is available after three intervals.
+_RESOLUTION_S = 10
 
 
 @contextmanager
 def running_metrics_server(binary: Path, plane: ControlPlane, folder: Path) -> Iterator[None]:
-    """While it runs, this cluster serves the metrics API."""
+    """Run metrics-server, and register its API in the cluster until the end of the context."""
     admin = Cluster.connect(plane.kubeconfig)
 
     def argv(ports: list[int]) -> list[str | Path]:
@@ -37,7 +37,7 @@ def running_metrics_server(binary: Path, plane: ControlPlane, folder: Path) -> I
         return is_ok(ports[0], "/livez", ca=plane.ca)
 
     with serving("metrics-server", argv, is_live, folder) as running:
-        for manifest in _rights():
+        for manifest in _rbac_manifests():
             admin.apply(manifest)
         admin.create(SERVICE, _service())
         admin.create(API_SERVICE, _api_service(running.ports[0]))
@@ -50,7 +50,7 @@ def running_metrics_server(binary: Path, plane: ControlPlane, folder: Path) -> I
 def _flags(plane: ControlPlane, port: int) -> list[str]:
     return [
         *(f"--{which}kubeconfig={plane.kubeconfig}" for which in ("", "authentication-", "authorization-")),
-        # The API server has no certificate to prove itself with, so there is none to look up.
+        # The API server has no client certificate, so there is no CA for it to look up.
         "--authentication-skip-lookup",
         f"--bind-address={HOST}",
         f"--secure-port={port}",
@@ -59,15 +59,18 @@ def _flags(plane: ControlPlane, port: int) -> list[str]:
         f"--kubelet-certificate-authority={plane.ca}",
         "--kubelet-use-node-status-port",
         "--kubelet-preferred-address-types=InternalIP",
-        f"--kubelet-request-timeout={_ROUND_S // 2}s",
-        f"--metric-resolution={_ROUND_S}s",
+        f"--kubelet-request-timeout={_RESOLUTION_S // 2}s",
+        f"--metric-resolution={_RESOLUTION_S}s",
     ]
 
 
-def _rights() -> list[Manifest]:
-    """The API server checks who asks, and passes the question on without a name: who has none is let in."""
+def _rbac_manifests() -> list[Manifest]:
+    """Rules that let anonymous users read metrics.
+
+    The API server authorizes a request itself, and forwards it without a user name.
+    """
     api_version = f"{RBAC_GROUP}/v1"
-    nobody = {"apiGroup": RBAC_GROUP, "kind": "User", "name": "system:anonymous"}
+    anonymous = {"apiGroup": RBAC_GROUP, "kind": "User", "name": "system:anonymous"}
     metrics = {"apiGroups": [GROUP], "resources": ["pods", "nodes"], "verbs": ["get", "list"]}
     discovery = {"nonResourceURLs": ["/apis", "/apis/*", "/openapi/*"], "verbs": ["get"]}
     return [
@@ -82,7 +85,7 @@ def _rights() -> list[Manifest]:
             "kind": "ClusterRoleBinding",
             "metadata": {"name": _NAME},
             "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": _NAME},
-            "subjects": [nobody],
+            "subjects": [anonymous],
         },
     ]
 
@@ -99,7 +102,7 @@ def _api_service(port: int) -> Manifest:
             "group": GROUP,
             "version": VERSION,
             "service": {"name": _NAME, "namespace": _NAMESPACE, "port": port},
-            # The certificate is for an address, and the API server would ask for the Service's name.
+            # The certificate is for an IP address, but the API server verifies the name of the Service.
             "insecureSkipTLSVerify": True,
             "groupPriorityMinimum": 100,
             "versionPriority": 100,
@@ -108,6 +111,6 @@ def _api_service(port: int) -> Manifest:
 
 
 def _is_available(admin: Cluster) -> bool:
-    found = admin.get(API_SERVICE, API_SERVICE_NAME) or {}
-    conditions = found.get("status", {}).get("conditions", [])
-    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
+    api_service = admin.get(API_SERVICE, API_SERVICE_NAME) or {}
+    conditions = api_service.get("status", {}).get("conditions", [])
+    return any(entry["type"] == "Available" and entry["status"] == "True" for entry in conditions)

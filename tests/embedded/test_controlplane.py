@@ -1,4 +1,4 @@
-"""The control plane on the real binaries: it works, keeps its state, and says why it can't start."""
+"""The control plane with the real binaries: requests, stored state, and errors at startup."""
 
 import os
 import socket
@@ -77,16 +77,16 @@ def test_port_that_is_taken_in_between_is_replaced(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        # For the API server; for the API server and the controllers in the next attempt; and so on.
+        # First attempt: API server. Second: API server, controller manager. Third: both again.
         is_taken = [True, False, True, False, False]
-        real = loopback.free_port
-        monkeypatch.setattr(controlplane, "free_port", lambda: port if is_taken.pop(0) else real())
+        real_free_port = loopback.free_port
+        monkeypatch.setattr(controlplane, "free_port", lambda: port if is_taken.pop(0) else real_free_port())
         with ControlPlane(tools, tmp_path / "plane", is_throw_away=True) as plane:
             assert is_taken == []
             assert not plane.url.endswith(f":{port}")
             assert kubectl(plane, "get", "--raw", "/readyz") == "ok"
             before = plane.pids
-            # For the scheduler and KWOK, first both, then each by itself if one has ended before the other.
+            # Both ports are taken. A process whose exit is detected first is restarted before the other one.
             is_taken += [True, True, *(False,) * 4]
             plane.start_nodes(tools)
             assert len(is_taken) == 2
@@ -98,12 +98,12 @@ def test_start_is_given_up_when_its_port_is_taken_every_time(
     tools: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(controlplane, "START_ATTEMPTS", 3)
-    unlucky = tmp_path / "kube-apiserver"
-    unlucky.write_text(
+    apiserver = tmp_path / "kube-apiserver"
+    apiserver.write_text(
         f"#!/bin/sh\necho x >> {tmp_path}/attempts\necho bind: address already in use\nexit 1\n"
     )
-    unlucky.chmod(0o755)
-    plane = ControlPlane({**tools, "kube-apiserver": unlucky}, tmp_path / "plane", is_throw_away=True)
+    apiserver.chmod(0o755)
+    plane = ControlPlane({**tools, "kube-apiserver": apiserver}, tmp_path / "plane", is_throw_away=True)
     with pytest.raises(ControlPlaneError, match=r"(?s)kube-apiserver ended.*address already in use"):
         plane.start()
     assert (tmp_path / "attempts").read_text().count("x") == 3

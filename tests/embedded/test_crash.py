@@ -1,4 +1,4 @@
-"""After a crash of whoever started a control plane, no process of it is left."""
+"""If the process that started a control plane is killed, all processes of the control plane exit."""
 
 import json
 import os
@@ -36,11 +36,11 @@ sys.stdin.read()
 def successor(
     tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[dict[str, int], ControlPlane]]:
-    """The processes of a control plane whose owner was killed, and one started at once on its folder."""
+    """The process ids of a control plane whose owner was killed, and a new control plane in its folder."""
     folder = tmp_path_factory.mktemp("crash") / "plane"
-    names = json.dumps({name: str(path) for name, path in tools.items()})
+    tool_paths = json.dumps({name: str(path) for name, path in tools.items()})
     with subprocess.Popen(
-        [sys.executable, "-c", OWNER, names, str(folder)],
+        [sys.executable, "-c", OWNER, tool_paths, str(folder)],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

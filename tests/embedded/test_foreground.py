@@ -1,4 +1,4 @@
-"""A session in the foreground, with the sample tenants; and one on a cluster of the user's own."""
+"""`./dev run` in the foreground with the sample tenants, and on a cluster of the user."""
 
 import json
 import re
@@ -27,10 +27,10 @@ def test_samples_become_active_and_the_next_run_finds_them(dev: Dev) -> None:
     assert "stack applied" not in dev.folder.watcher_log.read_text()
 
 
-def test_signal_stops_sessions_in_the_foreground_and_what_they_prepare(
+def test_signal_stops_foreground_instances_and_their_builds(
     dev: Dev, other: Dev, tools: dict[str, Path], tmp_path: Path, alive: Alive
 ) -> None:
-    """One session has all tools, the other still builds one; they run side by side."""
+    """Two instances run at the same time: one has all tools, the other is building one."""
     builder = tmp_path / "builder"
     other.lack("kwok", tools, build=f"echo $$ > {builder}\n  sleep 600")
     with dev.popen("run") as whole, other.popen("run") as preparing:
@@ -38,8 +38,8 @@ def test_signal_stops_sessions_in_the_foreground_and_what_they_prepare(
             assert whole.stdout is not None
             assert preparing.stdout is not None
             assert any("Active" in line for line in whole.stdout)
-            said = list(takewhile(lambda line: "Still being prepared: kwok" not in line, preparing.stdout))
-            assert sum(line.endswith(": Active\n") for line in said) == 2, "the samples come first"
+            lines = list(takewhile(lambda line: "Still being prepared: kwok" not in line, preparing.stdout))
+            assert sum(line.endswith(": Active\n") for line in lines) == 2, "the samples come first"
             eventually(builder.exists, "kwok is being built")
             assert "kwok" in dev.running()
             assert "kwok" not in other.running()
@@ -58,14 +58,14 @@ def test_signal_stops_sessions_in_the_foreground_and_what_they_prepare(
 
 
 @pytest.fixture(scope="module")
-def own(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster of the user's own; each session on it ends before the next starts."""
+def user_cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster of the user. Each instance on it stops before the next starts."""
     with ControlPlane(tools, tmp_path_factory.mktemp("own"), is_throw_away=True) as plane:
         yield plane
 
 
 def test_failed_sample_ends_once_with_its_reason(
-    own: ControlPlane,
+    user_cluster: ControlPlane,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -77,38 +77,38 @@ def test_failed_sample_ends_once_with_its_reason(
         "spec": {"plan": "no-such-plan"},
     }
     monkeypatch.setattr(foreground, "sample_manifests", lambda: [broken])
-    monkeypatch.setenv("KUBECONFIG", str(own.kubeconfig))
+    monkeypatch.setenv("KUBECONFIG", str(user_cluster.kubeconfig))
     code = foreground.run_in_foreground(StateFolder(tmp_path / "dev"), "", is_once=True, timeout_s=60)
     assert code == 1
     assert re.search(r"failed: broken: .*no-such-plan", capsys.readouterr().out)
 
 
-def test_session_on_the_cluster_of_the_kubeconfig_survives_a_failed_build(
-    dev: Dev, own: ControlPlane, tools: dict[str, Path]
+def test_instance_on_a_cluster_of_the_user_survives_a_failed_build(
+    dev: Dev, user_cluster: ControlPlane, tools: dict[str, Path]
 ) -> None:
-    dev.env["KUBECONFIG"] = str(own.kubeconfig)
+    dev.env["KUBECONFIG"] = str(user_cluster.kubeconfig)
     dev.lack("pulumi-language-python", tools, build="echo no compiler today; exit 1")
     assert "Still being prepared: pulumi-language-python." in dev.succeeds(
         "run", "--detach", "--cluster", "embedded"
     )
     assert "etcd" not in dev.running()
     command = [str(tools["kubectl"]), "get", "crd", "-o", "json"]
-    found = json.loads(subprocess.check_output(command, env=dev.env))
-    assert {"tenants.platform.ai"} <= {item["metadata"]["name"] for item in found["items"]}
-    message = "pulumi-language-python could not be prepared. The session continues without"
-    eventually(lambda: message in dev.folder.session_log.read_text(), "the failure is reported")
-    assert "no compiler today" in dev.folder.session_log.read_text()
+    crds = json.loads(subprocess.check_output(command, env=dev.env))
+    assert {"tenants.platform.ai"} <= {item["metadata"]["name"] for item in crds["items"]}
+    message = "pulumi-language-python could not be prepared. The other processes continue."
+    eventually(lambda: message in dev.folder.daemon_log.read_text(), "the failure is reported")
+    assert "no compiler today" in dev.folder.daemon_log.read_text()
     assert "watcher" in dev.running()
-    # Who asks for the tool again gets the reason, and all that is there.
-    done = dev("env")
-    assert done.returncode == 0
-    assert "no compiler today" in done.stderr
-    assert "The session is reached without." in done.stderr
+    # `./dev env` tries to get the tool again. It prints the error, and sets the variables without the tool.
+    env = dev("env")
+    assert env.returncode == 0
+    assert "no compiler today" in env.stderr
+    assert "The variables are set without the missing tools." in env.stderr
     assert dev.variables()["PULUMI_BACKEND_URL"] not in ("", f"file://{dev.folder.backend()}")
     dev.succeeds("stop")
 
 
 def test_unknown_context_is_refused(dev: Dev) -> None:
-    done = dev("run", "--detach", "--cluster", "no-such-context")
-    assert done.returncode == 1
-    assert "kubectl config get-contexts" in done.stderr
+    run = dev("run", "--detach", "--cluster", "no-such-context")
+    assert run.returncode == 1
+    assert "kubectl config get-contexts" in run.stderr

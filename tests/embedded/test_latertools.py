@@ -1,4 +1,4 @@
-"""Which tools a session starts with, and which may follow: none is forgotten, and none is asked for twice."""
+"""The tools that an instance needs at startup and later: together all tools, each of them once."""
 
 from io import StringIO
 from pathlib import Path
@@ -9,28 +9,28 @@ import pytest
 from rich.console import Console
 
 from embedded.run.foreground import TenantView
-from embedded.run.later_tools import SHELL_TOOLS, first_tools, later_tools, preparing_text
+from embedded.run.later_tools import SHELL_TOOLS, later_tools, preparing_text, startup_tools
 from embedded.run.supervisor import Supervisor
 from embedded.toolchain.tools import TOOLS
 
 
-def test_session_with_a_control_plane_uses_all_tools_in_the_end() -> None:
-    names = [*first_tools(None), *later_tools(None)]
+def test_instance_with_a_control_plane_finally_uses_all_tools() -> None:
+    names = [*startup_tools(None), *later_tools(None)]
     assert len(names) == len(set(names))
     assert set(names) == set(TOOLS)
 
 
-def test_session_on_a_cluster_of_the_user_needs_no_control_plane() -> None:
-    assert set(first_tools("")) == {"kubectl", "pulumi", "pulumi-resource-kubernetes"}
+def test_instance_on_a_cluster_of_the_user_needs_no_control_plane() -> None:
+    assert set(startup_tools("")) == {"kubectl", "pulumi", "pulumi-resource-kubernetes"}
     assert later_tools("") == ("pulumi-language-python",)
 
 
 @pytest.mark.parametrize("context", [None, ""])
 def test_shell_has_its_tools_at_the_start_or_later(context: str | None) -> None:
-    assert set(SHELL_TOOLS) <= {*first_tools(context), *later_tools(context)}
+    assert set(SHELL_TOOLS) <= {*startup_tools(context), *later_tools(context)}
 
 
-def test_pods_are_spoken_of_only_where_they_have_to_wait() -> None:
+def test_text_mentions_pods_only_if_they_stay_pending() -> None:
     log = Path("tools.log")
     assert preparing_text(["kubectl", "kwok"], log) == (
         "Still being prepared: kubectl, kwok. Pods stay Pending until then. Progress: tools.log"
@@ -39,17 +39,17 @@ def test_pods_are_spoken_of_only_where_they_have_to_wait() -> None:
 
 
 @pytest.mark.parametrize("progress", ["Building the tools: 42 % (kwok, 1 of 1), about 1 min left, 40 s", ""])
-def test_progress_stands_below_the_tenants_while_tools_are_prepared(progress: str) -> None:
-    session = SimpleNamespace(
-        tend=lambda *_, **__: None,
+def test_progress_is_shown_below_the_tenants_while_tools_are_prepared(progress: str) -> None:
+    supervisor = SimpleNamespace(
+        check_processes=lambda *_, **__: None,
         cluster=SimpleNamespace(list=lambda _: ([], "")),
-        later_progress=progress,
+        later_tools_progress=progress,
     )
     screen = StringIO()
     console = Console(file=screen, force_terminal=True, width=120, color_system=None)
-    view = TenantView(cast(Supervisor, session), console)
-    with view.shown():
-        view.turn()
+    view = TenantView(cast(Supervisor, supervisor), console)
+    with view.live_display():
+        view.refresh()
     table, _, below = screen.getvalue().partition("last result")
     assert "tenant" in table
     assert progress in below

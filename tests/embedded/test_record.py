@@ -1,4 +1,4 @@
-"""Who counts as alive: a process id alone proves nothing."""
+"""The record of an instance: it is live only if a process with its id and start time is running."""
 
 import os
 import subprocess
@@ -8,35 +8,36 @@ from pathlib import Path
 import pytest
 
 from embedded.environment import FOLDER_VARIABLE
-from embedded.run.record import SUPERVISOR, ProcessMark, SessionRecord, live_record
+from embedded.run.record import SUPERVISOR, InstanceRecord, ProcessIdentity, live_record
 from embedded.run.state_folder import StateFolder
 
 
-def record_of(mark: ProcessMark) -> SessionRecord:
-    return SessionRecord("kubeconfig", "file:///state", {"etcd": "/bin/etcd"}, processes={SUPERVISOR: mark})
+def record_of(supervisor: ProcessIdentity) -> InstanceRecord:
+    tools = {"etcd": "/bin/etcd"}
+    return InstanceRecord("kubeconfig", "file:///state", tools, processes={SUPERVISOR: supervisor})
 
 
 def test_record_of_a_running_supervisor_is_read_back_whole(tmp_path: Path) -> None:
-    mark = ProcessMark.of(os.getpid())
-    assert mark is not None
-    record = record_of(mark)
+    identity = ProcessIdentity.of(os.getpid())
+    assert identity is not None
+    record = record_of(identity)
     record.write(tmp_path / "session.json")
     assert live_record(tmp_path / "session.json") == record
-    assert record.alive() == {SUPERVISOR: os.getpid()}
+    assert record.live_pids() == {SUPERVISOR: os.getpid()}
 
 
 def test_record_of_a_dead_process_is_stale(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        mark = ProcessMark.of(process.pid)
-    assert mark is not None
-    record_of(mark).write(tmp_path / "session.json")
+        identity = ProcessIdentity.of(process.pid)
+    assert identity is not None
+    record_of(identity).write(tmp_path / "session.json")
     assert live_record(tmp_path / "session.json") is None
 
 
 def test_process_that_got_the_id_of_a_dead_one_is_not_taken_for_it(tmp_path: Path) -> None:
-    mark = ProcessMark.of(os.getpid())
-    assert mark is not None
-    record_of(ProcessMark(mark.pid, mark.started - 3600)).write(tmp_path / "session.json")
+    identity = ProcessIdentity.of(os.getpid())
+    assert identity is not None
+    record_of(ProcessIdentity(identity.pid, identity.started - 3600)).write(tmp_path / "session.json")
     assert live_record(tmp_path / "session.json") is None
 
 

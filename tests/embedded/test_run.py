@@ -1,4 +1,4 @@
-"""A detached session: `./dev run --detach`, `env`, `pid` and `stop`."""
+"""An instance in the background: `./dev run --detach`, `env`, `pid` and `stop`."""
 
 import argparse
 import os
@@ -15,8 +15,8 @@ import pytest
 from embedded.controlplane.loopback import is_ok
 from embedded.environment import FOLDER_VARIABLE
 from embedded.run.commands import pid
-from embedded.run.environment_variables import reach_text
-from embedded.run.record import SessionRecord
+from embedded.run.environment_variables import connection_text
+from embedded.run.record import InstanceRecord
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS
 from tests.embedded.dev import Dev
 
@@ -38,19 +38,19 @@ def test_env_reaches_the_cluster_and_the_stacks(detached: Dev) -> None:
     assert variables["KUBECONFIG"] == str(detached.folder.control_plane / "admin.kubeconfig")
     environment = {**os.environ, **variables}
     for command in (["kubectl", "get", "tenants.platform.ai"], ["pulumi", "stack", "ls", "--all"]):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
 
 
 def test_env_and_run_tell_where_the_page_is(detached: Dev) -> None:
     page = detached.variables()["TENANCY_PAGE"]
-    record = SessionRecord.read(detached.folder.record)
+    record = InstanceRecord.read(detached.folder.record)
     assert record is not None
-    assert f"page        {page}/\n" in reach_text(record)
-    with urllib.request.urlopen(f"{page}/metrics") as answer:
-        assert b"tenancy_tenants" in answer.read()
-    with urllib.request.urlopen(page) as answer:
-        assert answer.headers["Content-Type"].startswith("text/html")
+    assert f"page        {page}/\n" in connection_text(record)
+    with urllib.request.urlopen(f"{page}/metrics") as response:
+        assert b"tenancy_tenants" in response.read()
+    with urllib.request.urlopen(page) as response:
+        assert response.headers["Content-Type"].startswith("text/html")
 
 
 def test_watcher_runs_with_its_own_rights_only(detached: Dev) -> None:
@@ -78,17 +78,17 @@ def test_pid_names_living_processes(
 
 
 def test_unknown_process_is_refused_with_the_known_ones(detached: Dev) -> None:
-    done = detached("pid", "kubelet")
-    assert done.returncode == 1
-    assert "kubelet" in done.stderr
-    assert "watcher" in done.stderr
+    result = detached("pid", "kubelet")
+    assert result.returncode == 1
+    assert "kubelet" in result.stderr
+    assert "watcher" in result.stderr
 
 
-@pytest.mark.parametrize("how", [["--once"], ["--detach"]])
-def test_second_run_is_refused_and_says_how_to_stop_the_first(detached: Dev, how: list[str]) -> None:
-    done = detached("run", *how)
-    assert done.returncode == 1
-    assert "./dev stop" in done.stderr
+@pytest.mark.parametrize("options", [["--once"], ["--detach"]])
+def test_second_run_is_refused_and_says_how_to_stop_the_first(detached: Dev, options: list[str]) -> None:
+    result = detached("run", *options)
+    assert result.returncode == 1
+    assert "./dev stop" in result.stderr
 
 
 def test_killed_watcher_is_started_again(detached: Dev, alive: Alive, eventually: Eventually) -> None:
@@ -105,8 +105,8 @@ def test_killed_watcher_is_started_again(detached: Dev, alive: Alive, eventually
     eventually(lambda: is_ok(port, "/readyz"))
 
 
-def test_tenancy_is_on_the_path_and_speaks_to_the_session(detached: Dev, tmp_path: Path) -> None:
-    # Nothing in the folder where one stands is taken for a part of the command.
+def test_tenancy_is_on_the_path_and_uses_the_instance(detached: Dev, tmp_path: Path) -> None:
+    # The command must not import modules from the current folder.
     (tmp_path / "cli").mkdir()
     (tmp_path / "yaml.py").write_text("raise SystemExit('the wrong module')")
     environment = {**os.environ, **detached.variables()}
@@ -127,19 +127,19 @@ def test_tool_that_comes_later_is_used_and_stop_leaves_no_process(
     may_build = tmp_path / "may-build"
     wait = f"until [ -e {may_build} ]; do sleep 0.1; done"
     dev.lack("kwok", tools, build=f'{wait}; cp {tools["kwok"]} "$1"')
-    said = dev.succeeds("run", "--detach")
-    assert "Still being prepared: kwok. Pods stay Pending until then." in said
-    assert str(dev.folder.tools_log) in said
+    output = dev.succeeds("run", "--detach")
+    assert "Still being prepared: kwok. Pods stay Pending until then." in output
+    assert str(dev.folder.tools_log) in output
     eventually(lambda: "tools" in dev.running())
     eventually(lambda: "Building the tools" in dev.folder.tools_log.read_text())
     assert "kwok" not in dev.running()
-    stand_in = shutil.which("kwok", path=dev.env["PATH"])
-    assert shutil.which("kwok", path=dev.variables()["PATH"]) == stand_in, "a shell does not wait for it"
+    hidden_kwok = shutil.which("kwok", path=dev.env["PATH"])
+    assert shutil.which("kwok", path=dev.variables()["PATH"]) == hidden_kwok, "a shell does not wait for it"
     may_build.touch()
     eventually(lambda: "kwok" in dev.running())
     assert "tools" not in dev.running()
-    assert "prepared: kwok\n" in dev.folder.session_log.read_text()
-    assert shutil.which("kwok", path=dev.variables()["PATH"]) != stand_in
+    assert "prepared: kwok\n" in dev.folder.daemon_log.read_text()
+    assert shutil.which("kwok", path=dev.variables()["PATH"]) != hidden_kwok
     pids = dev.pids()
     dev.succeeds("stop")
     assert alive(pids) == []
@@ -155,25 +155,25 @@ def test_killed_supervisor_leaves_no_process_and_no_obstacle(
     os.kill(int(dev.succeeds("pid", "supervisor")), signal.SIGKILL)
     eventually(lambda: not alive(pids))
     assert dev.folder.record.exists()
-    assert "no session runs" in dev("env").stderr
+    assert "./dev run is not running" in dev("env").stderr
     dev.succeeds("run", "--detach")
 
 
 def test_nothing_to_stop_is_no_failure(dev: Dev) -> None:
-    assert "no session runs" in dev.succeeds("stop")
+    assert "./dev run is not running" in dev.succeeds("stop")
 
 
-def test_env_and_pid_without_a_session_say_how_to_start_one(dev: Dev) -> None:
+def test_env_and_pid_without_an_instance_say_how_to_start_one(dev: Dev) -> None:
     for arguments in (["env"], ["pid", "watcher"]):
-        done = dev(*arguments)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "./dev run --detach" in done.stderr
+        result = dev(*arguments)
+        assert (result.returncode, result.stdout) == (1, "")
+        assert "./dev run --detach" in result.stderr
 
 
-def test_session_that_cannot_start_shows_the_end_of_its_log(dev: Dev) -> None:
+def test_instance_that_cannot_start_shows_the_end_of_its_log(dev: Dev) -> None:
     dev.folder.control_plane.mkdir(parents=True)
     (dev.folder.control_plane / "etcd").write_text("not a folder")
-    done = dev("run", "--detach")
-    assert done.returncode == 1
-    assert "etcd ended with exit code 1" in done.stderr
+    result = dev("run", "--detach")
+    assert result.returncode == 1
+    assert "etcd ended with exit code 1" in result.stderr
     assert not dev.folder.record.exists()

@@ -1,10 +1,10 @@
-"""When the samples count as done: drawn from statuses, so no cluster is needed."""
+"""The outcome of the sample tenants, computed from their status without a cluster."""
 
 from typing import Any
 
 from embedded.run.foreground import outcome_text
-from embedded.run.samples import verdict
-from embedded.run.tenant_table import change_lines, rows_of
+from embedded.run.samples import sample_outcome
+from embedded.run.tenant_table import change_lines, tenant_rows
 
 
 def tenant(phase: str, *, generation: int = 1, observed: int = 1, version: str = "10") -> dict[str, Any]:
@@ -24,43 +24,43 @@ def tenant(phase: str, *, generation: int = 1, observed: int = 1, version: str =
 
 
 def test_active_sample_is_done() -> None:
-    result = verdict([tenant("Pending")], [tenant("Active")])
-    assert (result.waiting, result.failed) == ((), ())
-    assert outcome_text(result, 1, 180) == "all 1 sample tenants are Active"
+    outcome = sample_outcome([tenant("Pending")], [tenant("Active")])
+    assert (outcome.waiting, outcome.failed) == ((), ())
+    assert outcome_text(outcome, 1, 180) == "all 1 sample tenants are Active"
 
 
 def test_active_sample_with_a_newer_spec_is_waited_for() -> None:
-    assert verdict([tenant("Active")], [tenant("Active", generation=2)]).waiting
+    assert sample_outcome([tenant("Active")], [tenant("Active", generation=2)]).waiting
 
 
 def test_sample_without_a_status_is_waited_for() -> None:
     new = tenant("Pending")
     del new["status"]
-    assert verdict([new], [new]).waiting == ("acme: the watcher has not looked at it yet",)
+    assert sample_outcome([new], [new]).waiting == ("acme: not reconciled yet",)
 
 
 def test_failed_sample_is_named_with_its_reason() -> None:
-    result = verdict([tenant("Pending")], [tenant("Failed", version="11")])
-    assert outcome_text(result, 1, 180) == "failed: acme: UnknownPlan: there is no plan gold"
+    outcome = sample_outcome([tenant("Pending")], [tenant("Failed", version="11")])
+    assert outcome_text(outcome, 1, 180) == "failed: acme: UnknownPlan: there is no plan gold"
 
 
-def test_failure_left_by_an_earlier_session_is_not_a_verdict() -> None:
-    result = verdict([tenant("Failed")], [tenant("Failed")])
-    assert not result.failed
-    assert result.waiting
-    assert outcome_text(result, 1, 180).startswith("not Active after 180 s: acme: UnknownPlan")
+def test_failure_left_by_an_earlier_run_does_not_count() -> None:
+    outcome = sample_outcome([tenant("Failed")], [tenant("Failed")])
+    assert not outcome.failed
+    assert outcome.waiting
+    assert outcome_text(outcome, 1, 180).startswith("not Active after 180 s: acme: UnknownPlan")
 
 
 def test_sample_that_was_deleted_meanwhile_has_failed() -> None:
-    assert verdict([tenant("Active")], []).failed == ("acme: it was deleted",)
+    assert sample_outcome([tenant("Active")], []).failed == ("acme: it was deleted",)
 
 
 def test_lines_are_written_for_changes_of_phase_only() -> None:
-    pending, failed = rows_of([tenant("Pending")]), rows_of([tenant("Failed")])
+    pending, failed = tenant_rows([tenant("Pending")]), tenant_rows([tenant("Failed")])
     before = {row.key: row for row in pending}
     assert change_lines({}, pending) == ["tenant acme (platform.ai): Pending"]
     assert change_lines(before, pending) == []
     assert change_lines(before, failed) == [
         "tenant acme (platform.ai): Failed (UnknownPlan: there is no plan gold)"
     ]
-    assert change_lines(before, []) == ["tenant acme (platform.ai): gone"]
+    assert change_lines(before, []) == ["tenant acme (platform.ai): deleted"]

@@ -1,4 +1,4 @@
-"""The watcher's process and its port. The watcher here is a small program that listens and answers."""
+"""The watcher process and its port. A small HTTP server takes the place of the watcher."""
 
 import os
 import signal
@@ -50,7 +50,7 @@ def watcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher
     program.chmod(0o755)
     monkeypatch.setattr(watcher_process, "sys", SimpleNamespace(executable=str(program)))
     folder = StateFolder(tmp_path / "state")
-    folder.make()
+    folder.create()
     watcher = WatcherProcess(folder, os.environ)
     yield watcher
     watcher.stop()
@@ -74,15 +74,17 @@ def test_watcher_that_is_started_again_keeps_its_page(
     watcher.await_ready()
     page, first = watcher.page_url, watcher.pids[NAME]
     os.kill(first, signal.SIGKILL)
-    said: list[str] = []
-    eventually(lambda: watcher.tend(said.append, timeout_s=1))
+    lines: list[str] = []
+    eventually(lambda: watcher.restart_if_exited(lines.append, timeout_s=1))
     watcher.await_ready()
     assert watcher.pids[NAME] != first
     assert watcher.page_url == page
-    assert page in said[-1]
+    assert page in lines[-1]
 
 
-def test_watcher_that_ends_by_itself_is_not_started_again(watcher: WatcherProcess, tmp_path: Path) -> None:
+def test_watcher_that_exits_before_it_is_ready_is_not_restarted(
+    watcher: WatcherProcess, tmp_path: Path
+) -> None:
     (tmp_path / "watcher").write_text("#!/bin/sh\necho no such plan\nexit 2\n")
     watcher.start()
     with pytest.raises(SetupFailed, match=r"(?s)ended with exit code 2.*no such plan"):

@@ -1,6 +1,6 @@
-"""The projects that tenants are integrated with, running for real, in a cluster of each module's own.
+"""Fixtures that run the integrated projects. Each test module has its own cluster.
 
-What these tests install and remove is the whole cluster's: CRDs, and a webhook that is asked each time.
+The tests install and remove cluster-wide objects: CRDs, and a webhook that receives every request.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,15 +20,15 @@ NewTenant = Callable[..., Manifest]
 
 
 class _OrdinaryPlane(ControlPlane):
-    """Takes privileged pods where no policy forbids them, as most clusters do."""
+    """A control plane that admits privileged pods unless a policy rejects them, as most clusters do."""
 
-    def _run(self, name: str, argv: list[str | Path]) -> None:
-        super()._run(name, [*argv, "--allow-privileged=true"] if name == "kube-apiserver" else argv)
+    def _start_process(self, name: str, argv: list[str | Path]) -> None:
+        super()._start_process(name, [*argv, "--allow-privileged=true"] if name == "kube-apiserver" else argv)
 
 
 @pytest.fixture(scope="module")
 def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Instead of the one that all other tests share."""
+    """The module's own control plane. It overrides the one that all other tests share."""
     with _OrdinaryPlane(tools, tmp_path_factory.mktemp("control-plane"), is_throw_away=True) as plane:
         yield plane
 
@@ -40,7 +40,7 @@ def gatekeeper(
     crd_files: CrdFiles,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Gatekeeper]:
-    """For the tests of one module: while it runs, every request of every test goes through it."""
+    """A running Gatekeeper. Its webhook receives every request of the module's tests."""
     folder = tmp_path_factory.mktemp("gatekeeper")
     with running_gatekeeper(gatekeeper_binary, control_plane, crd_files("gatekeeper"), folder) as running:
         yield running
@@ -50,7 +50,7 @@ def gatekeeper(
 def running_platform(
     tools: dict[str, Path], control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Platform]:
-    """The product in this module's cluster."""
+    """The platform in this module's cluster."""
     folder = tmp_path_factory.mktemp("platform")
     platform = Platform.install(control_plane.kubeconfig, path_with(tools), folder)
     platform.start()
@@ -61,22 +61,22 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
-    """The same with its watcher running, whatever the test before did to it."""
+    """The platform with a running watcher, whatever the previous test did."""
     running_platform.ensure_started()
     return running_platform
 
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """Applies a tenant with all integrations, and deletes it after the test without waiting."""
-    made: list[Manifest] = []
+    """A function that applies a tenant with all integrations. The tenants are deleted after the test."""
+    manifests: list[Manifest] = []
 
-    def make(name: str, **spec: Any) -> Manifest:
+    def create(name: str, **spec: Any) -> Manifest:
         integrations = {integration: {"enabled": True} for integration in ("istio", "gatekeeper", "hnc")}
         manifest = tenant_manifest(name, **integrations | spec)
-        made.append(manifest)
+        manifests.append(manifest)
         platform.apply(manifest)
         return manifest
 
-    yield make
-    platform.end(made)
+    yield create
+    platform.verify_and_delete(manifests)

@@ -1,7 +1,7 @@
-"""CoreDNS as tests use it: the real server beside the real API server, asked as if from a pod.
+"""Runs CoreDNS against the test API server, and sends queries to it as if from a pod.
 
-Used through the fixture `dns`. A pod is known by its address, and every address 127.0.0.x is this machine's,
-so a test asks from whichever pod it likes.
+CoreDNS identifies a pod by its source address. All addresses 127.0.0.x belong to this machine, so a test can
+send a query from the address of any pod.
 """
 
 import os
@@ -19,11 +19,11 @@ import dns.rcode
 import dns.rdatatype
 
 from embedded.controlplane.loopback import HOST, is_ok
-from tenancy.platform.coredns import Surroundings, corefile
+from tenancy.platform.coredns import CorednsSettings, corefile
 from tests.serving import serving
 
 OUTSIDE = "192.0.2.1"
-# Stands for the resolver of the world outside, which has names under `test` only.
+# A substitute for the upstream resolver. It knows only names under `test`.
 _UPSTREAM = """
 .:{port} {{
     bind {host}
@@ -36,11 +36,11 @@ _UPSTREAM = """
 }}
 """
 
-Families = Collection[Collection[str]]
+NamespaceGroups = Collection[Collection[str]]
 
 
 class Answer(NamedTuple):
-    """What a server says: the code, and the records with their types."""
+    """The response code, and the records with their types."""
 
     code: str
     records: tuple[str, ...] = ()
@@ -51,24 +51,26 @@ class Dns:
     """A running CoreDNS."""
 
     config: Path
-    around: Surroundings
+    settings: CorednsSettings
     pid: int
 
-    def ask(self, source: str, name: str, kind: str = "A", over: str = "udp") -> Answer:
-        return _answer(self.around.port, source, name, kind, over)
+    def ask(self, source: str, name: str, kind: str = "A", protocol: str = "udp") -> Answer:
+        return _answer(self.settings.port, source, name, kind, protocol)
 
-    def reload(self, families: Families) -> None:
-        """Has it take another Corefile now; by itself it would look every half minute."""
-        self.config.write_text(_config(families, self.around))
+    def reload(self, namespace_groups: NamespaceGroups) -> None:
+        """Load another Corefile now. CoreDNS itself checks for changes only every 30 seconds."""
+        self.config.write_text(_config(namespace_groups, self.settings))
         os.kill(self.pid, signal.SIGUSR1)
 
 
 @contextmanager
-def running_coredns(binary: Path, kubeconfig: Path, families: Families, folder: Path) -> Iterator[Dns]:
+def running_coredns(
+    binary: Path, kubeconfig: Path, namespace_groups: NamespaceGroups, folder: Path
+) -> Iterator[Dns]:
     config = folder / "Corefile"
 
-    def around(ports: list[int]) -> Surroundings:
-        return Surroundings(
+    def settings_for(ports: list[int]) -> CorednsSettings:
+        return CorednsSettings(
             address=HOST,
             port=ports[0],
             health_port=ports[1],
@@ -79,39 +81,41 @@ def running_coredns(binary: Path, kubeconfig: Path, families: Families, folder: 
         )
 
     def prepare(ports: list[int]) -> list[str | Path]:
-        config.write_text(_config(families, around(ports)))
+        config.write_text(_config(namespace_groups, settings_for(ports)))
         return [binary, "-conf", config]
 
     def is_ready(ports: list[int]) -> bool:
-        return is_ok(around(ports).ready_port, "/ready") and _answers(around(ports).port)
+        return is_ok(settings_for(ports).ready_port, "/ready") and _answers(settings_for(ports).port)
 
     with serving("coredns", prepare, is_ready, folder, port_count=5) as running:
-        yield Dns(config, around(running.ports), running.pid)
+        yield Dns(config, settings_for(running.ports), running.pid)
 
 
 def _answers(port: int) -> bool:
-    """CoreDNS may say that it is ready a moment before it listens."""
+    """Whether CoreDNS answers queries: its readiness endpoint may report ready shortly before it listens."""
     try:
-        return all(_answer(port, HOST, "ready.test.", "A", over).code == "NOERROR" for over in ("tcp", "udp"))
+        return all(
+            _answer(port, HOST, "ready.test.", "A", protocol).code == "NOERROR" for protocol in ("tcp", "udp")
+        )
     except (OSError, dns.exception.DNSException):
         return False
 
 
-def _answer(port: int, source: str, name: str, kind: str, over: str) -> Answer:
+def _answer(port: int, source: str, name: str, kind: str, protocol: str) -> Answer:
     query = dns.message.make_query(name, kind)
-    ask = dns.query.tcp if over == "tcp" else dns.query.udp
-    told = ask(query, HOST, port=port, source=source, timeout=5)
+    send = dns.query.tcp if protocol == "tcp" else dns.query.udp
+    response = send(query, HOST, port=port, source=source, timeout=5)
     return Answer(
-        dns.rcode.to_text(told.rcode()),
+        dns.rcode.to_text(response.rcode()),
         tuple(
-            f"{dns.rdatatype.to_text(found.rdtype)} {record}"
-            for found in (*told.answer, *told.additional)
-            for record in found
+            f"{dns.rdatatype.to_text(record_set.rdtype)} {record}"
+            for record_set in (*response.answer, *response.additional)
+            for record in record_set
         ),
     )
 
 
-def _config(families: Families, around: Surroundings) -> str:
-    host, _, port = around.upstream.partition(":")
+def _config(namespace_groups: NamespaceGroups, settings: CorednsSettings) -> str:
+    host, _, port = settings.upstream.partition(":")
     upstream = _UPSTREAM.format(host=host, port=port, address=OUTSIDE)
-    return corefile(families, around) + upstream
+    return corefile(namespace_groups, settings) + upstream

@@ -1,4 +1,4 @@
-"""CRDs as tests put them into a cluster and take them out again."""
+"""Installs and removes CRDs in a test cluster."""
 
 import time
 from collections.abc import Iterable
@@ -12,19 +12,19 @@ from tests.waiting import eventually
 
 
 def needed_crds(crds: Iterable[Manifest]) -> list[Manifest]:
-    """Those of the kinds that tenants have objects of: their projects have many more."""
+    """The CRDs whose kinds tenants use. The projects have more."""
     names = {kind.crd for kind in OPTIONAL_KINDS}
     return [crd for crd in crds if crd["metadata"]["name"] in names]
 
 
 def install_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
-    """Returns when all of them are in force."""
+    """Apply the CRDs and wait until all of them are established."""
     names = [admin.apply(crd)["metadata"]["name"] for crd in crds]
     eventually(lambda: all(is_established(admin.get(CRD, name)) for name in names), f"served: {names}")
 
 
 def remove_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
-    """Returns when they are gone, with all objects of their kinds."""
+    """Delete the CRDs and wait until they are gone, with all objects of their kinds."""
     names = [crd["metadata"]["name"] for crd in crds]
     for name in names:
         admin.delete(CRD, name)
@@ -32,16 +32,19 @@ def remove_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
     def are_gone() -> bool:
         left = [crd for name in names if (crd := admin.get(CRD, name))]
         for crd in left:
-            _try_again(admin, crd)
+            _retry_deletion(admin, crd)
         return not left
 
     eventually(are_gone, f"gone: {names}")
 
 
-def _try_again(admin: Cluster, crd: Manifest) -> None:
-    """A busy API server gives up on a kind whose storage is not ready, until the CRD changes."""
+def _retry_deletion(admin: Cluster, crd: Manifest) -> None:
+    """Make the API server retry a failed deletion of a CRD's objects.
+
+    A busy API server gives up if the storage of the kind is not ready. It tries again when the CRD changes.
+    """
     conditions = crd.get("status", {}).get("conditions") or []
     if any(entry["reason"] == "InstanceDeletionFailed" for entry in conditions):
-        tried = {"metadata": {"annotations": {"tried-at": str(time.monotonic_ns())}}}
-        with suppress(ClusterError):  # It may be gone by now.
-            admin.patch(CRD, crd["metadata"]["name"], tried)
+        change = {"metadata": {"annotations": {"tried-at": str(time.monotonic_ns())}}}
+        with suppress(ClusterError):  # The CRD may be gone by now.
+            admin.patch(CRD, crd["metadata"]["name"], change)

@@ -1,8 +1,8 @@
-"""Gatekeeper as tests use it: the real manager beside the real API server, which asks it about every request.
+"""Runs the Gatekeeper manager, as a validating webhook of the test API server.
 
-Used through the fixture `gatekeeper`. It is installed as its own manifests say, except that its webhook is an
-address on this machine, and that a request fails while Gatekeeper can't be asked. It generates no policies
-for the API server to check by itself.
+The installation follows Gatekeeper's own manifests, with these differences: the webhook is an address on this
+machine, requests fail while Gatekeeper cannot be reached, and Gatekeeper generates no
+ValidatingAdmissionPolicies.
 """
 
 import base64
@@ -37,7 +37,7 @@ _WEBHOOK = Kind(
     "validatingwebhookconfigurations",
     is_namespaced=False,
 )
-# With these, the API server would check CEL by itself, and go on when Gatekeeper has stopped.
+# With these options, the API server would evaluate CEL itself, even after Gatekeeper has stopped.
 _GENERATED_POLICIES = ("default-create-vap-for-templates", "default-create-vap-binding-for-constraints")
 _SHIPPED = ModuleFile(
     MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3", "deploy/gatekeeper.yaml"
@@ -51,15 +51,15 @@ class Gatekeeper:
     admin: Cluster
 
     def add_template(self, manifest: Manifest) -> None:
-        """Returns when constraints of the template's kind can be made."""
+        """Create the template and wait until constraints of its kind can be created."""
         self.admin.create(TEMPLATE, manifest)
         crd = f"{manifest['metadata']['name']}.{_CONSTRAINTS}"
-        eventually(lambda: is_established(self.admin.get(CRD, crd)), f"Gatekeeper has made {crd}")
+        eventually(lambda: is_established(self.admin.get(CRD, crd)), f"Gatekeeper has created CRD {crd}")
 
     def add_constraint(self, manifest: Manifest) -> None:
-        """Returns when Gatekeeper holds requests against the constraint."""
+        """Create the constraint and wait until Gatekeeper enforces it."""
         kind, name = constraint_kind(manifest["kind"]), manifest["metadata"]["name"]
-        # The API server serves a kind a moment after it says that the kind is established.
+        # The API server may serve a kind slightly after it reports the kind as established.
         eventually(lambda: _is_created(self.admin, kind, manifest), f"{kind.kind} is served")
         self.await_enforced(kind, name)
 
@@ -67,9 +67,11 @@ class Gatekeeper:
         def is_enforced() -> bool:
             constraint = self.admin.get(kind, name) or {}
             generation = constraint.get("metadata", {}).get("generation")
-            # It is `byPod: null` until the first report.
+            # `byPod` is null until the first report.
             reports = constraint.get("status", {}).get("byPod") or []
-            return any(seen["enforced"] and seen["observedGeneration"] == generation for seen in reports)
+            return any(
+                report["enforced"] and report["observedGeneration"] == generation for report in reports
+            )
 
         eventually(is_enforced, f"{kind.kind} {name} is enforced; is {self.admin.get(kind, name)}")
 
@@ -83,7 +85,7 @@ def constraint_kind(kind: str) -> Kind:
 def running_gatekeeper(
     binary: Path, plane: ControlPlane, crds: list[Manifest], folder: Path
 ) -> Iterator[Gatekeeper]:
-    """Gatekeeper in this cluster, which ends with the tests that use it."""
+    """Gatekeeper in this cluster, until the context ends."""
     admin = Cluster.connect(plane.kubeconfig)
     admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
     install_crds(admin, crds)
@@ -91,16 +93,16 @@ def running_gatekeeper(
         webhook = _webhook(f"https://{HOST}:{port}", plane.ca.read_bytes())
         admin.create(_WEBHOOK, webhook)
         yield Gatekeeper(admin)
-        # Other tests of the module may go on without it.
+        # Without this, requests of later tests in the module would fail.
         admin.delete(_WEBHOOK, webhook["metadata"]["name"])
 
 
 @contextmanager
 def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterator[int]:
-    """The manager's process, ready to be asked; yields the port of its webhook."""
+    """A running manager that is ready for requests. Yields the port of its webhook."""
     certificates = folder / "certificates"
     certificates.mkdir()
-    # The API server's own certificate is for this address, too, and it trusts itself.
+    # The API server's certificate is valid for this address, and the API server trusts it.
     shutil.copyfile(plane.data / CERTIFICATE, certificates / "tls.crt")
     shutil.copyfile(plane.data / KEY, certificates / "tls.key")
 
@@ -126,17 +128,17 @@ def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterato
 
 
 def _webhook(url: str, ca: bytes) -> Manifest:
-    """As Gatekeeper ships it, at another address."""
+    """Gatekeeper's own webhook configuration, with another address."""
     (path,) = module_files(_SHIPPED)
     with path.open() as file:
-        shipped = list(yaml.load_all(file, Loader=yaml.CSafeLoader))
-    webhook: Manifest = next(found for found in shipped if found["kind"] == _WEBHOOK.kind)
+        manifests = list(yaml.load_all(file, Loader=yaml.CSafeLoader))
+    webhook: Manifest = next(manifest for manifest in manifests if manifest["kind"] == _WEBHOOK.kind)
     for rule in webhook["webhooks"]:
         rule["clientConfig"] = {
             "url": url + rule["clientConfig"]["service"]["path"],
             "caBundle": base64.b64encode(ca).decode(),
         }
-        # What is let through because nobody was asked would look like a policy that allows it.
+        # A request that bypasses an unavailable webhook would look like one that a policy allows.
         rule |= {"failurePolicy": "Fail", "timeoutSeconds": 10}
     return webhook
 

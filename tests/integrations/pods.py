@@ -1,4 +1,4 @@
-"""Pods as a tenant would make them, for tests of what is let in."""
+"""Manifests of pods for tests of admission."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from tenancy.base.manifest import Manifest
 
 POD = Kind("v1", "Pod", "pods")
 IMAGE = "registry.example.test/team/app:1.0"
-# What the level `restricted` asks of a container.
-SAFE: dict[str, Any] = {
+# The security context that Pod Security level `restricted` requires.
+RESTRICTED_CONTEXT: dict[str, Any] = {
     "allowPrivilegeEscalation": False,
     "runAsNonRoot": True,
     "capabilities": {"drop": ["ALL"]},
@@ -18,8 +18,8 @@ SAFE: dict[str, Any] = {
 
 
 def pod(namespace: str, *images: str, **security: Any) -> Manifest:
-    """One container per image, each as safe as can be but for what is given."""
-    context = {field: value for field, value in (SAFE | security).items() if value is not None}
+    """A pod with one container per image. `security` overrides fields of a restricted security context."""
+    context = {field: value for field, value in (RESTRICTED_CONTEXT | security).items() if value is not None}
     containers = [
         {"name": f"main-{number}", "image": image, "securityContext": context}
         for number, image in enumerate(images or (IMAGE,))
@@ -33,6 +33,6 @@ def pod(namespace: str, *images: str, **security: Any) -> Manifest:
 
 
 def allow_pods(admin: Cluster, namespace: str) -> None:
-    """A namespace takes pods once it has this account; the cluster would come to it, but in its own time."""
+    """Create the ServiceAccount that pods need. Kubernetes would create it too, but later."""
     account = {"name": "default", "namespace": namespace}
     admin.apply({"apiVersion": "v1", "kind": SERVICE_ACCOUNT.kind, "metadata": account})

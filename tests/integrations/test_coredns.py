@@ -1,4 +1,4 @@
-"""Who resolves what, by the real CoreDNS: a tenant its own names and the shared ones, the platform all."""
+"""Which names a real CoreDNS resolves for whom: tenants their own and shared ones, the platform all."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,8 +16,9 @@ from tests.integrations.pods import POD, allow_pods, pod
 from tests.waiting import eventually
 
 SLICE = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
-# Tenant by tenant. The names of a-b's begin as those of a's do; payments and billing are adopted.
-FAMILIES = [
+# One group per tenant. The namespaces of tenant a-b have the prefix of tenant a. payments and billing are
+# adopted.
+NAMESPACE_GROUPS = [
     ["tenant-a", "tenant-a-x"],
     ["tenant-a-b", "tenant-a-b-x"],
     ["tenant-b"],
@@ -25,9 +26,9 @@ FAMILIES = [
     ["billing"],
 ]
 SHARED = {"default", "kube-system", "platform-shared"}
-EVERYTHING = {*(name for family in FAMILIES for name in family), *SHARED, "monitoring"}
-# Who asks, and in which namespaces it finds names.
-SEES = {
+EVERYTHING = {*(name for group in NAMESPACE_GROUPS for name in group), *SHARED, "monitoring"}
+# By namespace of the client: the namespaces whose names it can resolve.
+VISIBLE = {
     "tenant-a": {"tenant-a", "tenant-a-x"} | SHARED,
     "tenant-a-x": {"tenant-a", "tenant-a-x"} | SHARED,
     "tenant-a-b": {"tenant-a-b", "tenant-a-b-x"} | SHARED,
@@ -42,7 +43,7 @@ SEES = {
     "monitoring": EVERYTHING,
 }
 # The address of the pod in each namespace.
-ADDRESS = {namespace: f"127.0.0.{number}" for number, namespace in enumerate(SEES, start=2)}
+ADDRESS = {namespace: f"127.0.0.{number}" for number, namespace in enumerate(VISIBLE, start=2)}
 UNKNOWN = "127.0.0.99"
 ABSENT = Answer("NXDOMAIN")
 FORMS = [
@@ -64,7 +65,7 @@ FORMS = [
 def admin(control_plane: ControlPlane) -> Cluster:
     """A cluster with a pod and two services in each namespace."""
     cluster = Cluster.connect(control_plane.kubeconfig)
-    for number, namespace in enumerate(SEES, start=1):
+    for number, namespace in enumerate(VISIBLE, start=1):
         add_namespace(cluster, namespace)
         add_pod(cluster, namespace, ADDRESS[namespace])
         add(cluster, SERVICE, namespace, "web", spec={"ports": [{"name": "http", "port": 80}]})
@@ -85,13 +86,13 @@ def admin(control_plane: ControlPlane) -> Cluster:
 
 @pytest.fixture(scope="module")
 def dns_server(
-    admin: Cluster,  # noqa: ARG001 - has its namespaces before the first question
+    admin: Cluster,  # noqa: ARG001 - the namespaces must exist before the first query
     control_plane: ControlPlane,
     coredns_binary: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Dns]:
     folder = tmp_path_factory.mktemp("coredns")
-    with running_coredns(coredns_binary, control_plane.kubeconfig, FAMILIES, folder) as running:
+    with running_coredns(coredns_binary, control_plane.kubeconfig, NAMESPACE_GROUPS, folder) as running:
         yield running
 
 
@@ -116,27 +117,29 @@ def name_in(namespace: str) -> str:
 
 
 def address_in(cluster: Cluster, namespace: str) -> str:
-    found = cluster.get(SERVICE, "web", namespace)
-    assert found
-    address: str = found["spec"]["clusterIP"]
+    service = cluster.get(SERVICE, "web", namespace)
+    assert service
+    address: str = service["spec"]["clusterIP"]
     return address
 
 
-@pytest.mark.parametrize("over", ["udp", "tcp"])
-@pytest.mark.parametrize("client", SEES)
+@pytest.mark.parametrize("protocol", ["udp", "tcp"])
+@pytest.mark.parametrize("client", VISIBLE)
 def test_each_finds_what_it_may_and_nothing_else(
-    dns_server: Dns, admin: Cluster, client: str, over: str
+    dns_server: Dns, admin: Cluster, client: str, protocol: str
 ) -> None:
-    told = {target: dns_server.ask(ADDRESS[client], name_in(target), over=over) for target in EVERYTHING}
-    found = {target: Answer("NOERROR", (f"A {address_in(admin, target)}",)) for target in SEES[client]}
-    assert told == dict.fromkeys(EVERYTHING, ABSENT) | found
+    answers = {
+        target: dns_server.ask(ADDRESS[client], name_in(target), protocol=protocol) for target in EVERYTHING
+    }
+    visible = {target: Answer("NOERROR", (f"A {address_in(admin, target)}",)) for target in VISIBLE[client]}
+    assert answers == dict.fromkeys(EVERYTHING, ABSENT) | visible
 
 
 @pytest.mark.parametrize(("form", "kind"), FORMS)
 def test_no_form_of_a_name_tells_that_it_exists(dns_server: Dns, form: str, kind: str) -> None:
     for client in ("tenant-a", "billing"):
-        for target in EVERYTHING - SEES[client]:
-            # Asked by one who may first, as a cache would remember it.
+        for target in EVERYTHING - VISIBLE[client]:
+            # A client that may resolve the name asks first: a shared cache would then hold the answer.
             dns_server.ask(ADDRESS["kube-system"], form.format(target), kind)
             assert dns_server.ask(ADDRESS[client], form.format(target), kind) == ABSENT, (client, target)
 
@@ -164,7 +167,7 @@ def test_names_outside_the_cluster_are_everybodys(dns_server: Dns) -> None:
 
 
 def test_zone_is_not_handed_out(dns_server: Dns) -> None:
-    assert dns_server.ask(ADDRESS["tenant-a"], "cluster.local.", "AXFR", over="tcp").records == ()
+    assert dns_server.ask(ADDRESS["tenant-a"], "cluster.local.", "AXFR", protocol="tcp").records == ()
 
 
 def test_label_on_a_pod_changes_nothing(dns_server: Dns, admin: Cluster) -> None:
@@ -174,7 +177,7 @@ def test_label_on_a_pod_changes_nothing(dns_server: Dns, admin: Cluster) -> None
     assert dns_server.ask(ADDRESS["tenant-a"], name_in("tenant-b")) == ABSENT
 
 
-def test_new_namespace_finds_its_own_names_at_once_and_its_sisters_when_listed(
+def test_new_namespace_finds_its_own_names_at_once_and_others_of_its_tenant_when_listed(
     dns_server: Dns, admin: Cluster
 ) -> None:
     add_namespace(admin, "tenant-b-new")
@@ -184,20 +187,22 @@ def test_new_namespace_finds_its_own_names_at_once_and_its_sisters_when_listed(
     def code(target: str) -> str:
         return dns_server.ask("127.0.0.50", name_in(target)).code
 
-    eventually(lambda: code("tenant-b-new") == "NOERROR", "the new pod finds its own names")
+    eventually(lambda: code("tenant-b-new") == "NOERROR", "the new pod resolves names in its own namespace")
     assert code("tenant-b") == "NXDOMAIN"
 
-    dns_server.reload([*FAMILIES, ["tenant-b", "tenant-b-new"]])
-    eventually(lambda: code("tenant-b") == "NOERROR", "the new pod finds its sister's names")
+    dns_server.reload([*NAMESPACE_GROUPS, ["tenant-b", "tenant-b-new"]])
+    eventually(lambda: code("tenant-b") == "NOERROR", "the new pod resolves names in the other namespace")
     assert code("tenant-a") == "NXDOMAIN"
 
 
-def test_thousands_of_tenants_are_no_hindrance(
+def test_config_of_thousands_of_tenants_works(
     control_plane: ControlPlane, coredns_binary: Path, admin: Cluster, tmp_path: Path
 ) -> None:
     many = [[f"tenant-{number}-a", f"tenant-{number}-b"] for number in range(12_000)]
-    with running_coredns(coredns_binary, control_plane.kubeconfig, [*FAMILIES, *many], tmp_path) as server:
+    with running_coredns(
+        coredns_binary, control_plane.kubeconfig, [*NAMESPACE_GROUPS, *many], tmp_path
+    ) as server:
         ask = partial(server.ask, ADDRESS["tenant-a"])
-        eventually(lambda: ask(name_in("tenant-a-x")).code == "NOERROR", "it answers")
+        eventually(lambda: ask(name_in("tenant-a-x")).code == "NOERROR", "CoreDNS answers")
         assert ask(name_in("tenant-b")) == ABSENT
         assert ask(name_in("tenant-a-x")).records == (f"A {address_in(admin, 'tenant-a-x')}",)

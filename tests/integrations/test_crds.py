@@ -1,4 +1,7 @@
-"""CRDs that come and go under a living tenant: the rest of it stands, and what is missing is named."""
+"""CRDs of integrations are added and removed while a tenant exists.
+
+The status names the missing CRDs, and the other objects of the tenant stay.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,20 +26,20 @@ POLICY = "AuthorizationPolicy.security.istio.io"
 
 @pytest.fixture(autouse=True)
 def _no_crds(platform: Platform) -> None:
-    """Whatever the test before left of them."""
+    """Remove the CRDs that the previous test left."""
     remove_crds(
         platform.admin, [crd for kind in OPTIONAL_KINDS if (crd := platform.admin.get(CRD, kind.crd))]
     )
 
 
 def await_missing(platform: Platform, manifest: Manifest, kinds: Iterable[Kind]) -> None:
-    """Until the tenant names all of these, and is Active without them."""
+    """Wait until the tenant's status names the CRDs of these kinds as missing, and the tenant is Active."""
 
-    def is_told() -> bool:
-        told = condition(platform.tenant(manifest) or {}, READY)
-        return told.get("status") == "False" and all(kind.crd in told["message"] for kind in kinds)
+    def is_reported() -> bool:
+        ready = condition(platform.tenant(manifest) or {}, READY)
+        return ready.get("status") == "False" and all(kind.crd in ready["message"] for kind in kinds)
 
-    eventually(is_told, f"the missing CRDs are named; is {platform.tenant(manifest)}")
+    eventually(is_reported, f"the status names the missing CRDs; is {platform.tenant(manifest)}")
     platform.await_active(manifest)
 
 
@@ -62,7 +65,7 @@ def test_tenant_is_completed_when_crds_come_and_lives_on_when_they_go(
     remove_crds(platform.admin, crds)
     await_missing(platform, manifest, (*ISTIO[1:], *HNC))
     platform.expect_no_changes("tide")
-    # The watcher goes on: a new spec is applied, and drift is repaired.
+    # The watcher still applies a new spec and repairs drift.
     platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro"}})
     platform.await_active(manifest)
     platform.remove("Role", "tenant-tide", "tenant-viewer")

@@ -1,4 +1,4 @@
-"""When the alerts fire, and when they don't, by Prometheus' own evaluation of the shipped rules."""
+"""When the alerts fire. promtool evaluates the shipped rules."""
 
 import subprocess
 from pathlib import Path
@@ -10,46 +10,46 @@ from tenancy.platform.grafana_dashboard import dashboard
 from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 
-PLACE = 'tenant="acme", namespace="tenant-acme", resource="pods"'
+SERIES_LABELS = 'tenant="acme", namespace="tenant-acme", resource="pods"'
 EXCEEDED = "TenantResourceQuotaExceeded"
-# By series, its values minute by minute: `5x3` is 5 and three times more 5, `0+1x3` is 0, 1, 2, 3.
+# The values of each series, one per minute: `5x3` is 5 four times, `0+1x3` is 0, 1, 2, 3.
 Input = dict[str, str]
-# What fires: the labels it has beside its severity, and its summary.
+# An expected alert: its labels except the severity, and its summary.
 Firing = tuple[dict[str, str], str]
 
 
 def quota(used: str, hard: str = "20x30", name: str = "tenant-quota") -> Input:
-    place = f'{PLACE}, quota="{name}"'
-    return {f"tenancy_quota_used{{{place}}}": used, f"tenancy_quota_hard{{{place}}}": hard}
+    labels = f'{SERIES_LABELS}, quota="{name}"'
+    return {f"tenancy_quota_used{{{labels}}}": used, f"tenancy_quota_hard{{{labels}}}": hard}
 
 
 def promtool(binary: Path, *arguments: str, folder: Path) -> None:
-    told = subprocess.run(
+    completed = subprocess.run(
         [binary, *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
-    assert told.returncode == 0, told.stdout + told.stderr
+    assert completed.returncode == 0, completed.stdout + completed.stderr
 
 
 @pytest.fixture
 def rules(tmp_path: Path) -> Path:
-    """The shipped rules as Prometheus reads them."""
+    """A file with the shipped rules."""
     file = tmp_path / "rules.yaml"
     file.write_text(yaml.safe_dump(prometheus_rule(PlatformSettings())["spec"]))
     return file
 
 
-def expect(binary: Path, rules: Path, given: Input, alert: str, firing: dict[int, list[Firing]]) -> None:
-    """That just these fire, by the minute: each with its labels and its summary."""
+def expect(binary: Path, rules: Path, series: Input, alert: str, firing: dict[int, list[Firing]]) -> None:
+    """Check that exactly the alerts in `firing` fire at each of its minutes."""
     groups = yaml.safe_load(rules.read_text())["groups"]
-    known = {rule["alert"]: rule for group in groups for rule in group["rules"]}[alert]
-    description = known["annotations"]["description"]
+    rule = {rule["alert"]: rule for group in groups for rule in group["rules"]}[alert]
+    description = rule["annotations"]["description"]
     checks = [
         {
             "eval_time": f"{minute}m",
             "alertname": alert,
             "exp_alerts": [
                 {
-                    "exp_labels": {**known["labels"], **labels},
+                    "exp_labels": {**rule["labels"], **labels},
                     "exp_annotations": {"summary": summary, "description": description},
                 }
                 for labels, summary in alerts
@@ -57,9 +57,9 @@ def expect(binary: Path, rules: Path, given: Input, alert: str, firing: dict[int
         }
         for minute, alerts in firing.items()
     ]
-    series = [{"series": name, "values": values} for name, values in given.items()]
-    scene = {"interval": "1m", "input_series": series, "alert_rule_test": checks}
-    document = {"rule_files": [rules.name], "evaluation_interval": "1m", "tests": [scene]}
+    input_series = [{"series": name, "values": values} for name, values in series.items()]
+    case = {"interval": "1m", "input_series": input_series, "alert_rule_test": checks}
+    document = {"rule_files": [rules.name], "evaluation_interval": "1m", "tests": [case]}
     test = rules.with_name("test.yaml")
     test.write_text(yaml.safe_dump(document))
     promtool(binary, "test", "rules", test.name, folder=rules.parent)
@@ -76,8 +76,10 @@ def test_rules_are_valid(promtool_binary: Path, rules: Path) -> None:
 
 def test_queries_of_the_dashboard_are_valid(promtool_binary: Path, tmp_path: Path) -> None:
     queries = [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]
-    recorded = [{"record": f"panel_{number}", "expr": query} for number, query in enumerate(queries)]
-    (tmp_path / "queries.yaml").write_text(yaml.safe_dump({"groups": [{"name": "all", "rules": recorded}]}))
+    recording_rules = [{"record": f"panel_{number}", "expr": query} for number, query in enumerate(queries)]
+    (tmp_path / "queries.yaml").write_text(
+        yaml.safe_dump({"groups": [{"name": "all", "rules": recording_rules}]})
+    )
     promtool(promtool_binary, "check", "rules", "queries.yaml", folder=tmp_path)
 
 
@@ -87,7 +89,7 @@ def test_quota_used_above_90_percent_fires_after_5_minutes(promtool_binary: Path
 
 
 @pytest.mark.parametrize("used", ["16x30", "18x30"])
-def test_quota_used_to_80_or_just_90_percent_fires_never(
+def test_quota_used_to_80_or_just_90_percent_never_fires(
     promtool_binary: Path, rules: Path, used: str
 ) -> None:
     expect(promtool_binary, rules, quota(used), EXCEEDED, {minute: [] for minute in (0, 5, 6, 30)})
@@ -99,50 +101,50 @@ def test_moment_below_begins_the_5_minutes_again(promtool_binary: Path, rules: P
 
 
 def test_fuller_of_two_quotas_counts(promtool_binary: Path, rules: Path) -> None:
-    given = quota("19x30") | quota("19x30", hard="100x30", name="roomy")
-    expect(promtool_binary, rules, given, EXCEEDED, {6: [exceeded("95%")]})
+    series = quota("19x30") | quota("19x30", hard="100x30", name="roomy")
+    expect(promtool_binary, rules, series, EXCEEDED, {6: [exceeded("95%")]})
 
 
-def test_resource_of_which_there_is_to_be_none_fires_never(promtool_binary: Path, rules: Path) -> None:
+def test_quota_of_zero_never_fires(promtool_binary: Path, rules: Path) -> None:
     expect(promtool_binary, rules, quota("0x30", hard="0x30"), EXCEEDED, {6: [], 30: []})
 
 
 def test_tenants_that_stay_failed_fire(promtool_binary: Path, rules: Path) -> None:
-    given = {'tenancy_tenants{phase="Failed"}': "0 2x30", 'tenancy_tenants{phase="Active"}': "5x30"}
-    expect(promtool_binary, rules, given, "TenantsFailed", {10: [], 11: [({}, "2 tenants have failed")]})
+    series = {'tenancy_tenants{phase="Failed"}': "0 2x30", 'tenancy_tenants{phase="Active"}': "5x30"}
+    expect(promtool_binary, rules, series, "TenantsFailed", {10: [], 11: [({}, "2 tenants have failed")]})
 
 
 def test_watcher_that_is_gone_fires_and_one_that_is_there_does_not(
     promtool_binary: Path, rules: Path
 ) -> None:
     alert = "TenancyWatcherAbsent"
-    gone: Firing = ({}, "nobody watches the tenants")
+    absent: Firing = ({}, "the tenancy watcher serves no metrics")
     expect(promtool_binary, rules, {"tenancy_queue_depth": "0x30"}, alert, {10: [], 30: []})
-    expect(promtool_binary, rules, {"unrelated": "0x30"}, alert, {4: [], 5: [gone]})
+    expect(promtool_binary, rules, {"unrelated": "0x30"}, alert, {4: [], 5: [absent]})
 
 
-def test_refused_plans_fire(promtool_binary: Path, rules: Path) -> None:
-    firing: dict[int, list[Firing]] = {2: [], 3: [({}, "the plans are refused")], 5: []}
+def test_invalid_plans_fire(promtool_binary: Path, rules: Path) -> None:
+    firing: dict[int, list[Firing]] = {2: [], 3: [({}, "the plans are invalid")], 5: []}
     expect(promtool_binary, rules, {"tenancy_plans_valid": "1 1 0 0 1x9"}, "TenancyPlansInvalid", firing)
 
 
-def test_use_that_is_not_recorded_fires(promtool_binary: Path, rules: Path) -> None:
-    firing: dict[int, list[Firing]] = {11: [], 12: [({}, "what tenants use is not on record")], 21: []}
+def test_usage_that_is_not_recorded_fires(promtool_binary: Path, rules: Path) -> None:
+    firing: dict[int, list[Firing]] = {11: [], 12: [({}, "the usage of tenants is not recorded")], 21: []}
     expect(
         promtool_binary, rules, {"tenancy_usage_recorded": "1 1 0x18 1"}, "TenancyUsageNotRecorded", firing
     )
 
 
-def test_turns_that_fail_again_and_again_fire(promtool_binary: Path, rules: Path) -> None:
+def test_repeated_reconcile_failures_fire(promtool_binary: Path, rules: Path) -> None:
     alert, failed = "TenancyReconcilesFailing", 'tenancy_reconciles_total{result="failed"}'
-    firing: Firing = ({}, "15 turns of tenants have failed within 15 minutes")
+    firing: Firing = ({}, "15 reconciles have failed within 15 minutes")
     expect(promtool_binary, rules, {failed: "0+1x60"}, alert, {15: [], 40: [firing]})
     expect(promtool_binary, rules, {failed: "0 5x60"}, alert, {15: [], 60: []})
 
 
-def test_queue_on_which_nobody_works_fires(promtool_binary: Path, rules: Path) -> None:
-    alert, turns = "TenancyQueueStuck", 'tenancy_reconciles_total{result="applied"}'
-    stuck: Firing = ({}, "3 tenants wait, and none is worked on")
-    given = {"tenancy_queue_depth": "3x40", turns: "7x40"}
-    expect(promtool_binary, rules, given, alert, {14: [], 16: [stuck]})
-    expect(promtool_binary, rules, {**given, turns: "0+1x40"}, alert, {16: [], 40: []})
+def test_queue_without_reconciles_fires(promtool_binary: Path, rules: Path) -> None:
+    alert, reconciles = "TenancyQueueStuck", 'tenancy_reconciles_total{result="applied"}'
+    stuck: Firing = ({}, "3 tenants are queued, and none is reconciled")
+    series = {"tenancy_queue_depth": "3x40", reconciles: "7x40"}
+    expect(promtool_binary, rules, series, alert, {14: [], 16: [stuck]})
+    expect(promtool_binary, rules, {**series, reconciles: "0+1x40"}, alert, {16: [], 40: []})

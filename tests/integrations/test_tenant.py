@@ -1,4 +1,4 @@
-"""A tenant in a cluster that has Gatekeeper, Istio and HNC: made whole, kept whole, and removed whole."""
+"""A tenant in a cluster with Gatekeeper, Istio and HNC: its objects are created, repaired and removed."""
 
 from collections.abc import Iterator
 
@@ -27,12 +27,12 @@ POLICY_BINDING = Kind(
     "validatingadmissionpolicybindings",
     is_namespaced=False,
 )
-TWO = [{"name": "web"}, {"name": "data"}]
+TWO_NAMESPACES = [{"name": "web"}, {"name": "data"}]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _integrations(gatekeeper: Gatekeeper, crd_files: CrdFiles) -> None:
-    """All three, and what the platform says to them once for all tenants."""
+    """Install the CRDs of all three integrations, and the platform's cluster-wide configuration of them."""
     install_crds(gatekeeper.admin, [*needed_crds(crd_files("istio")), *crd_files("hnc")])
     gatekeeper.admin.apply(hnc_configuration())
     for template in constraint_templates():
@@ -43,12 +43,12 @@ def desired(manifest: Manifest) -> DesiredState:
     return desired_state(tenant_from_manifest(manifest), read_plans())
 
 
-def integrated(platform: Platform, tenant: str) -> dict[ObjectKey, Manifest]:
-    """What the tenant has of other projects."""
+def integration_objects(platform: Platform, tenant: str) -> dict[ObjectKey, Manifest]:
+    """The tenant's live objects of other projects' kinds."""
     return {
-        object_key(found): found
+        object_key(live): live
         for kind in OPTIONAL_KINDS
-        for found in platform.admin.list(kind, f"{TENANT_LABEL}={tenant}")[0]
+        for live in platform.admin.list(kind, f"{TENANT_LABEL}={tenant}")[0]
     }
 
 
@@ -56,54 +56,54 @@ def test_tenant_gets_every_object_pulumi_finds_nothing_to_change_and_all_goes_wi
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant(
-        "whole", plan="pro", namespaces=TWO, registries=["a.test"], hostnames=["whole.test"]
+        "whole", plan="pro", namespaces=TWO_NAMESPACES, registries=["a.test"], hostnames=["whole.test"]
     )
     tenant = platform.await_active(manifest)
     assert condition(tenant, "IntegrationsReady")["status"] == "True"
-    live, wanted = integrated(platform, "whole"), desired(manifest)
-    assert live.keys() == {key for key in wanted.by_key if KIND_BY_KEY[key.kind] in OPTIONAL_KINDS}
+    live, state = integration_objects(platform, "whole"), desired(manifest)
+    assert live.keys() == {key for key in state.by_key if KIND_BY_KEY[key.kind] in OPTIONAL_KINDS}
     assert {KIND_BY_KEY[key.kind] for key in live} == set(OPTIONAL_KINDS)
-    assert not [key for key in drift(wanted, live) if key in live]
+    assert not [key for key in drift(state, live) if key in live]
 
-    told = platform.pulumi("tenant-whole", "preview", "--refresh", "--expect-no-changes")
-    assert told.returncode == 0, told.stdout + told.stderr
-    # One update, and no other since: nothing was taken for drift.
+    completed = platform.pulumi("tenant-whole", "preview", "--refresh", "--expect-no-changes")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    # There is only one update: the watcher detected no drift.
     assert [update["message"] for update in platform.history("whole")] == ["spec generation 1"]
 
     platform.delete(manifest)
     platform.await_gone(manifest)
-    # Those that no namespace takes with it, too.
-    assert integrated(platform, "whole") == {}
+    # This includes cluster-scoped objects, which are not deleted with a namespace.
+    assert integration_objects(platform, "whole") == {}
 
 
 def test_deleted_and_edited_objects_are_put_back(platform: Platform, new_tenant: NewTenant) -> None:
-    manifest, home = new_tenant("loose"), "tenant-loose"
+    manifest, namespace = new_tenant("loose"), "tenant-loose"
     platform.await_active(manifest)
     policy = "AuthorizationPolicy.security.istio.io"
-    platform.remove(policy, home, "tenant-isolation")
+    platform.remove(policy, namespace, "tenant-isolation")
     repaired = platform.await_condition(manifest, "Repaired", "Drifted")
-    assert f"{policy} {home}/tenant-isolation deleted" in repaired["message"]
-    assert platform.get(policy, home, "tenant-isolation")
+    assert f"{policy} {namespace}/tenant-isolation deleted" in repaired["message"]
+    assert platform.get(policy, namespace, "tenant-isolation")
 
     edits = {
-        ("TenantPodSecurity.constraints.gatekeeper.sh", "", home): {"enforcementAction": "dryrun"},
-        ("PeerAuthentication.security.istio.io", home, "default"): {"mtls": {"mode": "PERMISSIVE"}},
-        ("HierarchyConfiguration.hnc.x-k8s.io", home, "hierarchy"): {"parent": "kube-system"},
+        ("TenantPodSecurity.constraints.gatekeeper.sh", "", namespace): {"enforcementAction": "dryrun"},
+        ("PeerAuthentication.security.istio.io", namespace, "default"): {"mtls": {"mode": "PERMISSIVE"}},
+        ("HierarchyConfiguration.hnc.x-k8s.io", namespace, "hierarchy"): {"parent": "kube-system"},
     }
     for key, change in edits.items():
         platform.patch(*key, {"spec": change})
-    wanted = desired(manifest).by_key
+    desired_by_key = desired(manifest).by_key
 
     def are_back() -> bool:
-        return not any(object_drift(wanted[ObjectKey(*key)], platform.get(*key)) for key in edits)
+        return not any(object_drift(desired_by_key[ObjectKey(*key)], platform.get(*key)) for key in edits)
 
-    eventually(are_back, "all are as they were")
+    eventually(are_back, "all objects are restored")
 
-    def is_told() -> bool:
-        told = condition(platform.tenant(manifest) or {}, "Drifted")
-        return told["reason"] == "Repaired" and told != repaired
+    def is_reported() -> bool:
+        drifted = condition(platform.tenant(manifest) or {}, "Drifted")
+        return drifted["reason"] == "Repaired" and drifted != repaired
 
-    eventually(is_told, "the repair is told")
+    eventually(is_reported, "the status reports the repair")
 
 
 def test_what_is_switched_off_is_removed(platform: Platform, new_tenant: NewTenant) -> None:
@@ -111,13 +111,13 @@ def test_what_is_switched_off_is_removed(platform: Platform, new_tenant: NewTena
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"istio": {"enabled": True}}})
     platform.await_active(manifest)
-    left = {KIND_BY_KEY[key.kind] for key in integrated(platform, "less")}
+    left = {KIND_BY_KEY[key.kind] for key in integration_objects(platform, "less")}
     assert left == set(INTEGRATION_KINDS["Istio"][1:])
 
 
 @pytest.fixture
 def _no_pod_policy(platform: Platform) -> Iterator[None]:
-    """Our own policy would refuse a foreign image first: Gatekeeper must not need it."""
+    """Disable the platform's policy for pods, which would reject the image before Gatekeeper does."""
     binding = platform.admin.get(POLICY_BINDING, "tenancy-pods")
     assert binding is not None
     platform.admin.delete(POLICY_BINDING, "tenancy-pods")
@@ -129,30 +129,34 @@ def _no_pod_policy(platform: Platform) -> Iterator[None]:
 def test_gatekeeper_keeps_foreign_images_and_privileged_pods_out(
     platform: Platform, new_tenant: NewTenant, gatekeeper: Gatekeeper
 ) -> None:
-    home = "tenant-guarded"
+    namespace = "tenant-guarded"
     manifest = new_tenant("guarded", registries=["registry.example.test"])
     platform.await_active(manifest)
     for kind in ("TenantImageRegistries", "TenantPodSecurity"):
-        gatekeeper.await_enforced(constraint_kind(kind), home)
-    allow_pods(platform.admin, home)
-    platform.admin.create(POD, pod(home))
+        gatekeeper.await_enforced(constraint_kind(kind), namespace)
+    allow_pods(platform.admin, namespace)
+    platform.admin.create(POD, pod(namespace))
 
-    def refusal(wanted: Manifest) -> str:
-        with pytest.raises(ClusterError) as refused:
-            platform.admin.create(POD, wanted)
-        return str(refused.value)
+    def refusal(manifest: Manifest) -> str:
+        with pytest.raises(ClusterError) as denial:
+            platform.admin.create(POD, manifest)
+        return str(denial.value)
 
-    foreign = pod(home, "evil.test/app")
-    eventually(lambda: "ValidatingAdmissionPolicy" not in refusal(foreign), "our own policy is out of force")
+    foreign = pod(namespace, "evil.test/app")
+    eventually(
+        lambda: "ValidatingAdmissionPolicy" not in refusal(foreign),
+        "the platform's policy is no longer enforced",
+    )
     assert 'container "main-0" has image "evil.test/app"' in refusal(foreign)
 
-    # Pod Security would refuse it as well: the constraint stands also while the namespace's labels are gone.
+    # Pod Security would reject the pod as well, so remove its labels: the constraint must reject it alone.
     platform.stop()
-    loosened = dict.fromkeys(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "warn"))
-    platform.patch("Namespace", "", home, {"metadata": {"labels": loosened}})
-    privileged = pod(home, privileged=True, allowPrivilegeEscalation=None)
+    no_labels = dict.fromkeys(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "warn"))
+    platform.patch("Namespace", "", namespace, {"metadata": {"labels": no_labels}})
+    privileged = pod(namespace, privileged=True, allowPrivilegeEscalation=None)
     eventually(
-        lambda: "violates PodSecurity" not in refusal(privileged), "the API server has seen the labels go"
+        lambda: "violates PodSecurity" not in refusal(privileged),
+        "the API server has seen that the labels are gone",
     )
     assert f'"main-0" with image "{IMAGE}" is privileged' in refusal(privileged)
     platform.start()

@@ -44,7 +44,7 @@ def test_a_new_tenant_appears_and_a_deleted_one_leaves(platform: Platform, tab: 
     expect(tab.row("live-new")).to_have_count(0)
     platform.apply(manifest)
     expect(tab.row("live-new")).to_contain_text("Active")
-    platform.end([manifest])
+    platform.verify_and_delete([manifest])
     expect(tab.row("live-new")).to_have_count(0)
     platform.await_gone(manifest)
     assert is_marked(tab)

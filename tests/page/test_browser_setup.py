@@ -26,7 +26,7 @@ def test_named_browser_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_named_browser_that_does_not_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(put_program(tmp_path, "my-own", 1)))
-    with pytest.raises(SetupFailed, match=f"{VARIABLE}=.*my-own is not a Chromium that runs"):
+    with pytest.raises(SetupFailed, match=f"{VARIABLE}=.*my-own is not a working Chromium"):
         find_browser()
 
 

@@ -1,4 +1,4 @@
-"""A cluster of its own for each module here: installing and removing the platform concerns all in it."""
+"""Each test module has its own cluster, because it installs and removes the platform."""
 
 import json
 import os
@@ -20,8 +20,8 @@ from tests.platform import Platform
 Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]
 
 IMAGE = "tenancy-watcher:1"
-# What tests start from: nothing set but the image.
-PLAIN = {"image": IMAGE}
+# The settings that most tests start from: only the image is set.
+IMAGE_ONLY = {"image": IMAGE}
 
 
 @dataclass
@@ -29,34 +29,34 @@ class PlatformStack:
     """The stack `platform` of a cluster."""
 
     platform: Platform
-    # What the newest `up` was run with; None: nothing is installed.
+    # The settings of the newest `up`; None: nothing is installed.
     settings: dict[str, str] | None = None
 
     def up(self, **settings: str) -> str:
-        """`pulumi up` with these settings and no others; what it told."""
+        """Run `pulumi up` with only these settings. Returns its standard output."""
         self.settings = None
         config = [f"--config={name}={value}" for name, value in settings.items()]
-        told = self.platform.pulumi("platform", "up", "--yes", "--skip-preview", *config)
-        assert told.returncode == 0, told.stdout + told.stderr
+        completed = self.platform.pulumi("platform", "up", "--yes", "--skip-preview", *config)
+        assert completed.returncode == 0, completed.stdout + completed.stderr
         self.settings = settings
-        return told.stdout
+        return completed.stdout
 
     def destroy(self) -> tuple[int, str]:
-        """The exit code of `pulumi destroy`, and what it told."""
-        told = self.platform.pulumi("platform", "destroy", "--yes", "--skip-preview")
-        if told.returncode == 0:
+        """Run `pulumi destroy`. Returns its exit code and its output."""
+        completed = self.platform.pulumi("platform", "destroy", "--yes", "--skip-preview")
+        if completed.returncode == 0:
             self.settings = None
-        return told.returncode, told.stdout + told.stderr
+        return completed.returncode, completed.stdout + completed.stderr
 
 
 @pytest.fixture(scope="module")
 def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlatformStack]:
-    """A cluster with nothing in it at first, and a stack that has never been up."""
+    """An empty cluster, and a stack without updates. Tests of the module share both."""
     folder = tmp_path_factory.mktemp("platform-stack")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
-        platform = Platform.on(plane.kubeconfig, path_with(tools), folder)
-        told = platform.pulumi("platform", "stack", "init")
-        assert told.returncode == 0, told.stderr
+        platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
+        completed = platform.pulumi("platform", "stack", "init")
+        assert completed.returncode == 0, completed.stderr
         yield PlatformStack(platform)
         if platform.process is not None:
             platform.stop()
@@ -64,15 +64,15 @@ def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def deployed(empty: PlatformStack) -> PlatformStack:
-    """The platform with an image and nothing else set, whatever the test before made of it."""
-    if empty.settings != PLAIN:
-        empty.up(**PLAIN)
+    """The platform with only the image set, whatever the previous test did."""
+    if empty.settings != IMAGE_ONLY:
+        empty.up(**IMAGE_ONLY)
     return empty
 
 
 @pytest.fixture
 def installed(deployed: PlatformStack) -> PlatformStack:
-    """The same, with a watcher as its pod would be."""
+    """The same, with a watcher that runs as its pod would."""
     if deployed.platform.process is None:
         start_as_pod(deployed.platform)
     return deployed
@@ -98,27 +98,27 @@ def kubectl(empty: PlatformStack) -> Kubectl:
 
 
 def start_as_pod(platform: Platform) -> None:
-    """Starts the watcher with the identity and the arguments that were installed, at a place of its own."""
-    platform.identify()
+    """Start the watcher with the installed ServiceAccount and arguments, but local addresses and files."""
+    platform.write_watcher_kubeconfig()
     _, stateful_set = watcher_workload(PlatformSettings(image=IMAGE))
-    found = live(platform, stateful_set)
-    assert found is not None
-    given = found["spec"]["template"]["spec"]["containers"][0]["args"]
-    values = dict(zip(given[::2], given[1::2], strict=True))
-    places = ("--http", "--run-dir", "--usage-db")
-    platform.start(*(part for name in values if name not in places for part in (name, values[name])))
+    live_stateful_set = live(platform, stateful_set)
+    assert live_stateful_set is not None
+    args = live_stateful_set["spec"]["template"]["spec"]["containers"][0]["args"]
+    options = dict(zip(args[::2], args[1::2], strict=True))
+    local_options = ("--http", "--run-dir", "--usage-db")
+    platform.start(*(part for name in options if name not in local_options for part in (name, options[name])))
 
 
 def live(platform: Platform, manifest: Manifest) -> Manifest | None:
-    """The object in the cluster."""
+    """The live object of this manifest, or None."""
     metadata = manifest["metadata"]
     return platform.admin.get(kind_of(manifest), metadata["name"], metadata.get("namespace", ""))
 
 
 def uids(platform: Platform, manifests: list[Manifest]) -> dict[str, str]:
-    """Which of these are in the cluster and not about to go."""
+    """The UIDs of the live objects of these manifests, without those that are being deleted."""
     return {
-        str(object_key(manifest)): found["metadata"]["uid"]
+        str(object_key(manifest)): live_object["metadata"]["uid"]
         for manifest in manifests
-        if (found := live(platform, manifest)) and "deletionTimestamp" not in found["metadata"]
+        if (live_object := live(platform, manifest)) and "deletionTimestamp" not in live_object["metadata"]
     }

@@ -1,4 +1,4 @@
-"""`pulumi destroy` of the platform is refused while there are tenants, and then it has changed nothing."""
+"""`pulumi destroy` of the platform fails while Tenants exist, and then changes nothing."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tenancy.platform.settings import PlatformSettings
 from tenancy.spec.crd import tenant_crds
 from tests.admission.people import Person, delete
 from tests.platform import Platform, tenant_manifest
-from tests.platform_stack.conftest import IMAGE, PLAIN, Kubectl, PlatformStack, start_as_pod, uids
+from tests.platform_stack.conftest import IMAGE, IMAGE_ONLY, Kubectl, PlatformStack, start_as_pod, uids
 from tests.waiting import eventually
 
 MANIFESTS = platform_manifests(PlatformSettings(image=IMAGE))
@@ -18,42 +18,44 @@ TENANT_CRDS = ("tenants.platform.ai", "tenants.kleff.kleff.io")
 
 
 def refusals(platform: Platform) -> list[str]:
-    """Why each of the two CRDs may not be deleted; empty for one that may."""
+    """For each of the two CRDs, the error message of its deletion; empty if it can be deleted."""
     administrator = Person.named(platform.admin_kubeconfig, "root", "system:masters")
     return [administrator.refusal(delete(CRD, name)) for name in TENANT_CRDS]
 
 
 def await_guard(platform: Platform, tenant: str) -> None:
-    """The API server takes a while to know a new kind: until then it refuses, but can't say which tenant."""
+    """Wait until the message of a rejected deletion names the tenant.
+
+    The API server needs a while to read a new CRD. Until then it rejects the deletion with another message.
+    """
 
     def is_refused() -> bool:
-        return all(f"there is still the Tenant {tenant}" in refusal for refusal in refusals(platform))
+        return all(f"Tenant {tenant} still exists" in refusal for refusal in refusals(platform))
 
-    eventually(is_refused, "both CRDs are refused to go")
+    eventually(is_refused, "the deletion of both CRDs is rejected")
 
 
 def expect_refused_destroy(stack: PlatformStack, manifest: Manifest) -> None:
-    """With this one tenant. It works on: its watcher has all it needs."""
+    """With this tenant, destroy fails, and the watcher still reconciles the tenant afterwards."""
     platform, name = stack.platform, manifest["metadata"]["name"]
     await_guard(platform, name)
     before = uids(platform, MANIFESTS)
-    code, told = stack.destroy()
+    code, output = stack.destroy()
     assert code != 0
-    assert f"there is still the Tenant {name}" in told
-    assert "platform.ai/allow-delete=true" in told
+    assert f"Tenant {name} still exists" in output
+    assert "platform.ai/allow-delete=true" in output
     assert uids(platform, MANIFESTS) == before
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     platform.await_active(manifest)
 
 
 def expect_crds_stay(platform: Platform, kubectl: Kubectl, tenant: str) -> None:
-    """Nobody can delete them by hand."""
+    """A request for one of the CRDs, or for a collection of CRDs, deletes neither."""
     for name in TENANT_CRDS:
-        with pytest.raises(ClusterError, match=f"there is still the Tenant {tenant}"):
+        with pytest.raises(ClusterError, match=f"Tenant {tenant} still exists"):
             platform.admin.delete(CRD, name)
-    # Nor as one of many, by a request that names none.
-    told = kubectl("delete", "--raw", f"{CRD.path()}?fieldSelector=metadata.name={TENANT_CRDS[0]}")
-    assert f"there is still the Tenant {tenant}" in told.stderr
+    completed = kubectl("delete", "--raw", f"{CRD.path()}?fieldSelector=metadata.name={TENANT_CRDS[0]}")
+    assert f"Tenant {tenant} still exists" in completed.stderr
     assert len(uids(platform, tenant_crds())) == 2
 
 
@@ -64,7 +66,7 @@ def test_destroy_is_refused_with_a_tenant_of_either_group_and_takes_all_without_
     first, second = (tenant_manifest("stays"), tenant_manifest("stays-too", "kleff.kleff.io"))
     platform.apply(first)
     platform.await_active(first)
-    # Whether or not anything is known of the new kinds yet.
+    # The deletion is rejected even if the API server has not read the new CRDs yet.
     assert refusals(platform)[0]
     expect_refused_destroy(installed, first)
     expect_crds_stay(platform, kubectl, "stays")
@@ -77,10 +79,10 @@ def test_destroy_is_refused_with_a_tenant_of_either_group_and_takes_all_without_
 
     platform.delete(second)
     platform.await_gone(second)
-    eventually(lambda: not any(refusals(platform)), "the CRDs may go")
+    eventually(lambda: not any(refusals(platform)), "the CRDs can be deleted")
     assert len(uids(platform, MANIFESTS)) == len(MANIFESTS)
-    code, told = installed.destroy()
-    assert code == 0, told
+    code, output = installed.destroy()
+    assert code == 0, output
     assert uids(platform, MANIFESTS) == {}
     platform.stop()
 
@@ -91,17 +93,17 @@ def test_allowed_destroy_leaves_the_tenants_namespaces_as_they_are(installed: Pl
     platform.await_active(manifest)
     assert refusals(platform)[0]
     await_guard(platform, "left")
-    before = {key: found["metadata"]["uid"] for key, found in platform.objects("left").items()}
+    before = {key: live["metadata"]["uid"] for key, live in platform.objects("left").items()}
     allowed = {"metadata": {"annotations": {"platform.ai/allow-delete": "true"}}}
     for name in TENANT_CRDS:
         platform.admin.patch(CRD, name, allowed)
-    code, told = installed.destroy()
-    assert code == 0, told
+    code, output = installed.destroy()
+    assert code == 0, output
     assert uids(platform, MANIFESTS) == {}
-    assert {key: found["metadata"]["uid"] for key, found in platform.objects("left").items()} == before
+    assert {key: live["metadata"]["uid"] for key, live in platform.objects("left").items()} == before
 
-    # With the platform back, the same tenant takes up where it was.
-    installed.up(**PLAIN)
+    # After the platform is installed again, the same tenant needs no changes.
+    installed.up(**IMAGE_ONLY)
     platform.stop()
     start_as_pod(platform)
     platform.apply(manifest)

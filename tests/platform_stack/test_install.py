@@ -1,4 +1,4 @@
-"""`pulumi up --stack platform` on an empty cluster installs everything, once, as the settings say."""
+"""`pulumi up --stack platform` on an empty cluster installs every object according to the settings."""
 
 from cluster.served_kinds import is_served
 from tenancy.base.kinds import CONFIG_MAP, CRD, NAMESPACE, kind_of
@@ -11,7 +11,7 @@ from tenancy.platform.watcher_workload import watcher_workload
 from tenancy.spec.crd import crds
 from tests.conftest import CrdFiles
 from tests.platform import ROOT, Platform, tenant_manifest
-from tests.platform_stack.conftest import IMAGE, PLAIN, Kubectl, PlatformStack, live, uids
+from tests.platform_stack.conftest import IMAGE, IMAGE_ONLY, Kubectl, PlatformStack, live, uids
 from tests.waiting import eventually
 
 SETTINGS = PlatformSettings(image=IMAGE, plans=SHIPPED_PLANS.read_text(encoding="utf-8"))
@@ -27,18 +27,20 @@ _, STATEFUL_SET = watcher_workload(PlatformSettings(image=IMAGE))
 
 
 def stateful_set(platform: Platform) -> Manifest:
-    found = live(platform, STATEFUL_SET)
-    assert found is not None
-    return found
+    manifest = live(platform, STATEFUL_SET)
+    assert manifest is not None
+    return manifest
 
 
 def test_up_installs_every_object_and_a_second_one_has_nothing_to_change(deployed: PlatformStack) -> None:
     manifests = platform_manifests(SETTINGS)
     absent = [manifest["metadata"] for manifest in manifests if not live(deployed.platform, manifest)]
     assert absent == []
-    told = deployed.platform.pulumi("platform", "preview", "--expect-no-changes", f"--config=image={IMAGE}")
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert f"{len(manifests) + 2} unchanged" in told.stdout
+    completed = deployed.platform.pulumi(
+        "platform", "preview", "--expect-no-changes", f"--config=image={IMAGE}"
+    )
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert f"{len(manifests) + 2} unchanged" in completed.stdout
 
 
 def test_watcher_builds_a_tenant_with_the_rights_that_were_installed(installed: PlatformStack) -> None:
@@ -51,20 +53,22 @@ def test_watcher_builds_a_tenant_with_the_rights_that_were_installed(installed: 
 
 def test_plans_file_is_checked_and_becomes_the_config_map(deployed: PlatformStack) -> None:
     platform = deployed.platform
-    found = platform.admin.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
-    assert found is not None
-    assert found["data"]["plans.yaml"] == (ROOT / "tenancy" / "plans.yaml").read_text(encoding="utf-8")
+    config_map = platform.admin.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
+    assert config_map is not None
+    assert config_map["data"]["plans.yaml"] == (ROOT / "tenancy" / "plans.yaml").read_text(encoding="utf-8")
     broken = platform.folder / "broken.yaml"
     broken.write_text("plans: {small: {maxNamespaces: 0}}")
-    told = platform.pulumi("platform", "preview", f"--config=plans={broken}")
-    assert told.returncode != 0
-    assert "plans file plans.small.maxNamespaces" in told.stdout
+    completed = platform.pulumi("platform", "preview", f"--config=plans={broken}")
+    assert completed.returncode != 0
+    assert "plans file plans.small.maxNamespaces" in completed.stdout
 
 
 def test_bad_setting_is_refused_by_its_name(deployed: PlatformStack) -> None:
-    told = deployed.platform.pulumi("platform", "preview", "--config=backend=postgres://me:secret@db/states")
-    assert told.returncode != 0
-    assert "pulumi config.backend: holds a password" in told.stdout
+    completed = deployed.platform.pulumi(
+        "platform", "preview", "--config=backend=postgres://me:secret@db/states"
+    )
+    assert completed.returncode != 0
+    assert "pulumi config.backend: contains a password" in completed.stdout
 
 
 def test_shared_namespace_lets_managed_tenants_in_and_nothing_else(deployed: PlatformStack) -> None:
@@ -73,42 +77,42 @@ def test_shared_namespace_lets_managed_tenants_in_and_nothing_else(deployed: Pla
     assert shared is not None
     assert shared["metadata"]["labels"]["platform.ai/shared"] == "true"
     kind = kind_of({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"})
-    found = {
+    specs = {
         policy["metadata"]["name"]: policy["spec"]
         for policy in admin.list(kind)[0]
         if policy["metadata"]["namespace"] == SHARED_NAMESPACE
     }
     managed = {"namespaceSelector": {"matchLabels": {"tenant.platform.ai/managed": "true"}}}
-    assert {name: spec.get("ingress") for name, spec in found.items()} == {
+    assert {name: spec.get("ingress") for name, spec in specs.items()} == {
         "default-deny-all": None,
         "allow-tenants": [{"from": [managed]}],
         "allow-dns": None,
     }
-    assert [name for name, spec in found.items() if spec.get("egress")] == ["allow-dns"]
-    assert all(spec["policyTypes"] == ["Ingress", "Egress"] for spec in found.values())
+    assert [name for name, spec in specs.items() if spec.get("egress")] == ["allow-dns"]
+    assert all(spec["policyTypes"] == ["Ingress", "Egress"] for spec in specs.values())
 
 
 def test_objects_of_other_projects_come_with_their_crds_and_break_nothing_when_those_leave(
     empty: PlatformStack, crd_files: CrdFiles
 ) -> None:
     platform = empty.platform
-    told = empty.up(**PLAIN)
-    assert "left out, because the cluster lacks these CRDs" in told
-    assert {kind.kind for kind in KINDS if kind.crd in told} == {
+    output = empty.up(**IMAGE_ONLY)
+    assert "left out, because the cluster lacks these CRDs" in output
+    assert {kind.kind for kind in KINDS if kind.crd in output} == {
         "PrometheusRule",
         "ServiceMonitor",
         "ConstraintTemplate",
         "HNCConfiguration",
     }
 
-    wanted = [kind.crd for kind in KINDS]
+    crd_names = [kind.crd for kind in KINDS]
     for project in ("prometheus", "gatekeeper", "hnc"):
         for crd in crd_files(project):
-            if crd["metadata"]["name"] in wanted:
+            if crd["metadata"]["name"] in crd_names:
                 platform.apply(crd)
     eventually(lambda: all(is_served(platform.admin, kind) for kind in KINDS), "all kinds are served")
-    told = empty.up(**PLAIN, monitoringLabels='{"release": "mine"}')
-    assert "left out" not in told
+    output = empty.up(**IMAGE_ONLY, monitoringLabels='{"release": "mine"}')
+    assert "left out" not in output
     assert len(uids(platform, OPTIONAL)) == len(OPTIONAL) == 5
     [monitor] = platform.admin.list(next(kind for kind in KINDS if kind.kind == "ServiceMonitor"))[0]
     assert monitor["metadata"]["labels"]["release"] == "mine"
@@ -116,40 +120,40 @@ def test_objects_of_other_projects_come_with_their_crds_and_break_nothing_when_t
     for kind in KINDS:
         platform.admin.delete(CRD, kind.crd)
     eventually(lambda: not any(platform.admin.get(CRD, kind.crd) for kind in KINDS), "the CRDs are gone")
-    told = empty.up(**PLAIN)
-    assert all(kind.crd in told for kind in KINDS)
+    output = empty.up(**IMAGE_ONLY)
+    assert all(kind.crd in output for kind in KINDS)
 
 
 def test_pod_is_accepted_under_restricted_pod_security(deployed: PlatformStack, kubectl: Kubectl) -> None:
     template = stateful_set(deployed.platform)["spec"]["template"]
-    # The claim's volume is the controller's to add.
+    # The StatefulSet controller adds the volume of the claim; the probe pod needs a substitute.
     volumes = [*template["spec"]["volumes"], {"name": "state", "emptyDir": {}}]
     pod = {**template["spec"], "volumes": volumes}
 
-    def created(spec: Manifest) -> str:
+    def create_output(spec: Manifest) -> str:
         metadata = {**template["metadata"], "name": "probe", "namespace": SYSTEM_NAMESPACE}
         manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-        told = kubectl("create", "--dry-run=server", "-f", "-", stdin=manifest)
-        return told.stdout + told.stderr
+        completed = kubectl("create", "--dry-run=server", "-f", "-", stdin=manifest)
+        return completed.stdout + completed.stderr
 
-    assert "pod/probe created" in created(pod)
+    assert "pod/probe created" in create_output(pod)
     as_root = {**pod, "securityContext": {"runAsUser": 0}}
-    assert 'violates PodSecurity "restricted' in created(as_root)
+    assert 'violates PodSecurity "restricted' in create_output(as_root)
 
 
 def test_settings_change_the_workload_and_touch_no_crd(deployed: PlatformStack) -> None:
     platform = deployed.platform
     before, crds_before = uids(platform, [STATEFUL_SET]), uids(platform, crds())
-    # A larger volume: a StatefulSet can't change its claims, so it is replaced.
-    deployed.up(**PLAIN, storage="5Gi")
+    # The claim templates of a StatefulSet are immutable, so a larger volume replaces it.
+    deployed.up(**IMAGE_ONLY, storage="5Gi")
     claim = stateful_set(platform)["spec"]["volumeClaimTemplates"][0]["spec"]
     assert claim["resources"]["requests"]["storage"] == "5Gi"
     larger = uids(platform, [STATEFUL_SET])
     assert before.keys() == larger.keys()
     assert before != larger
 
-    # A backend elsewhere needs no volume.
-    deployed.up(**PLAIN, backend="s3://states", workers="2")
+    # A remote backend needs no volume.
+    deployed.up(**IMAGE_ONLY, backend="s3://states", workers="2")
     spec = stateful_set(platform)["spec"]
     assert "volumeClaimTemplates" not in spec
     [container] = spec["template"]["spec"]["containers"]
@@ -157,7 +161,7 @@ def test_settings_change_the_workload_and_touch_no_crd(deployed: PlatformStack) 
     assert [mount["name"] for mount in container["volumeMounts"]] == ["tmp", "run"]
     assert container["resources"]["limits"] == {"cpu": "2", "memory": "2Gi"}
 
-    # A watcher that runs elsewhere needs no pod.
+    # Without an image, no watcher is deployed.
     deployed.up()
     assert live(platform, STATEFUL_SET) is None
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}

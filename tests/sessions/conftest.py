@@ -1,5 +1,5 @@
-"""A cluster of its own for sessions: with nodes, with plans that let pods end as tests want it, and with one
-tenant that all tests share which need none of their own."""
+"""Fixtures of the session tests: their own cluster with nodes, plans whose models define how pods end, and a
+shared tenant."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, tenant_manifest
-from tests.sessions.sessions import HOME, PLANS, Sessions, sessions_of, set_plans, start_watcher
+from tests.sessions.sessions import PLANS, SHARED_TENANT, Sessions, sessions_of, set_plans, start_watcher
 
 
 @pytest.fixture(scope="package")
@@ -45,7 +45,7 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform, plans_file: Path) -> Platform:
-    """With its watcher running and the plans as they were, whatever the test before did to them."""
+    """The platform with a running watcher and the original plans, whatever the previous test did."""
     if running_platform.process is None or running_platform.process.poll() is not None:
         plans_file.write_text(yaml.safe_dump(PLANS))
         start_watcher(running_platform, plans_file)
@@ -55,35 +55,37 @@ def platform(running_platform: Platform, plans_file: Path) -> Platform:
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """An active tenant of the test's own. Deleted after it without a preview: that costs more than the test,
-    and the shared tenant has one."""
-    made: list[Manifest] = []
+    """A function that creates a tenant and waits until it is Active. The tenants are deleted after the test.
 
-    def make(name: str, **spec: Any) -> Manifest:
+    No preview checks them for changes: it takes longer than the test. The shared tenant is checked.
+    """
+    manifests: list[Manifest] = []
+
+    def create(name: str, **spec: Any) -> Manifest:
         manifest = tenant_manifest(name, **spec)
-        made.append(manifest)
+        manifests.append(manifest)
         platform.apply(manifest)
         platform.await_active(manifest)
         return manifest
 
-    yield make
-    for manifest in made:
+    yield create
+    for manifest in manifests:
         platform.delete(manifest)
 
 
 @pytest.fixture(scope="package")
-def home(running_platform: Platform) -> Iterator[Sessions]:
-    """In the end its stack has nothing to do: no session has touched what is the stack's."""
-    running_platform.apply(HOME)
-    running_platform.await_active(HOME)
-    yield sessions_of(running_platform, HOME["metadata"]["name"])
-    running_platform.end([HOME])
+def shared_sessions(running_platform: Platform) -> Iterator[Sessions]:
+    """The sessions of the shared tenant. In the end, sessions must not have changed anything of its stack."""
+    running_platform.apply(SHARED_TENANT)
+    running_platform.await_active(SHARED_TENANT)
+    yield sessions_of(running_platform, SHARED_TENANT["metadata"]["name"])
+    running_platform.verify_and_delete([SHARED_TENANT])
 
 
 @pytest.fixture
-def sessions(platform: Platform, home: Sessions) -> Iterator[Sessions]:
-    """Those of the shared tenant: none to begin with, and none left behind."""
-    platform.await_active(HOME)
-    yield home
-    home.clear()
-    home.set_limit(None)
+def sessions(platform: Platform, shared_sessions: Sessions) -> Iterator[Sessions]:
+    """The sessions of the shared tenant: none at the start of the test, and none after it."""
+    platform.await_active(SHARED_TENANT)
+    yield shared_sessions
+    shared_sessions.clear()
+    shared_sessions.set_limit(None)

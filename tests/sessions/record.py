@@ -1,4 +1,4 @@
-"""Every change of the Jobs and pods of sessions, in the order in which they were, however short it lasted."""
+"""Records every change of the Jobs and pods of sessions, in order."""
 
 import threading
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from tenancy.sessions.phase import is_finished, is_pod_done
 
 
 class Record(threading.Thread):
-    """Of one kind. The API server leaves out nothing in one watch: what is not in here never was."""
+    """Records the changes of one kind by a single watch, in which the API server omits no change."""
 
     def __init__(self, cluster: Cluster, kind: Kind) -> None:
         super().__init__(daemon=True)
@@ -19,30 +19,30 @@ class Record(threading.Thread):
         self._kind = kind
         self._version = cluster.list(kind, SESSION_LABEL)[1]
         self._active: defaultdict[str, set[str]] = defaultdict(set)
-        # By namespace, as sessions of other tests may still be ending: the most that were under way at once,
-        # how many have ended, and the names of sessions as they began.
+        # By namespace, because sessions of other tests may still be terminating: the highest number of active
+        # objects, the number of finished ones, and the names of sessions in the order of their start.
         self.peaks: Counter[str] = Counter()
-        self.ended: Counter[str] = Counter()
-        self.begun: defaultdict[str, list[str]] = defaultdict(list)
-        self.is_whole = True
+        self.finished_counts: Counter[str] = Counter()
+        self.started: defaultdict[str, list[str]] = defaultdict(list)
+        self.is_complete = True
         self.start()
 
     def run(self) -> None:
         try:
-            for event, found in self._cluster.watch(self._kind, self._version, SESSION_LABEL):
+            for event, manifest in self._cluster.watch(self._kind, self._version, SESSION_LABEL):
                 if event != "BOOKMARK":
-                    self._note(event, found)
+                    self._add(event, manifest)
         except ClusterError:
             pass
-        self.is_whole = False
+        self.is_complete = False
 
-    def _note(self, event: str, found: Manifest) -> None:
-        metadata = found["metadata"]
+    def _add(self, event: str, manifest: Manifest) -> None:
+        metadata = manifest["metadata"]
         namespace, active = metadata["namespace"], self._active[metadata["namespace"]]
         if event == "ADDED":
-            self.begun[namespace].append(metadata["labels"][SESSION_LABEL])
-        if event == "DELETED" or _is_over(found):
-            self.ended[namespace] += metadata["uid"] in active
+            self.started[namespace].append(metadata["labels"][SESSION_LABEL])
+        if event == "DELETED" or _is_finished(manifest):
+            self.finished_counts[namespace] += metadata["uid"] in active
             active.discard(metadata["uid"])
         else:
             active.add(metadata["uid"])
@@ -50,9 +50,9 @@ class Record(threading.Thread):
 
 
 def records(cluster: Cluster) -> tuple[Record, Record]:
-    """Of the Jobs and of the pods, from now on."""
+    """A record of the Jobs and one of the pods, from now on."""
     return Record(cluster, JOB), Record(cluster, POD)
 
 
-def _is_over(found: Manifest) -> bool:
-    return is_finished(found) if found["kind"] == JOB.kind else is_pod_done(found)
+def _is_finished(manifest: Manifest) -> bool:
+    return is_finished(manifest) if manifest["kind"] == JOB.kind else is_pod_done(manifest)

@@ -1,6 +1,6 @@
-"""Sessions as their users write and see them, in a cluster where pods run.
+"""Creates and reads sessions as users do, in a cluster where pods run.
 
-What becomes of a session's pod goes by its model: see MODELS.
+The model of a session defines how its pod ends: see MODELS.
 """
 
 import json
@@ -29,21 +29,21 @@ TYPES: Final[Manifest] = {
     kind: {"image": f"registry.example/{kind}:1", "model": "good"}
     for kind in ("analysis", "automation", "research")
 }
-_ROOM: Final = {"cpu": "8", "memory": "32Gi", "limits.cpu": "8", "limits.memory": "32Gi", "pods": "20"}
+_HARD: Final = {"cpu": "8", "memory": "32Gi", "limits.cpu": "8", "limits.memory": "32Gi", "pods": "20"}
 PLANS: Final[Manifest] = {
     "plans": {
-        "basic": {"maxNamespaces": 5, "quotas": [{"name": "compute", "hard": _ROOM}], "limits": {}},
-        # Room for two sessions as they are by default.
+        "basic": {"maxNamespaces": 5, "quotas": [{"name": "compute", "hard": _HARD}], "limits": {}},
+        # Allows two sessions with the default resources.
         "tight": {
             "maxNamespaces": 5,
-            "quotas": [{"name": "compute", "hard": {**_ROOM, "cpu": "1"}}],
+            "quotas": [{"name": "compute", "hard": {**_HARD, "cpu": "1"}}],
             "limits": {},
         },
     },
     "sessions": {"types": TYPES, "models": MODELS},
 }
 # The tenant that tests share.
-HOME: Final = tenant_manifest(
+SHARED_TENANT: Final = tenant_manifest(
     "home",
     adminUsers=["alice"],
     access=[
@@ -62,16 +62,16 @@ class Sessions:
     namespace: str
 
     def create(self, name: str, model: str | None = "good", kind: str = "analysis", **spec: Any) -> Manifest:
-        given = {"tenantRef": {"name": self.tenant}, "sessionType": kind, **spec}
+        full_spec = {"tenantRef": {"name": self.tenant}, "sessionType": kind, **spec}
         if model is not None:
-            given["aiModel"] = model
+            full_spec["aiModel"] = model
         return self.platform.admin.create(
             AISESSION,
             {
                 "apiVersion": AISESSION.api_version,
                 "kind": AISESSION.kind,
                 "metadata": {"name": name, "namespace": self.namespace},
-                "spec": given,
+                "spec": full_spec,
             },
         )
 
@@ -79,15 +79,15 @@ class Sessions:
         self.platform.admin.delete(AISESSION, name, self.namespace)
 
     def all(self) -> dict[str, Manifest]:
-        found = self.platform.admin.list(AISESSION, namespace=self.namespace)[0]
-        return {session["metadata"]["name"]: session for session in found}
+        sessions = self.platform.admin.list(AISESSION, namespace=self.namespace)[0]
+        return {session["metadata"]["name"]: session for session in sessions}
 
     def status(self, name: str) -> Manifest:
-        found = self.platform.admin.get(AISESSION, name, self.namespace)
-        return (found or {}).get("status") or {}
+        session = self.platform.admin.get(AISESSION, name, self.namespace)
+        return (session or {}).get("status") or {}
 
     def phases(self) -> dict[str, str]:
-        return {name: (found.get("status") or {}).get("phase", "") for name, found in self.all().items()}
+        return {name: (session.get("status") or {}).get("phase", "") for name, session in self.all().items()}
 
     def job(self, name: str) -> Manifest | None:
         return self.platform.admin.get(JOB, f"aisession-{name}", self.namespace)
@@ -100,64 +100,64 @@ class Sessions:
         return self.platform.admin.list(POD, selector, namespace=self.namespace)[0]
 
     def await_phase(self, name: str, phase: str, reason: str | None = None) -> Manifest:
-        """The session's status, once it is in this phase, for this reason where one is given."""
+        """Wait until the session has this phase, and this reason if one is given. Returns its status."""
 
-        def found() -> Manifest | None:
+        def matching_status() -> Manifest | None:
             status = self.status(name)
-            is_it = status.get("phase") == phase and (reason is None or status.get("reason") == reason)
-            return status if is_it else None
+            matches = status.get("phase") == phase and (reason is None or status.get("reason") == reason)
+            return status if matches else None
 
-        return eventually(found, f"session {name} is {phase} ({reason}); is {self.status(name)}")
+        return eventually(matching_status, f"session {name} is {phase} ({reason}); is {self.status(name)}")
 
     def set_limit(self, limit: int | None) -> None:
-        """Of the shared tenant; None: its plan's own. Returns when the watcher knows of it."""
-        assert self.tenant == HOME["metadata"]["name"]
-        given = {} if limit is None else {"maxSessions": limit}
-        manifest = {**HOME, "spec": {**HOME["spec"], **given}}
+        """Set maxSessions of the shared tenant and wait until it is applied. None: the value of the plan."""
+        assert self.tenant == SHARED_TENANT["metadata"]["name"]
+        override = {} if limit is None else {"maxSessions": limit}
+        manifest = {**SHARED_TENANT, "spec": {**SHARED_TENANT["spec"], **override}}
         self.platform.apply(manifest)
         self.platform.await_active(manifest)
 
     def clear(self) -> None:
-        """Ends all, and returns when nothing of them is left."""
+        """Delete all sessions and wait until their Jobs and pods are gone."""
         for name in self.all():
             self.delete(name)
         eventually(lambda: not self.pods() and not self.jobs(), f"nothing is left in {self.namespace}")
 
     def finish(self, name: str, outcome: str = "complete") -> None:
-        """Lets one end that runs on and on."""
+        """Let the pod of an `endless` session end with this outcome."""
         (pod,) = self.pods(name)
         change = {"metadata": {"annotations": {OUTCOME: outcome}}}
         self.platform.admin.patch(POD, pod["metadata"]["name"], change, namespace=self.namespace)
 
 
 def sessions_of(platform: Platform, tenant: str, name: str | None = None) -> Sessions:
-    """For a tenant that is Active: pods can be made in the namespace from then on."""
+    """The sessions of an Active tenant. Creates the ServiceAccount that pods in the namespace need."""
     namespace = namespace_name(tenant, name)
     account = {"name": "default", "namespace": namespace}
-    # The cluster would come to it, but in its own time.
+    # Kubernetes would create it too, but later.
     platform.admin.apply({"apiVersion": "v1", "kind": SERVICE_ACCOUNT.kind, "metadata": account})
     return Sessions(platform, tenant, namespace)
 
 
 def start_watcher(platform: Platform, plans_file: Path) -> None:
-    """With short waits, so that tests have short ones too."""
+    """Start the watcher with a short retry, so that tests do not wait long."""
     platform.start("--plans", str(plans_file), "--session-retry", "0.5")
 
 
 def set_plans(platform: Platform, file: Path, plans: Manifest) -> None:
-    """Returns when the watcher works with these plans."""
+    """Write the plans file and wait until the watcher uses it."""
 
-    def changes() -> int:
+    def change_count() -> int:
         return sum(1 for line in platform.log() if line["message"] == "plans in force")
 
-    text, known = yaml.safe_dump(plans), changes()
+    text, count_before = yaml.safe_dump(plans), change_count()
     if file.read_text() != text:
         file.write_text(text)
-        eventually(lambda: changes() > known, "the plans are in force")
+        eventually(lambda: change_count() > count_before, "the plans are in force")
 
 
 def refusal(sessions: Sessions, name: str, **spec: Any) -> str:
-    """Why the API server refuses the session; empty where it does not."""
+    """The error message if the API server rejects the session, otherwise an empty string."""
     try:
         sessions.create(name, **spec)
     except ClusterError as error:

@@ -1,4 +1,4 @@
-"""A session is charged to the tenant whose namespace it is in, and to nobody else."""
+"""A session must name the tenant that owns its namespace."""
 
 import pytest
 
@@ -18,8 +18,8 @@ POLICY = "tenancy-sessions"
 
 
 @pytest.fixture(autouse=True)
-def policy_in_force(platform: Platform, home: Sessions) -> None:
-    stray = Sessions(platform, home.tenant, "default")
+def policy_in_force(platform: Platform, shared_sessions: Sessions) -> None:
+    stray = Sessions(platform, shared_sessions.tenant, "default")
 
     def is_refused() -> bool:
         if refusal(stray, "probe"):
@@ -31,16 +31,16 @@ def policy_in_force(platform: Platform, home: Sessions) -> None:
 
 
 def test_session_names_the_tenant_of_its_namespace(platform: Platform, sessions: Sessions) -> None:
-    told = refusal(Sessions(platform, "other", sessions.namespace), "foreign")
-    assert POLICY in told
-    assert "namespace tenant-home belongs to tenant home, not to tenant other" in told
+    message = refusal(Sessions(platform, "other", sessions.namespace), "foreign")
+    assert POLICY in message
+    assert "namespace tenant-home belongs to tenant home, not to tenant other" in message
     sessions.create("own")
     sessions.await_phase("own", "Completed")
 
 
 def test_namespace_of_no_tenant_has_no_sessions(platform: Platform, sessions: Sessions) -> None:
-    told = refusal(Sessions(platform, sessions.tenant, "default"), "stray")
-    assert "namespace default belongs to no tenant" in told
+    message = refusal(Sessions(platform, sessions.tenant, "default"), "stray")
+    assert "namespace default belongs to no tenant" in message
 
 
 @pytest.mark.parametrize(("tenant", "namespace"), [("other", "tenant-home"), ("home", "default")])
@@ -53,13 +53,13 @@ def test_session_that_slipped_in_fails(
     stray = Sessions(platform, tenant, namespace)
     assert sessions.namespace == "tenant-home"
 
-    def judged() -> Manifest | None:
+    def final_status() -> Manifest | None:
         status = stray.status("slipped")
         return status if status.get("phase", "Pending") != "Pending" else None
 
     try:
-        eventually(lambda: not refusal(stray, "slipped"), "the policy is off")
-        status = eventually(judged, "the watcher has looked at the session")
+        eventually(lambda: not refusal(stray, "slipped"), "the policy is no longer enforced")
+        status = eventually(final_status, "the watcher has reconciled the session")
         assert (status["phase"], status.get("reason")) == ("Failed", "ForeignNamespace")
         assert f"namespace {namespace} does not belong to tenant {tenant}" in status["message"]
         assert stray.job("slipped") is None

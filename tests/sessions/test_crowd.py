@@ -1,5 +1,5 @@
-"""Many sessions of many tenants, and a watcher that dies in the middle: each is run once and ends as it
-should, and at no moment do more of a tenant's run than may."""
+"""Many sessions of many tenants, with a crash of the watcher: each session runs once and ends as expected,
+and no tenant ever exceeds its limit."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ LIMIT = 3
 
 @pytest.fixture
 def crowd(platform: Platform, request: pytest.FixtureRequest) -> Iterator[list[Sessions]]:
-    """As many tenants as the test asks for."""
+    """The sessions of as many tenants as the parameter says."""
     manifests = [tenant_manifest(f"crowd-{number}") for number in range(request.param)]
     for manifest in manifests:
         platform.apply(manifest)
@@ -28,48 +28,52 @@ def crowd(platform: Platform, request: pytest.FixtureRequest) -> Iterator[list[S
 
 
 @pytest.mark.parametrize(
-    ("crowd", "each"),
+    ("crowd", "session_count"),
     [pytest.param(4, 12, id="48 sessions"), pytest.param(10, 20, id="200 sessions", marks=pytest.mark.long)],
     indirect=["crowd"],
 )
 def test_sessions_of_many_tenants_end_as_they_should(
-    platform: Platform, crowd: list[Sessions], each: int, plans_file: Path
+    platform: Platform, crowd: list[Sessions], session_count: int, plans_file: Path
 ) -> None:
-    names = [f"s{number:02}" for number in range(each)]
-    # Half way, as many as may run at once wait to be let go: so the crash never comes after the end.
-    held = names[each // 2 : each // 2 + LIMIT]
-    # Every fourth fails.
-    ends = {name: "Failed" if number % 4 == 3 else "Completed" for number, name in enumerate(names)}
+    names = [f"s{number:02}" for number in range(session_count)]
+    # These sessions run until the test ends them, so that the crash cannot come after all have finished.
+    held = names[session_count // 2 : session_count // 2 + LIMIT]
+    # Every fourth session fails.
+    outcomes = {name: "Failed" if number % 4 == 3 else "Completed" for number, name in enumerate(names)}
     jobs, pods = records(platform.admin)
     for name in names:
-        model = "endless" if name in held else "bad" if ends[name] == "Failed" else "good"
+        model = "endless" if name in held else "bad" if outcomes[name] == "Failed" else "good"
         for sessions in crowd:
             sessions.create(name, model)
-    total = len(crowd) * each
+    total = len(crowd) * session_count
 
-    def ended(record: Record) -> int:
-        return sum(record.ended[sessions.namespace] for sessions in crowd)
+    def finished_count(record: Record) -> int:
+        return sum(record.finished_counts[sessions.namespace] for sessions in crowd)
 
-    eventually(lambda: ended(pods) > total // 4, "a quarter has ended")
+    eventually(lambda: finished_count(pods) > total // 4, "a quarter has finished")
     platform.kill()
-    assert ended(pods) < total
+    assert finished_count(pods) < total
     start_watcher(platform, plans_file)
     for sessions in crowd:
         for name in held:
             sessions.await_phase(name, "Running")
     for sessions in crowd:
         for name in held:
-            sessions.finish(name, "fail" if ends[name] == "Failed" else "complete")
-    eventually(lambda: all(sessions.phases() == ends for sessions in crowd), "all have ended", timeout_s=200)
-    eventually(lambda: ended(jobs) == ended(pods) == total, "the records tell of every end")
-    assert jobs.is_whole
-    assert pods.is_whole
+            sessions.finish(name, "fail" if outcomes[name] == "Failed" else "complete")
+    eventually(
+        lambda: all(sessions.phases() == outcomes for sessions in crowd),
+        "all sessions have finished",
+        timeout_s=200,
+    )
+    eventually(lambda: finished_count(jobs) == finished_count(pods) == total, "the records contain every end")
+    assert jobs.is_complete
+    assert pods.is_complete
     for sessions in crowd:
         for record in (jobs, pods):
             assert record.peaks[sessions.namespace] == LIMIT
-            # Once each, and in the order of their age.
-            assert sorted(record.begun[sessions.namespace]) == names
-        assert jobs.begun[sessions.namespace] == names
-        for found in sessions.all().values():
-            assert found["status"]["startTime"] <= found["status"]["completionTime"]
-        assert platform.runs(tenant=sessions.tenant) == 0, "a session ran a stack"
+            # Each session started once. The Jobs were created oldest session first.
+            assert sorted(record.started[sessions.namespace]) == names
+        assert jobs.started[sessions.namespace] == names
+        for session in sessions.all().values():
+            assert session["status"]["startTime"] <= session["status"]["completionTime"]
+        assert platform.pulumi_run_count(tenant=sessions.tenant) == 0, "a session ran a stack"

@@ -1,4 +1,4 @@
-"""Deleting a session ends its Job; deleting the tenant ends all its sessions before its namespaces go."""
+"""Deleting a session deletes its Job. Deleting a tenant deletes its sessions before its namespaces."""
 
 from cluster.live_objects import is_ending
 from tenancy.base.kinds import JOB, POD, Kind
@@ -28,7 +28,7 @@ def test_next_session_waits_for_the_pod_of_a_deleted_one(sessions: Sessions) -> 
     sessions.create("dying", "endless")
     sessions.await_phase("dying", "Running")
     (pod,) = sessions.pods("dying")
-    # As a container that takes its time to end.
+    # The finalizer simulates a container that takes long to stop.
     set_finalizers(sessions, POD, pod["metadata"]["name"], ["test.example/hold"])
     sessions.delete("dying")
     eventually(lambda: sessions.job("dying") is None, "its Job is gone")
@@ -54,35 +54,35 @@ def test_deleted_tenant_ends_its_sessions_before_its_stack(platform: Platform, n
         sessions.create(name, "endless")
     for name in ("one", "two", "three"):
         sessions.await_phase(name, "Running")
-    # A Job that only says it is a session's: it is not waited for.
+    # The watcher does not wait for a Job that only has the label of a session.
     job = sessions.job("two")
     assert job is not None
     set_finalizers(sessions, JOB, create_forged(sessions, job), ["test.example/keep"])
-    # As a pod that takes its time to end: nothing is destroyed meanwhile.
+    # The finalizer simulates a pod that takes long to stop. Until then, nothing is destroyed.
     (pod,) = sessions.pods("one")
     set_finalizers(sessions, POD, pod["metadata"]["name"], ["test.example/hold"])
     platform.delete(manifest)
     eventually(lambda: not sessions.all(), "the sessions are gone")
     eventually(
-        lambda: message(platform, manifest).endswith("the end of Job tenant-closing/aisession-one"),
-        "the status tells what it waits for",
+        lambda: ready_message(platform, manifest).endswith("to end: Job tenant-closing/aisession-one"),
+        "the status names the Job",
     )
     assert sessions.job("two") is None
     namespace = platform.namespace(sessions.namespace)
     assert namespace is not None
     assert not is_ending(namespace)
     set_finalizers(sessions, POD, pod["metadata"]["name"], None)
-    eventually(lambda: is_ending(platform.namespace(sessions.namespace)), "its namespace goes")
+    eventually(lambda: is_ending(platform.namespace(sessions.namespace)), "its namespace is being deleted")
     set_finalizers(sessions, JOB, "forged", None)
     platform.await_gone(manifest)
 
 
 def test_session_goes_with_its_namespace(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("shrinking", namespaces=[{"name": "a"}, {"name": "b"}])
-    kept, given_up = (sessions_of(platform, "shrinking", name) for name in ("a", "b"))
+    kept, removed = (sessions_of(platform, "shrinking", name) for name in ("a", "b"))
     for name in ("one", "two"):
-        given_up.create(name, "endless")
-        given_up.await_phase(name, "Running")
+        removed.create(name, "endless")
+        removed.await_phase(name, "Running")
     kept.create("three", "endless")
     kept.await_phase("three", "Running")
     kept.create("four")
@@ -90,7 +90,7 @@ def test_session_goes_with_its_namespace(platform: Platform, new_tenant: NewTena
     smaller = {**manifest, "spec": {"namespaces": [{"name": "a"}]}}
     platform.apply(smaller)
     kept.await_phase("four", "Completed")
-    eventually(lambda: platform.namespace(given_up.namespace) is None, "the namespace is gone")
+    eventually(lambda: platform.namespace(removed.namespace) is None, "the namespace is gone")
     assert kept.status("three")["phase"] == "Running"
     platform.await_active(smaller)
 
@@ -106,7 +106,7 @@ def create_forged(sessions: Sessions, job: Manifest) -> str:
     return "forged"
 
 
-def message(platform: Platform, manifest: Manifest) -> str:
-    """What the tenant's status says it is doing."""
+def ready_message(platform: Platform, manifest: Manifest) -> str:
+    """The message of the tenant's Ready condition."""
     conditions = ((platform.tenant(manifest) or {}).get("status") or {}).get("conditions") or ()
-    return next((str(found["message"]) for found in conditions if found["type"] == "Ready"), "")
+    return next((str(entry["message"]) for entry in conditions if entry["type"] == "Ready"), "")

@@ -1,4 +1,4 @@
-"""Ended sessions are kept for as long as the platform says, and then dropped with their results."""
+"""Finished sessions are deleted with their results after `keepDays`."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,14 +9,13 @@ from tests.sessions.sessions import PLANS, Sessions, sessions_of, set_plans
 from tests.waiting import eventually
 
 
-def move_end(sessions: Sessions, name: str, days_ago: int) -> None:
-    """Nobody waits for days."""
-    ended = datetime.now(UTC) - timedelta(days=days_ago)
-    change = {"status": {"completionTime": ended.strftime("%Y-%m-%dT%H:%M:%SZ")}}
+def set_completion_time(sessions: Sessions, name: str, days_ago: int) -> None:
+    completed = datetime.now(UTC) - timedelta(days=days_ago)
+    change = {"status": {"completionTime": completed.strftime("%Y-%m-%dT%H:%M:%SZ")}}
     sessions.platform.admin.patch(AISESSION, name, change, namespace=sessions.namespace, subresource="status")
 
 
-def test_old_sessions_go_by_the_plans_file(
+def test_keep_days_of_the_plans_file_apply(
     platform: Platform, new_tenant: NewTenant, plans_file: Path
 ) -> None:
     set_plans(platform, plans_file, {**PLANS, "sessions": {**PLANS["sessions"], "keepDays": None}})
@@ -27,11 +26,11 @@ def test_old_sessions_go_by_the_plans_file(
         sessions.create(name)
     for name in names:
         sessions.await_phase(name, "Completed")
-    move_end(sessions, "old", 40)
-    move_end(sessions, "recent", 20)
+    set_completion_time(sessions, "old", 40)
+    set_completion_time(sessions, "recent", 20)
     assert set(sessions.all()) == set(names)
 
     set_plans(platform, plans_file, PLANS)
-    eventually(lambda: set(sessions.all()) == {"recent", "newest"}, "the session of 40 days ago is dropped")
+    eventually(lambda: set(sessions.all()) == {"recent", "newest"}, "the session of 40 days ago is deleted")
     set_plans(platform, plans_file, {**PLANS, "sessions": {**PLANS["sessions"], "keepDays": 10}})
-    eventually(lambda: set(sessions.all()) == {"newest"}, "the session of 20 days ago is dropped")
+    eventually(lambda: set(sessions.all()) == {"newest"}, "the session of 20 days ago is deleted")

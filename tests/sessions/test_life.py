@@ -1,4 +1,4 @@
-"""A session's life, from its manifest to its end, with pods that run."""
+"""The phases of a session, from its creation to its end, with pods that run."""
 
 import pytest
 
@@ -58,14 +58,14 @@ def test_plain_text_is_a_result_too(sessions: Sessions) -> None:
     assert sessions.await_phase("plain", "Completed")["results"]["outputData"] == "all went well"
 
 
-def test_job_runs_in_the_walls_of_the_namespace(sessions: Sessions) -> None:
-    sessions.create("walled", resources={"cpu": "250m", "memory": "64Mi"})
-    sessions.await_phase("walled", "Completed")
-    job = sessions.job("walled")
+def test_pod_complies_with_the_tenants_policies(sessions: Sessions) -> None:
+    sessions.create("isolated", resources={"cpu": "250m", "memory": "64Mi"})
+    sessions.await_phase("isolated", "Completed")
+    job = sessions.job("isolated")
     assert job is not None
     (owner,) = job["metadata"]["ownerReferences"]
-    assert owner["uid"] == sessions.all()["walled"]["metadata"]["uid"]
-    (pod,) = sessions.pods("walled")
+    assert owner["uid"] == sessions.all()["isolated"]["metadata"]["uid"]
+    (pod,) = sessions.pods("isolated")
     amounts = {"cpu": "250m", "memory": "64Mi"}
     assert pod["spec"]["containers"][0]["resources"] == {"requests": amounts, "limits": amounts}
     assert pod["spec"]["automountServiceAccountToken"] is False
@@ -90,10 +90,11 @@ def test_session_whose_pod_is_deleted_fails_and_is_not_run_again(sessions: Sessi
     sessions.platform.admin.delete(POD, pod["metadata"]["name"], sessions.namespace)
     sessions.await_phase("shot", "Failed")
     eventually(
-        lambda: jobs.begun[sessions.namespace] and pods.begun[sessions.namespace], "both are on record"
+        lambda: jobs.started[sessions.namespace] and pods.started[sessions.namespace],
+        "both records have an entry",
     )
-    # A Job that has failed makes no further pod.
-    assert jobs.begun[sessions.namespace] == pods.begun[sessions.namespace] == ["shot"]
+    # A failed Job creates no second pod.
+    assert jobs.started[sessions.namespace] == pods.started[sessions.namespace] == ["shot"]
 
 
 def test_session_that_no_node_takes_says_so_until_its_timeout(
@@ -103,11 +104,11 @@ def test_session_that_no_node_takes_says_so_until_its_timeout(
     sessions = sessions_of(platform, "nowhere")
     sessions.create("lost", timeout="1h")
     assert "nodes" in sessions.await_phase("lost", "Pending", "Unschedulable")["message"]
-    # Its time is over: nobody waits for an hour.
-    over = {"spec": {"activeDeadlineSeconds": 1}}
-    platform.admin.patch(JOB, "aisession-lost", over, namespace=sessions.namespace)
+    # Shorten the deadline, because the test cannot wait for an hour.
+    short_deadline = {"spec": {"activeDeadlineSeconds": 1}}
+    platform.admin.patch(JOB, "aisession-lost", short_deadline, namespace=sessions.namespace)
     status = sessions.await_phase("lost", "Terminated", "DeadlineExceeded")
-    assert status["message"] == "it did not get to run (Unschedulable) within its timeout of 1h"
+    assert status["message"] == "the session did not start (Unschedulable) within its timeout of 1h"
     assert "startTime" not in status
 
 
@@ -115,13 +116,13 @@ def test_phases_are_counted(sessions: Sessions) -> None:
     sessions.create("counted", "bad")
     sessions.await_phase("counted", "Failed")
 
-    def agrees() -> bool:
-        live = [
-            (found.get("status") or {}).get("phase", "Pending")
-            for found in sessions.platform.admin.list(AISESSION)[0]
+    def metrics_match() -> bool:
+        live_phases = [
+            (session.get("status") or {}).get("phase", "Pending")
+            for session in sessions.platform.admin.list(AISESSION)[0]
         ]
-        told = sessions.platform.metrics("tenancy_sessions")
+        metrics = sessions.platform.metrics("tenancy_sessions")
         phases = ("Pending", "Running", "Completed", "Failed", "Terminated")
-        return told == {(phase,): live.count(phase) for phase in phases}
+        return metrics == {(phase,): live_phases.count(phase) for phase in phases}
 
-    eventually(agrees, "the figures are the cluster's")
+    eventually(metrics_match, "the metrics match the live sessions")

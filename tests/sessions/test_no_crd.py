@@ -1,5 +1,4 @@
-"""A cluster without AISessions, as one whose CRDs are older than the watcher: tenants are looked after, and
-sessions run once there are any."""
+"""Without the CRD of AISessions, tenants are reconciled. Sessions run once the CRD exists."""
 
 from pathlib import Path
 
@@ -11,17 +10,20 @@ from tests.sessions.sessions import sessions_of, start_watcher
 from tests.waiting import eventually
 
 
-def test_tenants_are_looked_after_without_the_crd_of_sessions(
+def test_tenants_are_reconciled_without_the_crd_of_sessions(
     platform: Platform, new_tenant: NewTenant, plans_file: Path
 ) -> None:
     platform.stop()
     crd = aisession_crd()
     platform.admin.delete(CRD, crd["metadata"]["name"])
-    eventually(lambda: not is_served(platform.admin, AISESSION), "nobody serves AISessions")
+    eventually(lambda: not is_served(platform.admin, AISESSION), "AISessions are not served")
     try:
         start_watcher(platform, plans_file)
-        told = "no session starts: not listed yet: aisessions of platform.ai/v1"
-        eventually(lambda: platform.ask("/readyz") == (200, f"ok\n{told}\n"), "the sessions wait")
+        message = "no session starts: not listed yet: aisessions of platform.ai/v1"
+        eventually(
+            lambda: platform.http_get("/readyz") == (200, f"ok\n{message}\n"),
+            "/readyz reports that sessions are not listed",
+        )
         new_tenant("early")
     finally:
         platform.admin.apply(crd)
@@ -29,4 +31,4 @@ def test_tenants_are_looked_after_without_the_crd_of_sessions(
     sessions = sessions_of(platform, "early")
     sessions.create("first")
     sessions.await_phase("first", "Completed")
-    assert platform.ask("/readyz") == (200, "ok\n")
+    assert platform.http_get("/readyz") == (200, "ok\n")

@@ -1,4 +1,4 @@
-"""What a tenant's people may do with sessions, and what they can't make the platform believe."""
+"""The rights of a tenant's users on sessions, and the objects that they cannot forge."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +13,12 @@ from tests.platform import Platform
 from tests.sessions.sessions import Sessions
 from tests.waiting import eventually
 
-Named = Callable[[str], Person]
+PersonNamed = Callable[[str], Person]
 
 
 @pytest.fixture
-def person(platform: Platform) -> Named:
-    """One of the tenant's: alice is an admin, oscar an operator, vera a viewer."""
+def person(platform: Platform) -> PersonNamed:
+    """A function from user name to client: alice is an admin, oscar an operator, vera a viewer."""
     return lambda name: Person.named(platform.admin_kubeconfig, name)
 
 
@@ -26,13 +26,13 @@ def attempt(sessions: Sessions, kind: Kind, name: str, **body: Any) -> Attempt:
     return create(kind, name, sessions.namespace, **body)
 
 
-def wish(sessions: Sessions) -> Attempt:
+def new_session(sessions: Sessions) -> Attempt:
     spec = {"tenantRef": {"name": sessions.tenant}, "sessionType": "analysis"}
-    return attempt(sessions, AISESSION, "wish", spec=spec)
+    return attempt(sessions, AISESSION, "new", spec=spec)
 
 
 def job_spec() -> Manifest:
-    """Of a Job that never gets to run, within the walls of the namespace."""
+    """The spec of a suspended Job that the tenant's policies admit."""
     contexts = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
     amounts = {"cpu": "10m", "memory": "16Mi"}
     container = {
@@ -45,33 +45,33 @@ def job_spec() -> Manifest:
     return {"suspend": True, "template": {"spec": spec}}
 
 
-def test_roles_say_who_may_write_sessions(sessions: Sessions, person: Named) -> None:
-    assert person("alice").refusal(wish(sessions)) == ""
-    assert person("oscar").refusal(wish(sessions)) == ""
-    assert "cannot create" in person("vera").refusal(wish(sessions))
+def test_roles_say_who_may_write_sessions(sessions: Sessions, person: PersonNamed) -> None:
+    assert person("alice").refusal(new_session(sessions)) == ""
+    assert person("oscar").refusal(new_session(sessions)) == ""
+    assert "cannot create" in person("vera").refusal(new_session(sessions))
     all_of_them = Attempt("DELETE", AISESSION.path(sessions.namespace))
     assert person("alice").refusal(all_of_them) == ""
     assert "cannot deletecollection" in person("oscar").refusal(all_of_them)
     assert person("vera").list(AISESSION, namespace=sessions.namespace)[0] == []
-    assert "cannot create" in person("mallory").refusal(wish(sessions))
+    assert "cannot create" in person("mallory").refusal(new_session(sessions))
 
 
-def test_status_is_the_platforms_word_alone(sessions: Sessions, person: Named) -> None:
+def test_only_the_platform_writes_the_status(sessions: Sessions, person: PersonNamed) -> None:
     sessions.set_limit(0)
     sessions.create("honest")
     sessions.await_phase("honest", "Pending", "Queued")
     body = {"status": {"phase": "Completed", "results": {"outputData": "forged"}}}
     path = AISESSION.path(sessions.namespace, "honest")
     merge = "application/merge-patch+json"
-    told = person("alice").refusal(Attempt("PATCH", f"{path}/status", body, merge))
-    assert "cannot patch resource" in told
-    # Beside the subresource it is left out, as the API server does with any status.
+    message = person("alice").refusal(Attempt("PATCH", f"{path}/status", body, merge))
+    assert "cannot patch resource" in message
+    # Without the subresource, the API server ignores changes of the status.
     person("alice").do(Attempt("PATCH", path, body, merge))
     assert sessions.status("honest")["phase"] == "Pending"
 
 
-def test_job_that_a_user_makes_is_no_sessions(sessions: Sessions, person: Named) -> None:
-    """Neither is the session started by it, nor does it take the place of another."""
+def test_job_of_a_user_is_not_a_sessions_job(sessions: Sessions, person: PersonNamed) -> None:
+    """It neither starts the session nor counts towards the limit."""
     alice = person("alice")
     sessions.set_limit(0)
     uid = sessions.create("queued")["metadata"]["uid"]
@@ -80,9 +80,12 @@ def test_job_that_a_user_makes_is_no_sessions(sessions: Sessions, person: Named)
     forged = attempt(sessions, JOB, "aisession-queued", labels={SESSION_LABEL: "queued"}, spec=job_spec())
     assert forged.body is not None
     forged.body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
-    named = {**forged.body["metadata"], "labels": {SESSION_LABEL: "queued", TENANT_LABEL: sessions.tenant}}
-    as_ours = Attempt("POST", forged.path, {**forged.body, "metadata": named})
-    assert "only the platform sets labels" in alice.refusal(as_ours)
+    with_tenant_label = {
+        **forged.body["metadata"],
+        "labels": {SESSION_LABEL: "queued", TENANT_LABEL: sessions.tenant},
+    }
+    with_platform_label = Attempt("POST", forged.path, {**forged.body, "metadata": with_tenant_label})
+    assert "only the platform sets labels" in alice.refusal(with_platform_label)
     alice.do(forged)
     sessions.set_limit(1)
     assert "another Job" in sessions.await_phase("queued", "Pending", "JobExists")["message"]
@@ -92,13 +95,13 @@ def test_job_that_a_user_makes_is_no_sessions(sessions: Sessions, person: Named)
     sessions.await_phase("queued", "Completed")
 
 
-def test_job_of_a_session_keeps_its_tenant(sessions: Sessions, person: Named) -> None:
+def test_job_of_a_session_keeps_its_tenant(sessions: Sessions, person: PersonNamed) -> None:
     sessions.create("kept", "endless")
     sessions.await_phase("kept", "Running")
-    nobodys = {"metadata": {"labels": {TENANT_LABEL: None}}}
-    told = person("alice").refusal(change(JOB, "aisession-kept", nobodys, sessions.namespace))
-    assert "only the platform sets labels" in told
-    # Its owners are hers to take off. What she has made her own is no session's any more.
+    without_tenant = {"metadata": {"labels": {TENANT_LABEL: None}}}
+    message = person("alice").refusal(change(JOB, "aisession-kept", without_tenant, sessions.namespace))
+    assert "only the platform sets labels" in message
+    # She may remove the owner references. The Job then no longer belongs to the session.
     orphaned = {"metadata": {"ownerReferences": None, "labels": {SESSION_LABEL: None}}}
     path = JOB.path(sessions.namespace, "aisession-kept")
     person("alice").do(Attempt("PATCH", path, orphaned, "application/merge-patch+json"))

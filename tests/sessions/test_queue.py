@@ -1,4 +1,4 @@
-"""No more of a tenant's sessions run at once than its limit, and the oldest go first."""
+"""A tenant runs no more sessions at once than its limit, and the oldest start first."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_limit_of_the_tenant_holds_and_the_oldest_goes_next(sessions: Sessions) 
             sessions.delete("a-third")
         return later > created
 
-    eventually(is_later, "the third is a second younger")
+    eventually(is_later, "the third is a second newer")
     assert "1 at once" in sessions.await_phase("a-third", "Pending", "Queued")["message"]
     sessions.finish("z-first")
     sessions.await_phase("y-second", "Running")
@@ -44,7 +44,7 @@ def test_session_that_could_never_fit_is_told_so_while_the_limit_is_reached(sess
     sessions.create("long", "endless")
     sessions.await_phase("long", "Running")
     sessions.create("huge", resources={"cpu": "100"})
-    assert "ask for less" in sessions.await_phase("huge", "Pending", "QuotaExceeded")["message"]
+    assert "request less" in sessions.await_phase("huge", "Pending", "QuotaExceeded")["message"]
 
 
 def test_tenant_that_is_held_starts_nothing(platform: Platform, new_tenant: NewTenant) -> None:
@@ -52,7 +52,7 @@ def test_tenant_that_is_held_starts_nothing(platform: Platform, new_tenant: NewT
     sessions = sessions_of(platform, "held")
     for field, reason in (("paused", "TenantPaused"), ("cordoned", "TenantCordoned")):
         platform.apply({**manifest, "spec": {field: True}})
-        # Which of the two the watcher hears of first is open: one that waits is sure to tell.
+        # The watcher may see the session before the new spec, so wait with a session that cannot start.
         sessions.create(field, resources={"cpu": "100"})
         sessions.await_phase(field, "Pending", reason)
         sessions.create(f"{field}-too")

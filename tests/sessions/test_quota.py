@@ -1,4 +1,4 @@
-"""A session that finds no room in the quota waits, says so, and starts by itself when room comes."""
+"""A session that exceeds a quota waits, reports it, and starts when the quota allows it."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.sessions.record import records
 from tests.sessions.sessions import Sessions, sessions_of
 from tests.waiting import eventually
 
-# Room for two sessions in each of its namespaces.
+# Its quota allows two sessions in each of its namespaces.
 TIGHT = tenant_manifest("tight", plan="tight", namespaces=[{"name": "a"}, {"name": "b"}])
 
 
@@ -23,25 +23,25 @@ def tight(running_platform: Platform) -> Iterator[tuple[Sessions, Sessions]]:
 
 
 @pytest.fixture
-def halves(platform: Platform, tight: tuple[Sessions, Sessions]) -> Iterator[tuple[Sessions, Sessions]]:
-    """Both namespaces of the tenant, empty, with the plan that it has at first."""
+def namespaces(platform: Platform, tight: tuple[Sessions, Sessions]) -> Iterator[tuple[Sessions, Sessions]]:
+    """The sessions of both namespaces, empty, with the original plan."""
     platform.apply(TIGHT)
     platform.await_active(TIGHT)
     yield tight
-    for half in tight:
-        half.clear()
+    for sessions in tight:
+        sessions.clear()
 
 
-def test_session_waits_for_room_and_starts_by_itself(halves: tuple[Sessions, Sessions]) -> None:
-    one, other = halves
+def test_session_waits_for_the_quota_and_then_starts(namespaces: tuple[Sessions, Sessions]) -> None:
+    one, other = namespaces
     for name in ("first", "second"):
         one.create(name, "endless")
         one.await_phase(name, "Running")
     one.create("third")
     status = one.await_phase("third", "Pending", "QuotaExceeded")
-    assert "quota compute has no room for cpu 500m" in status["message"]
+    assert "quota compute has less than 500m of cpu left" in status["message"]
     assert one.job("third") is None
-    # Room in one namespace is not another's, and nobody waits for it there.
+    # The quota of one namespace does not affect sessions of another.
     other.create("fourth")
     other.await_phase("fourth", "Completed")
     assert one.status("third")["phase"] == "Pending"
@@ -51,9 +51,9 @@ def test_session_waits_for_room_and_starts_by_itself(halves: tuple[Sessions, Ses
 
 
 def test_sessions_are_charged_to_the_tenants_quota(
-    platform: Platform, halves: tuple[Sessions, Sessions]
+    platform: Platform, namespaces: tuple[Sessions, Sessions]
 ) -> None:
-    sessions = halves[0]
+    sessions = namespaces[0]
 
     def used() -> str | None:
         quota = platform.get("ResourceQuota", sessions.namespace, "compute") or {}
@@ -65,21 +65,21 @@ def test_sessions_are_charged_to_the_tenants_quota(
     sessions.await_phase("paid", "Running")
     assert used() == "500m"
     sessions.finish("paid")
-    eventually(lambda: used() == "0", "what has ended is free again")
+    eventually(lambda: used() == "0", "the finished session no longer counts")
 
 
-def test_raised_quota_is_room_too(platform: Platform, halves: tuple[Sessions, Sessions]) -> None:
-    sessions = halves[0]
+def test_raised_quota_starts_the_session(platform: Platform, namespaces: tuple[Sessions, Sessions]) -> None:
+    sessions = namespaces[0]
     sessions.create("large", resources={"cpu": "2"})
     status = sessions.await_phase("large", "Pending", "QuotaExceeded")
-    assert "ask for less, or have the quota raised" in status["message"]
+    assert "request less, or ask for a larger quota" in status["message"]
     sessions.create("small")
     sessions.await_phase("small", "Completed")
     platform.apply({**TIGHT, "spec": {**TIGHT["spec"], "plan": "basic"}})
     sessions.await_phase("large", "Completed")
 
 
-def test_quota_of_somebody_elses_is_waited_for_too(platform: Platform, sessions: Sessions) -> None:
+def test_session_waits_for_a_quota_that_is_not_managed(platform: Platform, sessions: Sessions) -> None:
     metadata = {"name": "own", "namespace": sessions.namespace}
     platform.admin.create(RESOURCE_QUOTA, {"metadata": metadata, "spec": {"hard": {"limits.cpu": "100m"}}})
     try:
@@ -91,10 +91,10 @@ def test_quota_of_somebody_elses_is_waited_for_too(platform: Platform, sessions:
     sessions.await_phase("patient", "Completed")
 
 
-def test_pod_that_is_refused_all_the_same_is_waited_for(platform: Platform, sessions: Sessions) -> None:
+def test_session_whose_pod_is_rejected_waits(platform: Platform, sessions: Sessions) -> None:
     jobs, _ = records(platform.admin)
     metadata = {"name": "narrow", "namespace": sessions.namespace}
-    # Of no figure that is looked at before: only the pod's admission knows.
+    # The watcher does not check LimitRanges: only the admission of the pod does.
     limits = [{"type": "Container", "max": {"cpu": "100m"}}]
     platform.admin.create(LIMIT_RANGE, {"metadata": metadata, "spec": {"limits": limits}})
     try:
@@ -102,9 +102,9 @@ def test_pod_that_is_refused_all_the_same_is_waited_for(platform: Platform, sess
         status = sessions.await_phase("unlucky", "Pending", "PodRefused")
         assert "maximum cpu usage per Container is 100m" in status["message"]
         assert "job" not in status
-        eventually(lambda: sessions.job("unlucky") is None, "its Job is taken back")
+        eventually(lambda: sessions.job("unlucky") is None, "its Job is deleted")
     finally:
         platform.admin.delete(LIMIT_RANGE, "narrow", sessions.namespace)
     sessions.await_phase("unlucky", "Completed")
-    # By another Job: its timeout counts from there.
-    eventually(lambda: jobs.begun[sessions.namespace].count("unlucky") > 1, "both Jobs are on record")
+    # The session ran in another Job, so the wait did not count towards its timeout.
+    eventually(lambda: jobs.started[sessions.namespace].count("unlucky") > 1, "both Jobs are recorded")

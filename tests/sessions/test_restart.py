@@ -1,4 +1,4 @@
-"""A watcher that dies in between takes its sessions up where they are."""
+"""After a crash, the watcher continues with the sessions in their current state."""
 
 from pathlib import Path
 
@@ -25,29 +25,29 @@ def test_sessions_go_on_after_a_crash_as_if_there_was_none(
     sessions.await_phase("running", "Running")
     sessions.create("second")
     sessions.await_phase("second", "Pending", "Queued")
-    before = contents(sessions)
+    before = comparable_sessions(sessions)
     platform.kill()
     sessions.finish("first")
     eventually(
-        lambda: ((sessions.job("first") or {}).get("status") or {}).get("succeeded"), "its Job is through"
+        lambda: ((sessions.job("first") or {}).get("status") or {}).get("succeeded"), "its Job has finished"
     )
     assert sessions.status("first")["phase"] == "Running"
     sessions.create("meanwhile")
-    half_started = make_job(sessions, sessions.create("half"))
+    half_started = create_job(sessions, sessions.create("half"))
     start_watcher(platform, plans_file)
     assert sessions.await_phase("first", "Completed")["completionTime"]
     for name in ("second", "meanwhile", "half"):
         sessions.await_phase(name, "Completed")
         assert len(sessions.pods(name)) == 1
     assert (sessions.job("half") or {})["metadata"]["uid"] == half_started
-    # Nothing is written where nothing changed.
-    now = contents(sessions)
+    # Unchanged sessions are not written.
+    now = comparable_sessions(sessions)
     for name in ("done", "running"):
         assert now[name] == before[name]
 
 
-def make_job(sessions: Sessions, session: Manifest) -> str:
-    """The Job's uid. As a watcher makes it that dies before it has noted so."""
+def create_job(sessions: Sessions, session: Manifest) -> str:
+    """Create the Job as a watcher that crashes before it writes the status. Returns the UID of the Job."""
     config = SessionsConfig.model_validate(PLANS["sessions"])
     spec = AISessionSpec.model_validate(session["spec"])
     job = session_job(session, spec, config, TenantSettings())
@@ -55,16 +55,16 @@ def make_job(sessions: Sessions, session: Manifest) -> str:
     return uid
 
 
-def contents(sessions: Sessions) -> dict[str, Manifest]:
-    """All that a session says. A write that changes nothing of it is none to the API server."""
+def comparable_sessions(sessions: Sessions) -> dict[str, Manifest]:
+    """The sessions by name, without the metadata that every write changes."""
     return {
         name: {
-            **found,
+            **session,
             "metadata": {
                 field: value
-                for field, value in found["metadata"].items()
+                for field, value in session["metadata"].items()
                 if field not in ("managedFields", "resourceVersion")
             },
         }
-        for name, found in sessions.all().items()
+        for name, session in sessions.all().items()
     }

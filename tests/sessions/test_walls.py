@@ -1,5 +1,4 @@
-"""A session runs within the walls of its tenant, and in no place that has none; no word of the tenant's own
-people makes room for more than may run."""
+"""Sessions run only in isolated namespaces, and users cannot exceed the limit with a forged status."""
 
 from tenancy.base.kinds import JOB, POD, Kind
 from tenancy.base.manifest import Manifest
@@ -12,14 +11,14 @@ CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles
 
 
 def without_network_policies(rules: list[Manifest]) -> list[Manifest]:
-    """The watcher's rights, but for that to write network policies."""
+    """The watcher's rules without the right to write NetworkPolicies."""
     return [
         {**rule, "verbs": ["get", "list", "watch"]} if "networkpolicies" in rule["resources"] else rule
         for rule in rules
     ]
 
 
-def test_no_session_runs_in_a_namespace_before_all_its_walls_stand(platform: Platform) -> None:
+def test_no_session_runs_in_a_namespace_before_it_is_isolated(platform: Platform) -> None:
     role = platform.admin.get(CLUSTER_ROLE, WATCHER)
     assert role is not None
     platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": without_network_policies(role["rules"])})
@@ -30,19 +29,19 @@ def test_no_session_runs_in_a_namespace_before_all_its_walls_stand(platform: Pla
         sessions = sessions_of(platform, "rising")
         sessions.create("early")
         status = sessions.await_phase("early", "Pending", "TenantNotReady")
-        assert "namespace tenant-rising is not built yet" in status["message"]
+        assert "namespace tenant-rising is not ready yet" in status["message"]
         assert sessions.job("early") is None
     finally:
         platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": role["rules"]})
-    # A new spec is tried at once, not when the wait after the failure is over.
+    # A new spec is applied at once, without the backoff after the failure.
     platform.apply({**manifest, "spec": {"displayName": "Rising"}})
     platform.await_active(manifest)
     sessions.await_phase("early", "Completed")
     platform.delete(manifest)
 
 
-def say_through(sessions: Sessions, name: str, time: str) -> None:
-    """Has an admin of the tenant write that the session's Job ended well, though its pod runs."""
+def forge_completion(sessions: Sessions, name: str, time: str) -> None:
+    """As an admin of the tenant, set the status of the session's Job to complete while its pod runs."""
     conditions = [
         {"type": kind, "status": "True", "lastTransitionTime": time}
         for kind in ("SuccessCriteriaMet", "Complete")
@@ -60,25 +59,25 @@ def say_through(sessions: Sessions, name: str, time: str) -> None:
     alice.do(Attempt("PATCH", path, {"status": forged}, "application/merge-patch+json"))
 
 
-def test_time_that_there_is_none_of_holds_up_no_other_session(sessions: Sessions) -> None:
+def test_invalid_time_does_not_block_other_sessions(sessions: Sessions) -> None:
     sessions.create("endless", "endless")
     sessions.await_phase("endless", "Running")
-    # In the time of the API server, that is in the year 10000.
-    say_through(sessions, "endless", "9999-12-31T23:59:59-23:00")
+    # In UTC, this time is in the year 10000.
+    forge_completion(sessions, "endless", "9999-12-31T23:59:59-23:00")
     sessions.create("other")
     sessions.await_phase("other", "Completed")
     assert sessions.status("endless")["phase"] == "Running"
 
 
-def test_job_that_is_said_to_be_through_keeps_its_place_while_its_pod_runs(sessions: Sessions) -> None:
+def test_job_with_a_forged_status_counts_while_its_pod_runs(sessions: Sessions) -> None:
     sessions.set_limit(1)
-    sessions.create("sly", "endless")
-    started = sessions.await_phase("sly", "Running")["startTime"]
-    say_through(sessions, "sly", started)
-    sessions.await_phase("sly", "Completed")
+    sessions.create("forged", "endless")
+    started = sessions.await_phase("forged", "Running")["startTime"]
+    forge_completion(sessions, "forged", started)
+    sessions.await_phase("forged", "Completed")
     sessions.create("next")
     sessions.await_phase("next", "Pending", "Queued")
-    (pod,) = sessions.pods("sly")
+    (pod,) = sessions.pods("forged")
     assert pod["status"]["phase"] == "Running"
     sessions.platform.admin.delete(POD, pod["metadata"]["name"], sessions.namespace)
     sessions.await_phase("next", "Completed")

@@ -1,4 +1,4 @@
-"""Stacks on a real cluster, with a count of the processes they start."""
+"""Stacks on a real cluster, and the commands that they run."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ OpenStacks = Callable[[], tuple[Stacks, "CountingProcess"]]
 
 
 class CountingProcess(PulumiProcess):
-    """The real command, noting what is run through it."""
+    """Runs commands, and records them."""
 
     def __init__(self, timeout_s: float) -> None:
         super().__init__(timeout_s)
@@ -31,18 +31,18 @@ class CountingProcess(PulumiProcess):
 def open_stacks(
     tools: dict[str, Path], control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> OpenStacks:
-    """Opens the stacks of a new backend."""
+    """A function that opens the stacks in a backend of this test's own."""
     monkeypatch.setenv("PATH", path_with(tools))
     monkeypatch.setenv("KUBECONFIG", str(control_plane.kubeconfig))
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi"))
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "test")
     (tmp_path / "state").mkdir()
 
-    def opened() -> tuple[Stacks, CountingProcess]:
+    def open_stacks_and_command() -> tuple[Stacks, CountingProcess]:
         command = CountingProcess(timeout_s=120)
         stacks = Stacks(f"file://{tmp_path / 'state'}", tmp_path / "run", command)
         stacks.prepare()
         command.commands.clear()
         return stacks, command
 
-    return opened
+    return open_stacks_and_command

@@ -1,14 +1,14 @@
-"""What we know of Pulumi's backends."""
+"""Backend URLs, and stacks in a file backend."""
 
 from pathlib import Path
 
 import pytest
 
-from stacks.backend import backend_url, create_in_file_backend, is_passphrase_backend
+from stacks.backend import backend_url, create_stack_in_file_backend, is_passphrase_backend
 
 
 @pytest.mark.parametrize(
-    ("given", "used"),
+    ("url", "expected"),
     [
         ("file:///var/state", "file:///var/state?metadata=skip"),
         ("file:///var/state?no_tmp_dir=true", "file:///var/state?no_tmp_dir=true"),
@@ -17,8 +17,8 @@ from stacks.backend import backend_url, create_in_file_backend, is_passphrase_ba
         ("postgres://u:p@h/db", "postgres://u:p@h/db"),
     ],
 )
-def test_url_is_used_as_given_or_made_absolute(given: str, used: str) -> None:
-    assert backend_url(given) == used
+def test_url_is_used_as_given_or_made_absolute(url: str, expected: str) -> None:
+    assert backend_url(url) == expected
 
 
 def test_relative_file_urls_mean_the_folder_the_watcher_was_started_in(
@@ -32,12 +32,12 @@ def test_relative_file_urls_mean_the_folder_the_watcher_was_started_in(
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_state_that_is_there_is_never_written_over(suffix: str, tmp_path: Path) -> None:
+def test_existing_state_is_never_overwritten(suffix: str, tmp_path: Path) -> None:
     folder = tmp_path / ".pulumi" / "stacks" / "tenancy"
     folder.mkdir(parents=True)
     (tmp_path / ".pulumi" / "meta.yaml").write_text("version: 1")
     (folder / f"tenant-x.json{suffix}").write_text("precious")
-    create_in_file_backend(f"file://{tmp_path}", "tenant-x")
+    create_stack_in_file_backend(f"file://{tmp_path}", "tenant-x")
     assert [entry.name for entry in folder.iterdir()] == [f"tenant-x.json{suffix}"]
 
 

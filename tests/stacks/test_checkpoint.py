@@ -1,4 +1,4 @@
-"""The comparison that replaces a preview at the end of most tests finds each way in which a state differs."""
+"""`checkpoint_differences`, which most tests use instead of a preview, finds every difference of a state."""
 
 import json
 from collections.abc import Callable
@@ -21,13 +21,13 @@ def desired(**spec: Any) -> DesiredState:
 
 
 def without_empty(value: Any) -> Any:
-    """As the provider records inputs."""
+    """The value without empty lists, as the provider records inputs."""
     if isinstance(value, dict):
         return {key: without_empty(inner) for key, inner in value.items() if inner != []}
     return [without_empty(inner) for inner in value] if isinstance(value, list) else value
 
 
-def recorded(state: DesiredState) -> Manifest:
+def checkpoint(state: DesiredState) -> Manifest:
     resources = [
         {
             "urn": f"urn:pulumi:tenant-acme::tenancy::{resource_type(manifest)}::{resource_name(key)}",
@@ -48,9 +48,9 @@ def write(backend: Path, latest: Manifest) -> Path:
 
 
 @pytest.mark.parametrize("spec", [{}, {"adminUsers": ["alice"]}, {"deletionPolicy": "Retain"}])
-def test_state_that_was_just_applied_does_not_differ(tmp_path: Path, spec: dict[str, Any]) -> None:
+def test_applied_state_does_not_differ(tmp_path: Path, spec: dict[str, Any]) -> None:
     state = desired(**spec)
-    assert checkpoint_differences(state, write(tmp_path, recorded(state))) == []
+    assert checkpoint_differences(state, write(tmp_path, checkpoint(state))) == []
 
 
 def _drop(latest: Manifest) -> None:
@@ -69,20 +69,22 @@ def _extend(latest: Manifest) -> None:
     latest["resources"][-1]["inputs"]["metadata"]["labels"]["more"] = "label"
 
 
-def _pend(latest: Manifest) -> None:
+def _add_pending_operation(latest: Manifest) -> None:
     latest["pending_operations"] = [{"type": "creating"}]
 
 
-def _doom(latest: Manifest) -> None:
+def _mark_for_deletion(latest: Manifest) -> None:
     latest["resources"][-1]["delete"] = True
 
 
-@pytest.mark.parametrize("damage", [_drop, _add, _change, _extend, _pend, _doom])
+@pytest.mark.parametrize(
+    "damage", [_drop, _add, _change, _extend, _add_pending_operation, _mark_for_deletion]
+)
 def test_state_that_an_up_would_change_differs_in_one_place(
     tmp_path: Path, damage: Callable[[Manifest], None]
 ) -> None:
     state = desired()
-    latest = recorded(state)
+    latest = checkpoint(state)
     damage(latest)
     assert len(checkpoint_differences(state, write(tmp_path, latest))) == 1
 
@@ -92,4 +94,4 @@ def test_state_that_an_up_would_change_differs_in_one_place(
     [{"adminUsers": ["eve"]}, {"plan": "pro"}, {"namespaces": [{"name": "b"}]}, {"deletionPolicy": "Retain"}],
 )
 def test_state_of_another_spec_differs(tmp_path: Path, spec: dict[str, Any]) -> None:
-    assert checkpoint_differences(desired(**spec), write(tmp_path, recorded(desired())))
+    assert checkpoint_differences(desired(**spec), write(tmp_path, checkpoint(desired())))

@@ -1,4 +1,4 @@
-"""The CLI's words become typed reasons."""
+"""CLI output maps to typed errors, and abandoned locks are detected."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ from stacks.errors import (
 )
 from stacks.lock import is_abandoned
 
-WORDS: dict[str, type[StackError]] = {
+ERROR_BY_OUTPUT: dict[str, type[StackError]] = {
     "error: no stack named 'tenant-x' found": StackNotFound,
     "error: configured Kubernetes cluster is unreachable: dial tcp": ClusterUnreachable,
     'roles is forbidden: User "x" cannot create resource': AccessDenied,
@@ -31,12 +31,12 @@ WORDS: dict[str, type[StackError]] = {
 }
 
 
-@pytest.mark.parametrize("output", WORDS)
-def test_output_is_turned_into_its_reason(output: str) -> None:
-    assert type(stack_error(output)) is WORDS[output]
+@pytest.mark.parametrize("output", ERROR_BY_OUTPUT)
+def test_output_maps_to_its_error(output: str) -> None:
+    assert type(stack_error(output)) is ERROR_BY_OUTPUT[output]
 
 
-def test_lock_is_read_from_the_conflict() -> None:
+def test_busy_error_has_the_lock() -> None:
     error = stack_error(
         "error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or "
         "delete the lock file with `pulumi cancel`.\n  file:///s/.pulumi/locks/a.json: created by "
@@ -52,7 +52,7 @@ def test_diagnostics_are_preferred_to_the_whole_output_and_kept_short() -> None:
     assert len(str(stack_error("noise " * 500))) == 1000
 
 
-def test_api_servers_own_words_are_told_without_the_providers() -> None:
+def test_message_omits_the_providers_prefix() -> None:
     diagnostic = (
         'n/q: resource "urn:pulumi:x::y::z$a:b/v1:Quota::n/q" was not successfully created by the '
         'Kubernetes API server: ResourceQuota "q" is invalid'
@@ -60,14 +60,14 @@ def test_api_servers_own_words_are_told_without_the_providers() -> None:
     assert str(stack_error("", (diagnostic,))) == 'n/q: ResourceQuota "q" is invalid'
 
 
-def test_only_the_commands_own_words_are_told() -> None:
+def test_message_is_the_commands_stderr() -> None:
     assert (
         str(stack_error("\n code: 255\n stdout: Updating...\n stderr: error: it is\n  broken\n"))
         == "it is broken"
     )
 
 
-def test_password_in_a_url_is_not_told() -> None:
+def test_passwords_in_urls_are_redacted() -> None:
     error = stack_error("error: failed to open database postgres://me:hunter2@db.example/state")
     assert str(error) == "failed to open database postgres://***@db.example/state"
     assert without_secrets("s3://b?region=x&secret_key=y z") == "s3://b?region=x&secret_key=*** z"
@@ -91,5 +91,5 @@ def test_lock_older_than_the_process_with_its_pid_is_abandoned() -> None:
     assert is_abandoned(Lock("me", socket.gethostname(), os.getpid(), long_ago))
 
 
-def test_lock_of_another_host_is_never_judged() -> None:
+def test_lock_of_another_host_is_never_abandoned() -> None:
     assert not is_abandoned(Lock("me", "elsewhere", 2**22 + 1, datetime.now(UTC)))

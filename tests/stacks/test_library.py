@@ -1,4 +1,4 @@
-"""The library: a tenant in anybody's own Pulumi program."""
+"""The `tenancy` package as a library in a user's Pulumi program."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from tests.waiting import eventually
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "library"
 
-# A provider given by hand, for a program whose surroundings lead to no cluster; and no end by accident.
+# An explicit provider, for a program whose environment has no usable kubeconfig, and `protect`.
 WITH_OPTIONS = """
 import os
 import pulumi, pulumi_kubernetes
@@ -39,7 +39,7 @@ pulumi.export("namespaces", tenant.namespaces)
 
 @dataclass
 class Program:
-    """A Pulumi program of somebody else's, and a stack of it."""
+    """A user's Pulumi program, and a stack of it."""
 
     folder: Path
     environment: dict[str, str]
@@ -56,13 +56,13 @@ class Program:
         )
 
     def run(self, *args: str) -> str:
-        told = self.pulumi(*args)
-        assert told.returncode == 0, told.stdout + told.stderr
-        return told.stdout
+        result = self.pulumi(*args)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
 
     def outputs(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.run("stack", "output", "--json", "--stack", "test"))
-        return found
+        outputs: dict[str, Any] = json.loads(self.run("stack", "output", "--json", "--stack", "test"))
+        return outputs
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def cluster(control_plane: ControlPlane) -> Cluster:
 def program(
     tools: dict[str, Path], control_plane: ControlPlane, cluster: Cluster, tmp_path: Path
 ) -> Iterator[Program]:
-    """An empty program with its own state, in which `import tenancy` finds the library."""
+    """An empty program with its own state and with this library on its PYTHONPATH."""
     folder = tmp_path / "program"
     (tmp_path / "state").mkdir()
     folder.mkdir()
@@ -94,14 +94,12 @@ def program(
     )
     program.run("stack", "init", "test")
     yield program
-    # The state goes with its folder. A `pulumi destroy` would wait for the namespaces.
+    # Not `pulumi destroy`: it would wait for the namespaces. The state is deleted with its folder.
     for namespace in cluster.list(NAMESPACE, f"{TENANT_LABEL} in (library, optional)")[0]:
         cluster.delete(NAMESPACE, namespace["metadata"]["name"])
 
 
-def test_example_makes_a_tenant_tells_its_namespaces_and_takes_it_away(
-    program: Program, cluster: Cluster
-) -> None:
+def test_example_creates_and_destroys_a_tenant(program: Program, cluster: Cluster) -> None:
     (program.folder / "__main__.py").write_text((EXAMPLE / "__main__.py").read_text())
     program.run("up", "--yes", "--skip-preview", "--stack", "test")
     assert program.outputs() == {
@@ -119,7 +117,7 @@ def test_example_makes_a_tenant_tells_its_namespaces_and_takes_it_away(
     assert "unchanged" in program.run("preview", "--refresh", "--expect-no-changes", "--stack", "test")
     program.run("destroy", "--yes", "--skip-preview", "--stack", "test")
     names = ("tenant-library-dev", "tenant-library-prod")
-    eventually(lambda: not any(cluster.get(NAMESPACE, name) for name in names), "the namespaces are gone")
+    eventually(lambda: not any(cluster.get(NAMESPACE, name) for name in names), "the namespaces are deleted")
 
 
 def test_options_reach_every_object(program: Program, cluster: Cluster, control_plane: ControlPlane) -> None:
@@ -133,11 +131,11 @@ def test_options_reach_every_object(program: Program, cluster: Cluster, control_
     assert cluster.get(NAMESPACE, "tenant-optional") is not None
 
     state = json.loads(program.run("stack", "export", "--stack", "test"))["deployment"]["resources"]
-    objects = [found for found in state if found["type"].startswith("kubernetes:")]
-    assert all(found.get("protect") for found in objects)
-    assert all("x:y:Group$tenancy:index:Tenant$" in found["urn"] for found in objects)
-    told = program.pulumi("destroy", "--yes", "--skip-preview", "--stack", "test")
-    assert told.returncode != 0
+    objects = [resource for resource in state if resource["type"].startswith("kubernetes:")]
+    assert all(resource.get("protect") for resource in objects)
+    assert all("x:y:Group$tenancy:index:Tenant$" in resource["urn"] for resource in objects)
+    destroy = program.pulumi("destroy", "--yes", "--skip-preview", "--stack", "test")
+    assert destroy.returncode != 0
     assert cluster.get(NAMESPACE, "tenant-optional") is not None
 
 
@@ -155,20 +153,18 @@ def test_options_reach_every_object(program: Program, cluster: Cluster, control_
         ),
     ],
 )
-def test_tenant_that_cannot_be_built_is_refused_by_its_field(
-    name: str, spec: dict[str, Any], field: str
-) -> None:
-    with pytest.raises(tenancy.InvalidSpec) as refusal:
+def test_invalid_tenant_is_rejected_with_its_field(name: str, spec: dict[str, Any], field: str) -> None:
+    with pytest.raises(tenancy.InvalidSpec) as error:
         tenancy.Tenant(name, tenancy.TenantSpec.model_validate(spec))
-    assert refusal.value.field == field
+    assert error.value.field == field
 
 
-def test_spec_with_a_bad_value_is_refused_by_its_field() -> None:
+def test_invalid_value_is_rejected_with_its_field() -> None:
     with pytest.raises(ValidationError, match=r"resourceQuotas\.cpu|cpu"):
         tenancy.TenantSpec(resource_quotas=tenancy.ResourceQuotas(cpu="lots"))
 
 
-def test_every_name_of_the_library_is_there() -> None:
+def test_library_exports_every_name_in_all() -> None:
     assert {name for name in tenancy.__all__ if getattr(tenancy, name, None) is None} == set()
     with pytest.raises(AttributeError, match="no attribute 'Surprise'"):
         tenancy.Surprise  # noqa: B018

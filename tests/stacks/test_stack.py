@@ -1,4 +1,4 @@
-"""Operations on a tenant's stack: what they do, what they return, what they cost."""
+"""Operations on a tenant's stack: their effects, results and number of processes."""
 
 import json
 import os
@@ -14,9 +14,9 @@ import pytest
 
 from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
-from stacks.command import MARK, end_leftovers
+from stacks.command import WORK_FOLDER_VARIABLE, kill_leftover_commands
 from stacks.errors import ClusterUnreachable, StackError, StackStopped, StackTimeout, StorageFailed
-from stacks.project import empty_run_folder, take_run_folder
+from stacks.project import clear_run_folder, lock_run_folder
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.manifest import object_key
 from tenancy.desired import DesiredState, desired_state
@@ -34,15 +34,15 @@ def desired(name: str, **spec: Any) -> DesiredState:
 def test_each_operation_is_one_process(open_stacks: OpenStacks) -> None:
     stacks, command = open_stacks()
     basic, pro = desired("ops"), desired("ops", plan="pro")
-    # The very first stack of a backend is made by the CLI, which then writes the backend's own metadata.
+    # The CLI creates a backend's first stack, because it also writes the backend's metadata.
     stacks.up(desired("first"), "spec generation 1")
     assert command.commands == ["up", "stack", "up"]
     command.commands.clear()
 
-    made = stacks.up(basic, "spec generation 1")
-    assert made.counts == {"create": len(basic.manifests) + 2}  # the stack and the component
-    assert (made.stack, made.operation, made.version) == ("tenant-ops", "up", 1)
-    assert made.has_changes
+    created = stacks.up(basic, "spec generation 1")
+    assert created.counts == {"create": len(basic.manifests) + 2}  # the stack and the component
+    assert (created.stack, created.operation, created.version) == ("tenant-ops", "up", 1)
+    assert created.has_changes
 
     planned = stacks.preview(pro)
     changes = {(change.operation, change.kind, change.name): change.fields for change in planned.changes}
@@ -57,26 +57,26 @@ def test_each_operation_is_one_process(open_stacks: OpenStacks) -> None:
     assert recorded.keys() == basic.by_key.keys()
     assert all(object_drift(manifest, recorded[key]) is None for key, manifest in basic.by_key.items())
     assert not stacks.refresh("ops", "look").has_changes
-    gone = stacks.destroy("ops", "bye")
-    assert gone is not None
-    assert gone.counts["delete"] == len(basic.manifests) + 2
+    destroyed = stacks.destroy("ops", "bye")
+    assert destroyed is not None
+    assert destroyed.counts["delete"] == len(basic.manifests) + 2
     assert command.commands == ["up", "preview", "up", "stack", "refresh", "destroy"]
     stacks.destroy("first", "bye")
 
 
-def test_version_is_the_number_of_updates_the_cli_knows_of(open_stacks: OpenStacks, tmp_path: Path) -> None:
+def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks, tmp_path: Path) -> None:
     stacks, _ = open_stacks()
     for round_ in (1, 2, 3):
         result = stacks.up(desired("counted"), f"round {round_}")
     (tmp_path / "Pulumi.yaml").write_text("name: tenancy\nruntime: python\n")
-    told = subprocess.run(
+    history = subprocess.run(
         ["pulumi", "stack", "history", "--json", "--stack", "tenant-counted", "--non-interactive"],
         env={**os.environ, "PULUMI_BACKEND_URL": f"file://{tmp_path / 'state'}"},
         cwd=tmp_path,
         capture_output=True,
         check=True,
     ).stdout
-    assert [update["message"] for update in json.loads(told)] == ["round 3", "round 2", "round 1"]
+    assert [update["message"] for update in json.loads(history)] == ["round 3", "round 2", "round 1"]
     assert result.version == 3
     stacks.destroy("counted", "bye")
 
@@ -91,7 +91,7 @@ def test_preview_changes_nothing(open_stacks: OpenStacks, tmp_path: Path) -> Non
     stacks.destroy("looked", "bye")
 
 
-def test_stack_that_is_not_there_is_destroyed_already(open_stacks: OpenStacks) -> None:
+def test_destroying_a_missing_stack_does_nothing(open_stacks: OpenStacks) -> None:
     stacks, _ = open_stacks()
     assert stacks.destroy("nobody", "bye") is None
 
@@ -124,7 +124,7 @@ def test_failed_destroy_is_an_error_and_deletes_nothing(
     stacks.destroy("stays", "bye")
 
 
-def test_operation_over_its_time_is_ended_with_all_it_started(
+def test_operation_over_its_time_limit_is_ended_with_all_it_started(
     open_stacks: OpenStacks, tmp_path: Path
 ) -> None:
     stacks, command = open_stacks()
@@ -136,14 +136,14 @@ def test_operation_over_its_time_is_ended_with_all_it_started(
     assert not [
         process
         for process in psutil.process_iter(["environ"])
-        if (process.info["environ"] or {}).get(MARK, "").startswith(str(tmp_path))
+        if (process.info["environ"] or {}).get(WORK_FOLDER_VARIABLE, "").startswith(str(tmp_path))
     ]
     command.timeout_s = 120
     stacks.up(desired("slow"), "spec generation 3")
     stacks.destroy("slow", "bye")
 
 
-def test_disk_that_takes_nothing_more_is_told_as_such(open_stacks: OpenStacks, tmp_path: Path) -> None:
+def test_unusable_run_folder_is_reported(open_stacks: OpenStacks, tmp_path: Path) -> None:
     stacks, _ = open_stacks()
     run_dir = tmp_path / "run"
     run_dir.rename(tmp_path / "away")
@@ -152,7 +152,7 @@ def test_disk_that_takes_nothing_more_is_told_as_such(open_stacks: OpenStacks, t
         stacks.up(desired("nowhere"), "spec generation 1")
 
 
-def test_cluster_out_of_reach_is_told_as_such(
+def test_unreachable_cluster_is_reported(
     open_stacks: OpenStacks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stacks, _ = open_stacks()
@@ -165,7 +165,7 @@ def test_cluster_out_of_reach_is_told_as_such(
         stacks.up(desired("far"), "spec generation 1")
 
 
-def test_stopping_ends_what_runs_and_starts_nothing_more(open_stacks: OpenStacks) -> None:
+def test_stopping_interrupts_running_commands_and_starts_no_more(open_stacks: OpenStacks) -> None:
     stacks, command = open_stacks()
     failures: list[BaseException] = []
 
@@ -179,7 +179,7 @@ def test_stopping_ends_what_runs_and_starts_nothing_more(open_stacks: OpenStacks
 
     worker = threading.Thread(target=work)
     worker.start()
-    eventually(lambda: command.commands, "the command runs")
+    eventually(lambda: command.commands, "the command is running")
     command.stop()
     worker.join(60)
     assert len(failures) == 1
@@ -187,10 +187,10 @@ def test_stopping_ends_what_runs_and_starts_nothing_more(open_stacks: OpenStacks
         stacks.up(desired("stopped"), "spec generation 1")
 
 
-def test_what_a_killed_process_left_running_is_ended(tmp_path: Path) -> None:
+def test_commands_left_by_a_killed_process_are_killed(tmp_path: Path) -> None:
     orphan = _sleeper(tmp_path / "tenant-x.abc")
     try:
-        assert end_leftovers(tmp_path) == 1
+        assert kill_leftover_commands(tmp_path) == 1
         assert orphan.wait(timeout=30) == -signal.SIGKILL
     finally:
         orphan.kill()
@@ -199,7 +199,7 @@ def test_what_a_killed_process_left_running_is_ended(tmp_path: Path) -> None:
 def test_processes_of_another_run_folder_are_left_alone(tmp_path: Path) -> None:
     other = _sleeper(tmp_path / "other" / "tenant-x.abc")
     try:
-        assert end_leftovers(tmp_path) == 0
+        assert kill_leftover_commands(tmp_path) == 0
         assert other.poll() is None
     finally:
         other.kill()
@@ -208,16 +208,18 @@ def test_processes_of_another_run_folder_are_left_alone(tmp_path: Path) -> None:
 def test_run_folder_belongs_to_one_watcher_and_starts_empty(open_stacks: OpenStacks, tmp_path: Path) -> None:
     holder = open_stacks()
     with pytest.raises(StorageFailed, match="in use by another watcher"):
-        take_run_folder(tmp_path / "run")
+        lock_run_folder(tmp_path / "run")
     del holder
-    take_run_folder(tmp_path / "run").close()
+    lock_run_folder(tmp_path / "run").close()
     left = tmp_path / "crashed" / "tenant-x.abc"
     left.mkdir(parents=True)
-    with take_run_folder(left.parent):
-        empty_run_folder(left.parent)
+    with lock_run_folder(left.parent):
+        clear_run_folder(left.parent)
         assert not left.exists()
 
 
 def _sleeper(folder: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-c", "import time; time.sleep(600)"]
-    return subprocess.Popen(command, env={**os.environ, MARK: str(folder)}, start_new_session=True)
+    return subprocess.Popen(
+        command, env={**os.environ, WORK_FOLDER_VARIABLE: str(folder)}, start_new_session=True
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tenancy.platform.coredns import Surroundings, coredns_config_map, corefile
+from tenancy.platform.coredns import CorednsSettings, coredns_config_map, corefile
 
 
 def listed(text: str) -> set[str]:
@@ -48,8 +48,8 @@ def test_in_a_pod_it_needs_nothing_but_its_service_account() -> None:
 
 def test_surroundings_hold_throughout() -> None:
     kubeconfig = Path("/somewhere/kubeconfig")
-    around = Surroundings("example.internal", address="192.0.2.1", port=1053, kubeconfig=kubeconfig)
-    text = corefile([], around)
+    settings = CorednsSettings("example.internal", address="192.0.2.1", port=1053, kubeconfig=kubeconfig)
+    text = corefile([], settings)
     assert "cluster.local" not in text
     assert text.count("    bind 192.0.2.1\n") == 4
     assert ":53 " not in text

@@ -20,7 +20,7 @@ from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.names import object_labels
 from tenancy.claims import Claims
 from tenancy.decision import Facts, decide, keys_to_read
-from tenancy.objects.integrations import EVERYTHING
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS
 from tenancy.plans import read_plans
 
 PLANS = read_plans()
@@ -134,10 +134,10 @@ def test_share_below_use_is_rejected() -> None:
 
 
 def test_only_objects_that_may_be_somebody_elses_are_read() -> None:
-    assert keys_to_read(tenant(extraResources=EXTRA), PLANS, EVERYTHING) == [NAMESPACE, CONFIG]
+    assert keys_to_read(tenant(extraResources=EXTRA), PLANS, ALL_INTEGRATION_KINDS) == [NAMESPACE, CONFIG]
     # Nothing is created for an invalid spec; with an unknown plan only the namespaces are known.
-    assert keys_to_read(tenant(colour="red"), PLANS, EVERYTHING) == []
-    assert keys_to_read(tenant(plan="gold"), PLANS, EVERYTHING) == [NAMESPACE]
+    assert keys_to_read(tenant(colour="red"), PLANS, ALL_INTEGRATION_KINDS) == []
+    assert keys_to_read(tenant(plan="gold"), PLANS, ALL_INTEGRATION_KINDS) == [NAMESPACE]
 
 
 def test_two_tenants_that_decide_at_once_do_not_both_get_a_namespace() -> None:

@@ -98,7 +98,7 @@ def test_failed_session_tells_the_exit_code_and_what_it_wrote() -> None:
     status = told(NEW, job(condition("Failed", "BackoffLimitExceeded")), pod("Failed", ended(3, "no data")))
     assert (status["phase"], status["reason"]) == ("Failed", "Error")
     log = "kubectl logs -n tenant-acme job/aisession-one"
-    assert status["message"] == f"the container ended with exit code 3; for its log: {log}"
+    assert status["message"] == f"the container failed with exit code 3; to read its log: {log}"
     assert (status["completionTime"], status["results"]["outputData"]) == (COMPLETED, "no data")
 
 
@@ -118,7 +118,7 @@ def test_timeout_ends_it_as_terminated() -> None:
     before = AISessionStatus(phase=SessionPhase.RUNNING, start_time=STARTED)
     status = told(before, job(condition("Failed", "DeadlineExceeded")))
     assert (status["phase"], status["reason"]) == ("Terminated", "DeadlineExceeded")
-    assert status["message"] == "it did not end by itself within its timeout of 5m"
+    assert status["message"] == "the session did not finish within its timeout of 5m"
     assert (status["startTime"], status["completionTime"]) == (STARTED, COMPLETED)
 
 
@@ -137,7 +137,7 @@ def test_timeout_before_it_ran_says_so_and_counts_no_time() -> None:
     late = pod("Pending", {"waiting": {"reason": "ImagePullBackOff"}}, startTime=STARTED)
     for found in (None, late):
         status = told(before, job(condition("Failed", "DeadlineExceeded")), found)
-        assert status["message"] == "it did not get to run (Unschedulable) within its timeout of 5m"
+        assert status["message"] == "the session did not start (Unschedulable) within its timeout of 5m"
         assert "startTime" not in status
         assert "results" not in status
 

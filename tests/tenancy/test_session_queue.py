@@ -3,22 +3,22 @@
 from collections.abc import Mapping, Sequence
 
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.sessions.capacity import Ask, session_ask
+from tenancy.sessions.capacity import Demand, session_demand
 from tenancy.sessions.waiting_line import Candidate, Decision, decision
 from tenancy.spec.aisession import SessionReason
 from tests.tenancy.session_parts import quota, spec
 
 
 def candidate(name: str, created: int = 0, namespace: str = "ns", cpu: str = "1") -> Candidate:
-    ask = session_ask(spec(resources={"cpu": cpu, "memory": "1Gi"}))
-    return Candidate(ObjectKey("AISession", namespace, name), f"2026-01-01T10:00:{created:02}Z", ask)
+    demand = session_demand(spec(resources={"cpu": cpu, "memory": "1Gi"}))
+    return Candidate(ObjectKey("AISession", namespace, name), f"2026-01-01T10:00:{created:02}Z", demand)
 
 
 def decided(
     *waiting: Candidate,
     free: int = 3,
     quotas: Mapping[str, Sequence[Manifest]] | None = None,
-    promised: Mapping[str, Ask] | None = None,
+    promised: Mapping[str, Demand] | None = None,
 ) -> Decision:
     return decision(waiting, free, 3, quotas or {}, promised or {})
 
@@ -53,14 +53,14 @@ def test_starts_share_the_room_there_is() -> None:
     made = decided(candidate("a", 1), candidate("b", 2), candidate("c", 3), quotas={"ns": [quota(cpu="2")]})
     assert started(made) == ["a", "b"]
     assert reasons(made) == {"c": SessionReason.QUOTA_EXCEEDED}
-    assert "quota q has no room for cpu 1" in made.waits[candidate("c").key].message
+    assert "quota q has less than 1 of cpu left" in made.waits[candidate("c").key].message
 
 
 def test_what_is_promised_before_is_not_given_twice() -> None:
-    promised = {"ns": candidate("earlier").ask}
+    promised = {"ns": candidate("earlier").demand}
     made = decided(candidate("a"), quotas={"ns": [quota(cpu="1500m")]}, promised=promised)
     assert reasons(made) == {"a": SessionReason.QUOTA_EXCEEDED}
-    other = {"other": candidate("earlier").ask}
+    other = {"other": candidate("earlier").demand}
     assert started(decided(candidate("a"), quotas={"ns": [quota(cpu="1500m")]}, promised=other)) == ["a"]
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tenancy.base.manifest import Manifest
-from tenancy.sessions.capacity import Shortage, session_ask, shortage, sum_of
+from tenancy.sessions.capacity import Shortage, session_demand, shortage, total_demand
 from tests.tenancy.session_parts import quota, spec
 
-ASK = session_ask(spec(resources={"cpu": "500m", "memory": "1Gi"}))
+DEMAND = session_demand(spec(resources={"cpu": "500m", "memory": "1Gi"}))
 
 
 def lack(*quotas: Manifest, promised: dict[str, Decimal] | None = None) -> Shortage | None:
-    return shortage(quotas, ASK, promised or {})
+    return shortage(quotas, DEMAND, promised or {})
 
 
 def test_room_to_the_last_bit_is_room() -> None:
@@ -25,10 +25,8 @@ def test_room_to_the_last_bit_is_room() -> None:
 def test_too_little_cpu_is_told_by_quota_and_resource(resource: str) -> None:
     found = lack(quota(), quota("tight", {resource: "1501m"}, **{resource: "2"}))
     assert found is not None
-    assert (found.quota, found.resource, found.is_hopeless) == ("tight", resource, False)
-    assert (
-        found.message == f"quota tight has no room for {resource} 500m; it allows 2, and the rest is in use"
-    )
+    assert (found.quota, found.resource, found.can_never_fit) == ("tight", resource, False)
+    assert found.message == f"quota tight has less than 500m of {resource} left; its limit is 2"
 
 
 @pytest.mark.parametrize(
@@ -51,23 +49,24 @@ def test_each_resource_of_a_session_counts(resource: str, hard: str, used: str) 
 def test_what_could_never_fit_is_told_apart() -> None:
     found = lack(quota(memory="512Mi"))
     assert found is not None
-    assert found.is_hopeless
+    assert found.can_never_fit
     assert found.message == (
-        "quota q has no room for memory 1Gi; it allows 512Mi in all: ask for less, or have the quota raised"
+        "quota q allows 512Mi of memory, but the session requests 1Gi: "
+        "request less, or ask for a larger quota"
     )
 
 
 def test_what_is_promised_to_others_is_no_room() -> None:
     roomy = quota(cpu="1", pods="5")
-    assert lack(roomy, promised=dict(ASK)) is None
-    assert lack(roomy, promised=sum_of((ASK, ASK))) is not None
+    assert lack(roomy, promised=dict(DEMAND)) is None
+    assert lack(roomy, promised=total_demand((DEMAND, DEMAND))) is not None
 
 
 def test_quota_without_figures_has_no_room_yet() -> None:
     fresh = {"metadata": {"name": "fresh"}, "spec": {"hard": {"cpu": "8"}}}
     found = lack(fresh)
     assert found is not None
-    assert not found.is_hopeless
+    assert not found.can_never_fit
 
 
 def test_figures_that_lag_behind_the_spec_count_as_the_api_server_counts() -> None:

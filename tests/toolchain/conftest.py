@@ -1,4 +1,4 @@
-"""A machine of its own for each test: an empty cache, an empty PATH to put things on, and a Go that works."""
+"""An isolated environment for each test: an empty cache folder, a PATH without tools, and a working Go."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ def go() -> Path:
 
 @pytest.fixture(scope="session")
 def go_cache(go: Path) -> str:
-    """Go's own cache, found before the tests move the cache folder: compiling its library anew is slow."""
+    """The path of Go's build cache. Tests share it, because compiling the standard library is slow."""
     return subprocess.check_output([go, "env", "GOCACHE"], text=True).strip()
 
 
@@ -35,20 +35,22 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, go_cache: str) -> Pat
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, go: Path) -> Path:
-    """The folder that is first on PATH; behind it there is a shell and Go, and none of the tools."""
+    """The first folder on PATH. The only other one has a shell and Go, but none of the tools."""
     folder = tmp_path / "programs"
     folder.mkdir()
-    behind = tmp_path / "system"
-    behind.mkdir()
+    system = tmp_path / "system"
+    system.mkdir()
     for program in ("sh", "sleep", "cat"):
-        (behind / program).symlink_to(f"/bin/{program}")
-    (behind / "go").symlink_to(go)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{behind}")
+        (system / program).symlink_to(f"/bin/{program}")
+    (system / "go").symlink_to(go)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{system}")
     return folder
 
 
 @pytest.fixture
 def add_program(programs: Path) -> AddProgram:
+    """A function that writes a shell script to the first folder on PATH."""
+
     def add(name: str, script: str) -> Path:
         program = programs / name
         program.write_text(f"#!/bin/sh\n{script}\n")
@@ -60,7 +62,7 @@ def add_program(programs: Path) -> AddProgram:
 
 @pytest.fixture
 def hello(tmp_path: Path) -> Path:
-    """A Go module without dependencies whose program says hello."""
+    """A Go module without dependencies whose program prints hello."""
     folder = tmp_path / "hello"
     folder.mkdir()
     (folder / "go.mod").write_text("module example.test/hello\n\ngo 1.26\n")
@@ -70,5 +72,5 @@ def hello(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def base_python() -> str:
-    """The Python outside the virtual environment: what a user starts `./dev` with."""
+    """The Python outside of the virtual environment, with which a user starts `./dev`."""
     return str(sys._base_executable)  # type: ignore[attr-defined]

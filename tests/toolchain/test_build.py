@@ -1,4 +1,4 @@
-"""Builds, with the real Go and a module so small that it takes a moment."""
+"""Builds with the real Go and a small module."""
 
 import os
 import shutil
@@ -19,21 +19,21 @@ from embedded.errors import SetupFailed
 from embedded.progress import Progress
 from embedded.toolchain import build
 from embedded.toolchain.build import build_tools
-from embedded.toolchain.resolver import cached_path, provide
+from embedded.toolchain.resolver import cached_path, ensure_cached
 from embedded.toolchain.tools import ModuleFile, Tool
 from tests.toolchain.conftest import AddProgram
 
-PROVIDE = """
+BUILD_SCRIPT = """
 import sys
 from pathlib import Path
 from embedded.cli import unwind_on_signals
 from embedded.toolchain.build import build_tools
-from embedded.toolchain.resolver import cached_path, provide
+from embedded.toolchain.resolver import cached_path, ensure_cached
 from embedded.toolchain.tools import Tool
 
 unwind_on_signals()
 tool = Tool("hello", "1.0.0", Path(sys.argv[1]), ".")
-build_tools([tool], provide)
+build_tools([tool], ensure_cached)
 print(cached_path(tool))
 """
 
@@ -42,13 +42,13 @@ def hello_tool(folder: Path) -> Tool:
     return Tool("hello", "1.0.0", folder, ".")
 
 
-def provided(tool: Tool) -> Path:
-    build_tools([tool], provide)
+def build_tool(tool: Tool) -> Path:
+    build_tools([tool], ensure_cached)
     return cached_path(tool)
 
 
-def start_providing(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PROVIDE, str(folder)]
+def start_build(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", BUILD_SCRIPT, str(folder)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -62,14 +62,14 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # A child that has ended stays in the table until its parent, maybe init, has looked at it.
+    # A zombie stays in the process table until its parent, which may be init, waits for it.
     state = subprocess.run(["/bin/ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
     return bool(state.strip()) and not state.startswith("Z")
 
 
 @pytest.mark.usefixtures("programs")
 def test_built_tool_runs_and_nothing_else_is_left(hello: Path) -> None:
-    binary = provided(hello_tool(hello))
+    binary = build_tool(hello_tool(hello))
     assert subprocess.run([binary], capture_output=True, text=True, check=True).stderr == "hello\n"
     assert [path.name for path in binary.parent.iterdir()] == ["hello"]
     assert {path.name for path in hello.iterdir()} == {"go.mod", "main.go"}
@@ -91,7 +91,7 @@ def test_embeds_are_compiled_in_and_companions_lie_beside(hello: Path, tmp_path:
         "//go:embed greeting.txt\nvar greeting string\n\nfunc main() { println(greeting) }\n"
     )
     file = ModuleFile(hello, "example.test/other", "sub/greeting.txt")
-    binary = provided(Tool("hello", "1.0.0", hello, ".", embeds=(file,), companions=(file,)))
+    binary = build_tool(Tool("hello", "1.0.0", hello, ".", embeds=(file,), companions=(file,)))
     assert subprocess.run([binary], capture_output=True, text=True, check=True).stderr == "good day\n"
     assert {path.name for path in binary.parent.iterdir()} == {"hello", "greeting.txt"}
 
@@ -99,8 +99,8 @@ def test_embeds_are_compiled_in_and_companions_lie_beside(hello: Path, tmp_path:
 @pytest.mark.usefixtures("programs")
 def test_failed_build_shows_the_compiler_and_leaves_no_binary(hello: Path, cache: Path) -> None:
     (hello / "main.go").write_text("package main\n\nfunc main() { missing() }\n")
-    with pytest.raises(SetupFailed, match=r"(?s)undefined: missing.*hello 1\.0\.0 is not built"):
-        provided(hello_tool(hello))
+    with pytest.raises(SetupFailed, match=r"(?s)undefined: missing.*hello 1\.0\.0 could not be built"):
+        build_tool(hello_tool(hello))
     assert [path for path in (cache / "tools").iterdir() if path.is_dir()] == []
 
 
@@ -109,22 +109,22 @@ def test_build_starts_afresh_over_what_a_killed_one_left(hello: Path) -> None:
     folder = cached_path(hello_tool(hello)).parent
     (folder.parent / f"{folder.name}.partial" / "source").mkdir(parents=True)
     (folder.parent / f"{folder.name}.partial" / "hello").write_text("half a binary")
-    binary = provided(hello_tool(hello))
+    binary = build_tool(hello_tool(hello))
     subprocess.run([binary], capture_output=True, check=True)
     assert not folder.with_name(f"{folder.name}.partial").exists()
 
 
 def test_two_at_once_build_once(hello: Path, add_program: AddProgram, go: Path, tmp_path: Path) -> None:
     add_program("go", f'echo "$1" >> {tmp_path}/calls\nexec {go} "$@"')
-    both = [start_providing(hello), start_providing(hello)]
+    both = [start_build(hello), start_build(hello)]
     outputs = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     assert {stdout.strip() for stdout, _ in outputs} == {str(cached_path(hello_tool(hello)))}
     assert (tmp_path / "calls").read_text().split().count("build") == 1
 
 
-class NotedProgress(Progress):
-    """Keeps every detail, and writes nothing."""
+class RecordedProgress(Progress):
+    """Records every value of `detail`, and prints nothing."""
 
     details: ClassVar[list[str]] = []
 
@@ -141,19 +141,19 @@ class NotedProgress(Progress):
 def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(
     hello: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    provided(hello_tool(hello))  # Go's library is in its cache now
+    build_tool(hello_tool(hello))  # Now Go's standard library is in its build cache.
     for name in ("shared", "other"):
         (hello / name).mkdir()
-    # In no Go cache, whichever tests ran on this machine before.
+    # Unique content, so that no Go build cache contains the package.
     (hello / "shared" / "shared.go").write_text(f'package shared\n\nvar Where = "{uuid4()}"\n')
     program = 'package main\n\nimport "example.test/hello/shared"\n\nfunc main() { println(shared.Where) }\n'
     for folder in (hello, hello / "other"):
         (folder / "main.go").write_text(program)
-    monkeypatch.setattr(build, "Progress", NotedProgress)
-    monkeypatch.setattr(NotedProgress, "details", [])
-    build_tools([hello_tool(hello), Tool("other", "1.0.0", hello, "./other")], provide)
-    # Of 3 packages and 2 times 36 for linking, the first tool compiles 2 packages and the second one.
-    shares = [detail.partition(",")[0] for detail in NotedProgress.details]
+    monkeypatch.setattr(build, "Progress", RecordedProgress)
+    monkeypatch.setattr(RecordedProgress, "details", [])
+    build_tools([hello_tool(hello), Tool("other", "1.0.0", hello, "./other")], ensure_cached)
+    # There are 3 packages and 2 times 36 units for linking. The first tool compiles 2 packages, the second 1.
+    shares = [detail.partition(",")[0] for detail in RecordedProgress.details]
     assert shares == [
         *(f"{share} % (hello)" for share in (0, 1, 2)),
         "50 %",
@@ -166,20 +166,20 @@ def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(
 def test_two_modules_are_built_at_once(
     hello: Path, add_program: AddProgram, go: Path, tmp_path: Path
 ) -> None:
-    """Each build goes on once the other has begun."""
-    begun = tmp_path / "begun"
-    begun.mkdir()
+    """Each build waits until the other has started."""
+    started = tmp_path / "started"
+    started.mkdir()
     add_program(
         "go",
         f'[ "$1" = build ] || exec {go} "$@"\n'
-        f"echo > {begun}/$$\n"
-        f"until [ $(/bin/ls {begun} | /usr/bin/wc -l) = 2 ]; do sleep 0.02; done\n"
+        f"echo > {started}/$$\n"
+        f"until [ $(/bin/ls {started} | /usr/bin/wc -l) = 2 ]; do sleep 0.02; done\n"
         f'exec {go} "$@"',
     )
     another = tmp_path / "another"
     shutil.copytree(hello, another)
     tools = [hello_tool(hello), Tool("another", "1.0.0", another, ".")]
-    build_tools(tools, provide)
+    build_tools(tools, ensure_cached)
     for tool in tools:
         subprocess.run([cached_path(tool)], capture_output=True, check=True)
 
@@ -198,8 +198,8 @@ def test_failed_build_ends_the_others_and_names_itself(
     shutil.copytree(hello, broken)
     (broken / "main.go").write_text("package main\n\nfunc main() { missing() }\n")
     tools = [hello_tool(hello), Tool("broken", "1.0.0", broken, ".")]
-    with pytest.raises(SetupFailed, match=r"(?s)undefined: missing.*broken 1\.0\.0 is not built"):
-        build_tools(tools, provide)
+    with pytest.raises(SetupFailed, match=r"(?s)undefined: missing.*broken 1\.0\.0 could not be built"):
+        build_tools(tools, ensure_cached)
     wait_until(lambda: not is_alive(int(compiler.read_text())))
     assert [path for path in (cache / "tools").iterdir() if path.is_dir()] == []
 
@@ -214,7 +214,7 @@ def test_interrupted_build_ends_its_processes_and_leaves_nothing(
         f'[ "$1" = build ] || exec {go} "$@"\n'
         f"sleep 600 &\necho $! > {compiler}.new\n/bin/mv {compiler}.new {compiler}\nwait",
     )
-    process = start_providing(hello)
+    process = start_build(hello)
     wait_until(compiler.exists)
     process.send_signal(number)
     process.communicate()

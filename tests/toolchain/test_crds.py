@@ -1,4 +1,4 @@
-"""The CRDs of other projects, out of their real modules; and what happens to a file that is not there."""
+"""The CRDs of other projects from their published modules, and errors for missing files."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_every_project_has_the_kinds_that_are_used(crd_files: CrdFiles, integrat
 
 
 @pytest.mark.parametrize("integration", CRD_FILES)
-def test_nothing_but_crds_comes_out(crd_files: CrdFiles, integration: str) -> None:
+def test_only_crds_are_returned(crd_files: CrdFiles, integration: str) -> None:
     crds = crd_files(integration)
     assert {(crd["apiVersion"], crd["kind"]) for crd in crds} == {
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition")

@@ -1,4 +1,4 @@
-"""The `./dev` command itself: help at once, an environment made whole, checks that all run."""
+"""The `./dev` command: help without installation, creation of the environment, checks, progress."""
 
 import argparse
 import pkgutil
@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from embedded import environment, quality
-from embedded.cli import parsed, parser
+from embedded.cli import parsed_arguments, parser
 from embedded.environment import ROOT, ensure_environment
 from embedded.progress import Progress, share_text
 
@@ -22,16 +22,16 @@ COMMANDS = ["run", "env", "pid x", "stop", "test", "mutate", "check", "generate"
     "arguments", ["", "run", "env", "pid", "stop", "test", "mutate", "check", "generate", "bench", "clean"]
 )
 def test_help_is_answered_without_any_set_up(base_python: str, cache: Path, arguments: str) -> None:
-    # Isolated and without site-packages: what is not in the standard library is not there.
+    # -I -S: only the standard library is importable.
     command = [base_python, "-I", "-S", str(ROOT / "dev"), *arguments.split(), "--help"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert answer.stdout.startswith(f"usage: ./dev {arguments}".strip())
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.startswith(f"usage: ./dev {arguments}".strip())
     assert not cache.exists()
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
 def test_each_command_has_a_function(arguments: str) -> None:
-    assert callable(pkgutil.resolve_name(parsed(arguments.split()).command))
+    assert callable(pkgutil.resolve_name(parsed_arguments(arguments.split()).command))
 
 
 def test_help_names_each_command() -> None:
@@ -41,7 +41,7 @@ def test_help_names_each_command() -> None:
 
 def test_everything_after_test_goes_to_pytest_as_it_is() -> None:
     arguments = ["-k", "one or two", "tests/toolchain", "-x", "--help"]
-    assert parsed(["test", *arguments]).pytest_arguments == arguments
+    assert parsed_arguments(["test", *arguments]).pytest_arguments == arguments
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_share_comes_with_an_estimate_from_the_speed_so_far(
 
 
 def test_lock_has_each_extra_that_a_package_asks_for() -> None:
-    """pip looks for the newest version of a package with an extra, and then has no hash for it."""
+    """If the lock file omits an extra, pip selects the newest version of the package, which has no hash."""
     lock = environment.LOCK_FILE.read_text(encoding="utf-8").lower()
-    asked = [
+    requirements_with_extras = [
         requirement
         for distribution in distributions()
         for requirement in map(Requirement, distribution.requires or ())
         if requirement.extras and (requirement.marker is None or requirement.marker.evaluate({"extra": ""}))
     ]
-    assert "coverage" in [requirement.name for requirement in asked]
-    for requirement in asked:
+    assert "coverage" in [requirement.name for requirement in requirements_with_extras]
+    for requirement in requirements_with_extras:
         assert f"{requirement.name.lower()}[{','.join(sorted(requirement.extras))}]==" in lock

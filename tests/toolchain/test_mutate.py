@@ -1,4 +1,4 @@
-"""`./dev mutate`: its list fits the product and its tests, and its verdicts are right."""
+"""`./dev mutate`: the list of mutations matches the product and its tests, and the outcomes are correct."""
 
 import argparse
 import subprocess
@@ -42,9 +42,9 @@ def test_mutation_fits_the_product(mutation: Mutation) -> None:
 def test_every_test_of_a_mutation_exists() -> None:
     tests = {test for mutation in MUTATIONS for test in mutation.tests}
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
-    told = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert {line.partition("[")[0] for line in told.stdout.splitlines() if "::" in line} == tests
+    collection = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert collection.returncode == 0, collection.stdout + collection.stderr
+    assert {line.partition("[")[0] for line in collection.stdout.splitlines() if "::" in line} == tests
 
 
 def test_unknown_name_is_refused() -> None:
@@ -66,17 +66,17 @@ def run(code: int, *verdicts: dict[str, Any]) -> Run:
     [
         (0, [PASSED], ""),
         (1, [PASSED, {**FAILED, "test": "t.py::other"}], ""),
-        (0, [], "did not run unmutated"),
-        (1, [PASSED, FAILED], "failed unmutated"),
-        (1, [PASSED, {**FAILED, "phase": "teardown"}], "failed unmutated"),
-        (0, [{**PASSED, "outcome": "skipped"}], "skipped unmutated"),
-        (4, [PASSED], "could not be run unmutated: the last line"),
+        (0, [], "did not run without the mutation"),
+        (1, [PASSED, FAILED], "failed without the mutation"),
+        (1, [PASSED, {**FAILED, "phase": "teardown"}], "failed without the mutation"),
+        (0, [{**PASSED, "outcome": "skipped"}], "skipped without the mutation"),
+        (4, [PASSED], "could not be run without the mutation: the last line"),
     ],
 )
 def test_tests_must_pass_unmutated(code: int, verdicts: Sequence[dict[str, Any]], problem: str) -> None:
-    found = unmutated_problem(run(code, *verdicts), ["t.py::a"])
-    assert problem in found
-    assert bool(found) == bool(problem)
+    actual_problem = unmutated_problem(run(code, *verdicts), ["t.py::a"])
+    assert problem in actual_problem
+    assert bool(actual_problem) == bool(problem)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Parts that only some tests need: each has a fixture, and a missing one fails the tests that ask for it."""
+"""Dependencies that only some tests need: each has a fixture, and a missing one fails only its tests."""
 
 import pytest
 
@@ -13,19 +13,19 @@ def test_each_tool_of_the_tests_has_a_fixture_that_is_waited_for() -> None:
 
 
 def test_failed_build_is_tried_once_and_fails_only_who_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def get(name: str) -> str:
-        asked.append(name)
+        requested.append(name)
         if name == "broken-tool":
             raise SetupFailed("no compiler")
         return f"/tools/{name}"
 
     monkeypatch.setattr(preparation, "_get", get)
     for _ in range(2):
-        assert isinstance(preparation.outcome("broken-tool"), SetupFailed)
+        assert isinstance(preparation.prepare("broken-tool"), SetupFailed)
         with pytest.raises(SetupFailed, match="no compiler"):
-            preparation.tool("broken-tool")
-        assert str(preparation.tool("whole-tool")) == "/tools/whole-tool"
-    assert asked == ["broken-tool", "whole-tool"]
-    preparation.outcome.cache_clear()
+            preparation.path("broken-tool")
+        assert str(preparation.path("whole-tool")) == "/tools/whole-tool"
+    assert requested == ["broken-tool", "whole-tool"]
+    preparation.prepare.cache_clear()

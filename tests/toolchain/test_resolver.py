@@ -1,9 +1,9 @@
-"""Where a tool comes from: PATH, cache, release, build. The tools here are scripts that print a version."""
+"""The source of a tool: PATH, cache, release or build. The tools here are scripts that print a version."""
 
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +11,9 @@ import pytest
 
 from embedded.toolchain import probe
 from embedded.toolchain import resolver as toolchain
-from embedded.toolchain.build import Build
+from embedded.toolchain.build import EnsureCached
 from embedded.toolchain.release import Releases
-from embedded.toolchain.resolver import cached_path, ensure_tools, path_with, present, present_tools
+from embedded.toolchain.resolver import cached_path, ensure_tools, path_with, present_tool, present_tools
 from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool
 from tests.toolchain.conftest import AddProgram
 
@@ -33,21 +33,21 @@ def put_in_cache(tool: Tool) -> Path:
 def test_fitting_binary_on_path_comes_before_the_cache(add_program: AddProgram) -> None:
     put_in_cache(ETCD)
     on_path = add_program("etcd", f'echo "etcd Version: {ETCD.version}"')
-    assert present(ETCD) == on_path
+    assert present_tool(ETCD) == on_path
 
 
 def test_binary_of_another_minor_is_passed_over(add_program: AddProgram) -> None:
     cached = put_in_cache(ETCD)
     add_program("etcd", 'echo "etcd Version: 3.4.1"')
-    assert present(ETCD) == cached
+    assert present_tool(ETCD) == cached
 
 
 @pytest.mark.usefixtures("programs")
 def test_cached_tool_without_its_companion_is_not_there() -> None:
     cached = put_in_cache(HOST)
-    assert present(HOST) == cached
+    assert present_tool(HOST) == cached
     cached.with_name("pulumi-language-python-exec").unlink()
-    assert present(HOST) is None
+    assert present_tool(HOST) is None
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo no version here", "sleep 600", 'kill -9 "$$"'])
@@ -56,17 +56,17 @@ def test_binary_that_cannot_be_asked_does_not_fit(
 ) -> None:
     monkeypatch.setattr(probe, "PROBE_TIMEOUT_S", 0.5)
     add_program("etcd", script)
-    assert present(ETCD) is None
+    assert present_tool(ETCD) is None
 
 
 def test_file_that_is_no_program_does_not_fit(programs: Path) -> None:
     (programs / "etcd").write_bytes(b"\x7fELF, but not really")
     (programs / "etcd").chmod(0o755)
-    assert present(ETCD) is None
+    assert present_tool(ETCD) is None
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "is_accepted"),
+    ("name", "actual", "is_compatible"),
     [
         ("kubectl", (1, 20, 0), True),
         ("kubectl", (2, 0, 0), False),
@@ -80,27 +80,27 @@ def test_file_that_is_no_program_does_not_fit(programs: Path) -> None:
         ("pulumi-resource-kubernetes", (1, 35, 5), False),
     ],
 )
-def test_each_tool_has_its_own_idea_of_a_fitting_version(
-    name: str, found: probe.Version, is_accepted: bool
+def test_each_tool_has_its_own_rule_for_compatible_versions(
+    name: str, actual: probe.Version, is_compatible: bool
 ) -> None:
-    assert probe.is_accepted(name, found, wanted=(1, 35, 4)) is is_accepted
+    assert probe.is_compatible_version(name, actual, pinned=(1, 35, 4)) is is_compatible
 
 
 def test_pulumi_is_taken_with_the_language_host_beside_it(add_program: AddProgram) -> None:
     pulumi = add_program("pulumi", f"echo v{PULUMI.version}")
-    assert present(PULUMI) is None, "without a language host it cannot run a program"
+    assert present_tool(PULUMI) is None, "without a language host it cannot run a program"
     host = add_program("pulumi-language-python", "exit 1")
-    assert present(PULUMI) is None, "the language host does not work without its script"
+    assert present_tool(PULUMI) is None, "the language host does not work without its script"
     add_program("pulumi-language-python-exec", "exit 1")
-    assert present(PULUMI) == pulumi
-    assert present(HOST) == host
+    assert present_tool(PULUMI) == pulumi
+    assert present_tool(HOST) == host
 
 
 def test_language_host_of_an_old_pulumi_is_not_taken(add_program: AddProgram) -> None:
     add_program("pulumi", "echo v3.1.0")
     for name in HOST.files:
         add_program(name, "exit 1")
-    assert present(HOST) is None
+    assert present_tool(HOST) is None
 
 
 @pytest.mark.usefixtures("programs")
@@ -108,17 +108,17 @@ def test_provider_installed_by_pulumi_is_used_once_it_is_complete(tmp_path: Path
     folder = tmp_path / "pulumi-home" / "plugins" / f"resource-kubernetes-v{PROVIDER.version}"
     folder.mkdir(parents=True)
     (folder / PROVIDER.name).touch(0o755)
-    unfinished = folder.with_name(f"{folder.name}.partial")
-    unfinished.touch()
-    assert present(PROVIDER) is None
-    unfinished.unlink()
-    assert present(PROVIDER) == folder / PROVIDER.name
+    partial_marker = folder.with_name(f"{folder.name}.partial")
+    partial_marker.touch()
+    assert present_tool(PROVIDER) is None
+    partial_marker.unlink()
+    assert present_tool(PROVIDER) == folder / PROVIDER.name
 
 
 def test_provider_is_asked_for_its_version_over_its_own_protocol(tools: dict[str, Path]) -> None:
     binary = tools[PROVIDER.name]
-    assert probe.is_fitting(PROVIDER, binary)
-    assert not probe.is_fitting(replace(PROVIDER, version="4.0.1"), binary)
+    assert probe.is_compatible(PROVIDER, binary)
+    assert not probe.is_compatible(replace(PROVIDER, version="4.0.1"), binary)
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo nonsense", "echo 1", "sleep 600"])
@@ -127,38 +127,38 @@ def test_provider_that_does_not_answer_is_not_used(
 ) -> None:
     monkeypatch.setattr(probe, "PROBE_TIMEOUT_S", 0.5)
     add_program(PROVIDER.name, script)
-    assert present(PROVIDER) is None
+    assert present_tool(PROVIDER) is None
 
 
 @pytest.mark.usefixtures("programs")
 def test_release_comes_before_a_build_and_neither_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
+    calls: list[str] = []
 
-    def put(tool: Tool, folder: Path) -> None:
+    def write_files(tool: Tool, folder: Path) -> None:
         for name in tool.files:
             (folder / name).touch(0o755)
 
     def fetch(_: Releases, tool: Tool, folder: Path) -> bool:
-        made.append(f"fetch {tool.name}")
+        calls.append(f"fetch {tool.name}")
         if tool == ETCD:
-            put(tool, folder)
+            write_files(tool, folder)
         return tool == ETCD
 
-    def build_tools(tools: Sequence[Tool], provide: Callable[[Tool, Build], object]) -> None:
-        made.append(f"build {', '.join(tool.name for tool in tools)}")
+    def build_tools(tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
+        calls.append(f"build {', '.join(tool.name for tool in tools)}")
         for tool in tools:
-            provide(tool, put)
+            ensure_cached(tool, write_files)
 
     monkeypatch.setattr(Releases, "fetch", fetch)
     monkeypatch.setattr(toolchain, "build_tools", build_tools)
     names = [HOST.name, ETCD.name, PROVIDER.name]
     assert present_tools(names) == {}
     assert ensure_tools(names) == {name: cached_path(TOOLS[name]) for name in names}
-    # All that have to be built are known before the first of them is: progress is over all of them.
+    # One call builds all tools, so that the progress covers all of them.
     fetches = [f"fetch {name}" for name in names]
-    assert made == [*fetches, f"build {HOST.name}, {PROVIDER.name}"]
+    assert calls == [*fetches, f"build {HOST.name}, {PROVIDER.name}"]
     assert ensure_tools(names) == present_tools(names) == {name: cached_path(TOOLS[name]) for name in names}
-    assert len(made) == 4
+    assert len(calls) == 4
 
 
 def test_path_finds_each_tool_and_this_python_and_keeps_the_order_of_the_rest(
@@ -166,7 +166,7 @@ def test_path_finds_each_tool_and_this_python_and_keeps_the_order_of_the_rest(
 ) -> None:
     add_program("python", "echo not the one")
     add_program("kubectl", f"echo v{TOOLS['kubectl'].version}")
-    kubectl = present(TOOLS["kubectl"])
+    kubectl = present_tool(TOOLS["kubectl"])
     assert kubectl is not None
     tools = {"kubectl": kubectl, "etcd": put_in_cache(ETCD)}
     path = path_with(tools)
@@ -176,7 +176,7 @@ def test_path_finds_each_tool_and_this_python_and_keeps_the_order_of_the_rest(
 
 
 @pytest.mark.usefixtures("programs")
-def test_only_who_asks_for_a_tool_of_the_tests_gets_it() -> None:
+def test_tools_of_the_tests_are_returned_only_on_request() -> None:
     for tool in (*TOOLS.values(), *TEST_TOOLS.values()):
         put_in_cache(tool)
     assert ensure_tools().keys() == TOOLS.keys()

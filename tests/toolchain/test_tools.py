@@ -1,4 +1,4 @@
-"""The table of tools: its versions fit the Python side, and its cache keys change when they must."""
+"""The table of tools: versions match the Python packages, and cache keys change with the build."""
 
 import re
 import shutil
@@ -17,9 +17,9 @@ ETCD = TOOLS["etcd"]
     ("package", "tool"), [("pulumi", "pulumi"), ("pulumi-kubernetes", "pulumi-resource-kubernetes")]
 )
 def test_python_packages_and_binaries_have_the_same_version(package: str, tool: str) -> None:
-    pinned = re.search(rf"^{package}==(\S+)", LOCK_FILE.read_text(), re.M)
-    assert pinned
-    assert pinned[1] == TOOLS[tool].version
+    requirement = re.search(rf"^{package}==(\S+)", LOCK_FILE.read_text(), re.M)
+    assert requirement
+    assert requirement[1] == TOOLS[tool].version
 
 
 def test_another_checkout_has_the_same_cache_keys(tmp_path: Path) -> None:

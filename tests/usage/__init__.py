@@ -1,1 +1,1 @@
-"""A package, so that its fixtures can end with its last test: a cluster costs CPU even when idle."""
+"""A package, so that package-scoped fixtures end after its last test: even an idle cluster uses CPU."""

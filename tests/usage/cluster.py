@@ -1,4 +1,4 @@
-"""What an administrator sees of a tenant's use with kubectl, and pods to use something."""
+"""Reads the usage of a tenant from its status and with kubectl, and starts pods that use resources."""
 
 import json
 import subprocess
@@ -13,77 +13,80 @@ from tests.integrations.pods import POD, allow_pods, pod
 from tests.platform import Platform
 from tests.waiting import eventually
 
-# How the watcher is started: nobody wants to wait for minutes.
+# Options of the watcher with short periods, so that tests do not wait long.
 PERIODS = (
     *("--usage-status-period", "1"),
     *("--usage-metrics-period", "1"),
     *("--usage-record-period", "1"),
 )
-# By what the status calls it, what a ResourceQuota of the plan calls it.
-KEYS = {"cpu": "cpu", "memory": "memory", "storage": "requests.storage", "pods": "pods"}
+# The resource names of ResourceQuotas, by their names in the status.
+QUOTA_KEYS = {"cpu": "cpu", "memory": "memory", "storage": "requests.storage", "pods": "pods"}
 CLAIM = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 
 
-class Seen(NamedTuple):
+class PodUsage(NamedTuple):
     pods: int
     cpu: Decimal
     memory: Decimal
 
 
-def told_usage(platform: Platform, manifest: Manifest) -> dict[str, Any]:
-    found: dict[str, Any] = ((platform.tenant(manifest) or {}).get("status") or {}).get("usage") or {}
-    return found
+def status_usage(platform: Platform, manifest: Manifest) -> dict[str, Any]:
+    usage: dict[str, Any] = ((platform.tenant(manifest) or {}).get("status") or {}).get("usage") or {}
+    return usage
 
 
-def told(platform: Platform, manifest: Manifest) -> Seen | None:
-    """What the status says of pods and what they ask for."""
-    found = told_usage(platform, manifest)
-    if "pods" not in found:
+def reported_pod_usage(platform: Platform, manifest: Manifest) -> PodUsage | None:
+    """The number of pods and their requests, from the status of the tenant."""
+    usage = status_usage(platform, manifest)
+    if "pods" not in usage:
         return None
-    used = {resource: quantity_value(amount["used"]) for resource, amount in found["quotas"].items()}
-    return Seen(found["pods"], used["cpu"], used["memory"])
+    used = {resource: quantity_value(amount["used"]) for resource, amount in usage["quotas"].items()}
+    return PodUsage(usage["pods"], used["cpu"], used["memory"])
 
 
-def by_pods(platform: Platform, *namespaces: str) -> Seen:
-    """The same by the pods that have not ended."""
-    pods = [found for namespace in namespaces for found in shown(platform, "pods", namespace)]
-    live = [found for found in pods if found["status"]["phase"] not in ("Succeeded", "Failed")]
-    asked = [
-        container["resources"]["requests"] for found in live for container in found["spec"]["containers"]
+def live_pod_usage(platform: Platform, *namespaces: str) -> PodUsage:
+    """The number of pods that have not finished, and their requests."""
+    pods = [pod for namespace in namespaces for pod in kubectl_get(platform, "pods", namespace)]
+    active = [pod for pod in pods if pod["status"]["phase"] not in ("Succeeded", "Failed")]
+    requests_by_container = [
+        container["resources"]["requests"] for pod in active for container in pod["spec"]["containers"]
     ]
     cpu, memory = (
-        sum((quantity_value(requests[resource]) for requests in asked), Decimal())
+        sum((quantity_value(requests[resource]) for requests in requests_by_container), Decimal())
         for resource in ("cpu", "memory")
     )
-    return Seen(len(live), cpu, memory)
+    return PodUsage(len(active), cpu, memory)
 
 
-def by_quotas(platform: Platform, part: str, resource: str, *namespaces: str) -> Decimal:
-    """The sum over namespaces of what the ResourceQuotas say; where two speak of it, the tightest does."""
+def quota_amount(platform: Platform, part: str, resource: str, *namespaces: str) -> Decimal:
+    """The `used` or `hard` amount of ResourceQuotas, summed over namespaces.
+
+    If several quotas of a namespace have the resource, the lowest amount counts.
+    """
     return sum((min(_amounts(platform, part, resource, namespace)) for namespace in namespaces), Decimal())
 
 
 def _amounts(platform: Platform, part: str, resource: str, namespace: str) -> Iterator[Decimal]:
-    for quota in shown(platform, "resourcequotas", namespace):
+    for quota in kubectl_get(platform, "resourcequotas", namespace):
         if resource in quota["status"][part]:
             yield quantity_value(quota["status"][part][resource])
 
 
-def shown(platform: Platform, what: str, namespace: str) -> list[Manifest]:
-    """What `kubectl get` has of it."""
-    told = subprocess.run(
-        ["kubectl", "get", what, "--namespace", namespace, "--output", "json"],
+def kubectl_get(platform: Platform, resource: str, namespace: str) -> list[Manifest]:
+    """The objects that `kubectl get` returns."""
+    completed = subprocess.run(
+        ["kubectl", "get", resource, "--namespace", namespace, "--output", "json"],
         env={**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)},
         capture_output=True,
         text=True,
         check=True,
     )
-    items: list[Manifest] = json.loads(told.stdout)["items"]
+    items: list[Manifest] = json.loads(completed.stdout)["items"]
     return items
 
 
 def start_pods(platform: Platform, namespace: str, count: int, **annotations: str) -> list[str]:
-    """Their names. An annotation `x` stands for `kwok.tenancy/x`."""
+    """Create pods and return their names. The annotation `x` becomes `kwok.tenancy/x`."""
     allow_pods(platform.admin, namespace)
     manifest = pod(namespace)
     manifest["metadata"]["annotations"] = {
@@ -93,11 +96,11 @@ def start_pods(platform: Platform, namespace: str, count: int, **annotations: st
 
 
 def await_phase(platform: Platform, namespace: str, names: list[str], phase: str) -> None:
-    def are_there() -> bool:
-        found = [platform.admin.get(POD, name, namespace) for name in names]
-        return all(pod is not None and pod["status"]["phase"] == phase for pod in found)
+    def have_phase() -> bool:
+        pods = [platform.admin.get(POD, name, namespace) for name in names]
+        return all(pod is not None and pod["status"]["phase"] == phase for pod in pods)
 
-    eventually(are_there, f"all pods of {namespace} are {phase}")
+    eventually(have_phase, f"all pods of {namespace} are {phase}")
 
 
 def claim(namespace: str, storage: str) -> Manifest:

@@ -1,4 +1,4 @@
-"""The page and `tenancy show` tell what a tenant uses, as its quotas and pods stand."""
+"""The page and `tenancy show` report the usage of a tenant's quotas."""
 
 from playwright.sync_api import expect
 
@@ -10,7 +10,7 @@ from tests.usage.cluster import await_phase, start_pods
 NAMESPACE = "tenant-seen-a"
 
 
-def test_page_and_show_tell_use_as_it_grows(
+def test_page_and_show_report_growing_usage(
     platform: Platform, new_tenant: NewTenant, tab: Tab, tenancy: Run
 ) -> None:
     platform.await_active(new_tenant("seen", plan="basic", namespaces=[{"name": "a"}, {"name": "b"}]))
@@ -24,6 +24,6 @@ def test_page_and_show_tell_use_as_it_grows(
     expect(tab.row("seen")).to_contain_text("4 / 40")
     expect(tab.row("seen")).to_contain_text("100m / 1")
 
-    shown = tenancy("show", "seen").stdout
-    assert ["pods", "4/40", "██" + 18 * "░", "10%"] in [line.split() for line in shown.splitlines()]
-    assert "pods 4/20" in next(line for line in shown.splitlines() if line.startswith(NAMESPACE))
+    output = tenancy("show", "seen").stdout
+    assert ["pods", "4/40", "██" + 18 * "░", "10%"] in [line.split() for line in output.splitlines()]
+    assert "pods 4/20" in next(line for line in output.splitlines() if line.startswith(NAMESPACE))

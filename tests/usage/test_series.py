@@ -1,4 +1,4 @@
-"""The alerts and the dashboard ask for series, and for labels of them, that the watcher really serves."""
+"""The queries of alerts and dashboard use only series and labels that the watcher serves."""
 
 import re
 
@@ -9,38 +9,38 @@ from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 from tests.platform import NewTenant, Platform
 
-# Served only where the cluster measures what pods use; the test of that looks at it.
+# Served only if the cluster measures the usage of pods; `test_measured` checks it.
 MEASURED = "tenancy_usage_measured"
 
 
 def queries() -> list[str]:
     groups = prometheus_rule(PlatformSettings())["spec"]["groups"]
-    shown = dashboard()
+    board = dashboard()
     return [
         *(rule["expr"] for group in groups for rule in group["rules"]),
-        *(target["expr"] for panel in shown["panels"] for target in panel["targets"]),
-        *(variable["definition"] for variable in shown["templating"]["list"] if "definition" in variable),
+        *(target["expr"] for panel in board["panels"] for target in panel["targets"]),
+        *(variable["definition"] for variable in board["templating"]["list"] if "definition" in variable),
     ]
 
 
 def labels_in(query: str) -> set[str]:
-    """Those that it picks series by, and those that it sums up by."""
-    picked = re.findall(r"(\w+)=~?\"", query)
-    summed = [label.strip() for group in re.findall(r"by \(([^)]*)\)", query) for label in group.split(",")]
+    """The labels that the query selects by, groups by, or lists the values of."""
+    selected = re.findall(r"(\w+)=~?\"", query)
+    grouped = [label.strip() for group in re.findall(r"by \(([^)]*)\)", query) for label in group.split(",")]
     listed = re.findall(r"label_values\(\w+, (\w+)\)", query)
-    return {*picked, *summed, *listed}
+    return {*selected, *grouped, *listed}
 
 
 def test_every_query_finds_its_series_and_labels(platform: Platform, new_tenant: NewTenant) -> None:
     platform.await_active(new_tenant("scraped", plan="basic"))
     served: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(platform.ask("/metrics")[1]):
+    for family in text_string_to_metric_families(platform.http_get("/metrics")[1]):
         for sample in family.samples:
             served.setdefault(sample.name, set()).update(sample.labels)
     served[MEASURED] = served["tenancy_usage_used"]
-    asked = queries()
-    assert len(asked) > 15
-    for query in asked:
+    all_queries = queries()
+    assert len(all_queries) > 15
+    for query in all_queries:
         names = set(re.findall(r"tenancy_\w+", query))
         assert names, query
         for name in names:

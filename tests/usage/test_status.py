@@ -1,18 +1,18 @@
-"""What a tenant uses is told as the cluster counts it, with pods that really run."""
+"""The status reports the usage of a tenant as the cluster counts it, with pods that run."""
 
 from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD
 from tests.platform import NewTenant, Platform
 from tests.usage.cluster import (
     CLAIM,
-    KEYS,
+    QUOTA_KEYS,
     await_phase,
-    by_pods,
-    by_quotas,
     claim,
+    live_pod_usage,
+    quota_amount,
+    reported_pod_usage,
     start_pods,
-    told,
-    told_usage,
+    status_usage,
 )
 from tests.waiting import eventually
 
@@ -27,39 +27,44 @@ def test_usage_in_status_is_the_sum_that_the_cluster_shows_paused_or_not(
     running = start_pods(platform, A, 3)
     await_phase(platform, A, running, "Running")
     await_phase(platform, B, start_pods(platform, B, 1), "Running")
-    # It has run, and uses nothing any more.
+    # This pod has finished and uses nothing.
     await_phase(platform, B, start_pods(platform, B, 1, outcome="complete"), "Succeeded")
     platform.admin.create(CLAIM, claim(B, "2Gi"))
-    assert by_pods(platform, A, B).pods == 4
+    assert live_pod_usage(platform, A, B).pods == 4
 
-    def is_told() -> bool:
-        return told(platform, manifest) == by_pods(platform, A, B) and (
-            told_usage(platform, manifest)["quotas"]["storage"]["used"] == "2Gi"
+    def is_reported() -> bool:
+        return reported_pod_usage(platform, manifest) == live_pod_usage(platform, A, B) and (
+            status_usage(platform, manifest)["quotas"]["storage"]["used"] == "2Gi"
         )
 
-    eventually(is_told, "the sum over pods is told")
-    usage = told_usage(platform, manifest)
-    for resource, key in KEYS.items():
+    eventually(is_reported, "the status reports the sum over pods")
+    usage = status_usage(platform, manifest)
+    for resource, key in QUOTA_KEYS.items():
         for part in ("used", "hard"):
             amount = quantity_value(usage["quotas"][resource][part])
-            assert amount == by_quotas(platform, part, key, A, B) > 0, (resource, part)
-    # Nobody measures here what pods really use.
+            assert amount == quota_amount(platform, part, key, A, B) > 0, (resource, part)
+    # This cluster has no metrics API.
     assert usage.keys() == {"pods", "quotas"}
 
     namespaces = (platform.tenant(manifest) or {})["status"]["namespaceStatus"]
     for namespace in (A, B):
         parts = namespaces[namespace]["resourceUsage"]
         for resource in ("cpu", "memory", "storage"):
-            assert quantity_value(parts[resource]) == by_quotas(platform, "used", KEYS[resource], namespace)
+            assert quantity_value(parts[resource]) == quota_amount(
+                platform, "used", QUOTA_KEYS[resource], namespace
+            )
     series = platform.metrics("tenancy_usage_used")
     assert series[A, "pods", "used"] == 3
     assert series[B, "pods", "used"] == 1
     assert series[B, "storage", "used"] == 2 * 2**30
 
-    # A paused tenant is left as it is; what it uses goes on, and is told.
+    # The usage of a paused tenant is still reported.
     platform.apply({**manifest, "spec": {**manifest["spec"], "paused": True}})
     platform.await_condition(manifest, "Paused")
     for name in running[:2]:
         platform.admin.delete(POD, name, A)
-    eventually(lambda: told(platform, manifest) == by_pods(platform, A, B), "what was given back is told")
-    assert told_usage(platform, manifest)["pods"] == 2
+    eventually(
+        lambda: reported_pod_usage(platform, manifest) == live_pod_usage(platform, A, B),
+        "the status reports the lower usage",
+    )
+    assert status_usage(platform, manifest)["pods"] == 2

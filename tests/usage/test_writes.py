@@ -1,59 +1,65 @@
-"""Telling of use costs little: changes are gathered for a while, and writing them sets nothing in motion."""
+"""Changes of usage are collected before they are written, and the writes cause no further work."""
 
 from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD
 from tests.platform import NewTenant, Platform
-from tests.usage.cluster import KEYS, PERIODS, by_quotas, start_pods, told_usage
+from tests.usage.cluster import PERIODS, QUOTA_KEYS, quota_amount, start_pods, status_usage
 from tests.waiting import eventually
 
 NAMESPACE, LATER = "tenant-quiet", "tenant-quiet-later"
-# As many as the plan has room for.
-PODS = 10
-# Longer than any test: what happens meanwhile is told by the next turn only.
+# The number of pods that the plan allows.
+POD_COUNT = 10
+# The status period is longer than any test: only another reconcile reports changes of usage.
 LONG = (*PERIODS, "--usage-status-period", "3600")
 
 
-def turns(platform: Platform, tenant: str) -> int:
-    """How often the watcher has looked at the tenant since its last start."""
+def reconcile_count(platform: Platform, tenant: str) -> int:
+    """The number of reconciles of the tenant since the last start of the watcher."""
     messages = ("stack applied", "tenant unchanged", "tenant failed")
     return sum(1 for line in platform.log() if line["message"] in messages and line["tenant"] == tenant)
 
 
-def test_changes_of_use_are_gathered_and_run_nothing(platform: Platform, new_tenant: NewTenant) -> None:
+def test_changes_of_usage_are_collected_and_run_nothing(platform: Platform, new_tenant: NewTenant) -> None:
     manifest, later = new_tenant("quiet", plan="basic"), new_tenant("quiet-later", plan="basic")
     for tenant in (manifest, later):
         platform.await_active(tenant)
     platform.stop()
     platform.start(*LONG)
-    eventually(lambda: turns(platform, "quiet"), "the watcher has looked at the tenant")
-    assert told_usage(platform, manifest)["pods"] == 0
+    eventually(lambda: reconcile_count(platform, "quiet"), "the watcher has reconciled the tenant")
+    assert status_usage(platform, manifest)["pods"] == 0
 
-    names = start_pods(platform, NAMESPACE, PODS)
+    names = start_pods(platform, NAMESPACE, POD_COUNT)
     eventually(
-        lambda: platform.metrics("tenancy_usage_used")[NAMESPACE, "pods", "quiet"] == PODS,
-        "the watcher knows of all pods",
+        lambda: platform.metrics("tenancy_usage_used")[NAMESPACE, "pods", "quiet"] == POD_COUNT,
+        "the watcher counts all pods",
     )
-    assert told_usage(platform, manifest)["pods"] == 0
-    assert (turns(platform, "quiet"), platform.runs(tenant="quiet")) == (1, 0)
+    assert status_usage(platform, manifest)["pods"] == 0
+    assert (reconcile_count(platform, "quiet"), platform.pulumi_run_count(tenant="quiet")) == (1, 0)
     platform.stop()
 
     platform.start(*PERIODS)
-    eventually(lambda: told_usage(platform, manifest)["pods"] == PODS, "all pods are told of")
-    # Only now: where pods come while others go, a ResourceQuota was seen to count one too few for a while.
+    eventually(lambda: status_usage(platform, manifest)["pods"] == POD_COUNT, "the status reports all pods")
+    # Delete them only now: while pods are created and deleted at the same time, a ResourceQuota may count one
+    # too few for a while.
     for name in names:
         platform.admin.delete(POD, name, NAMESPACE)
 
-    def is_end_told() -> bool:
-        quotas = told_usage(platform, manifest)["quotas"]
+    def is_end_reported() -> bool:
+        quotas = status_usage(platform, manifest)["quotas"]
         return all(
-            quantity_value(quotas[resource]["used"]) == 0 == by_quotas(platform, "used", key, NAMESPACE)
-            for resource, key in KEYS.items()
+            quantity_value(quotas[resource]["used"]) == 0 == quota_amount(platform, "used", key, NAMESPACE)
+            for resource, key in QUOTA_KEYS.items()
         )
 
-    eventually(is_end_told, "their end is told")
-    # What was written comes back by the watch. By the time that another tenant's use is told, as late as may
-    # be, whatever that has set in motion would have been seen, too.
-    turned = turns(platform, "quiet")
+    eventually(is_end_reported, "the status reports no usage")
+    # The watch reports the write. If it caused a reconcile, that would have happened before the status of the
+    # other tenant reports its new pod.
+    count_before = reconcile_count(platform, "quiet")
     start_pods(platform, LATER, 1)
-    eventually(lambda: told_usage(platform, later)["pods"] == 1, "the other's pod is told of")
-    assert (turns(platform, "quiet"), platform.runs(tenant="quiet")) == (turned, 0)
+    eventually(
+        lambda: status_usage(platform, later)["pods"] == 1, "the status of the other tenant reports its pod"
+    )
+    assert (reconcile_count(platform, "quiet"), platform.pulumi_run_count(tenant="quiet")) == (
+        count_before,
+        0,
+    )

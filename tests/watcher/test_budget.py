@@ -90,7 +90,7 @@ def record(running_platform: Platform) -> Iterator[QuotaRecord]:
     for change, manifest in manifests.items():
         platform.apply({**manifest, "spec": spec(**CHANGES[change])})
     yield record
-    platform.end(manifests.values())
+    platform.verify_and_delete(manifests.values())
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -119,7 +119,7 @@ def test_share_below_what_is_used_is_refused_until_some_is_freed(
     # The cluster itself keeps one more there, with its certificate.
     eventually(lambda: used(platform) == "7", "all are counted")
     before = live_quotas(platform, "crowded")
-    runs = platform.runs(tenant="crowded")
+    runs = platform.pulumi_run_count(tenant="crowded")
 
     platform.apply({**manifest, "spec": spec({"a": 1, "b": 4})})
     told = platform.await_condition(manifest, "QuotaInUse")
@@ -137,7 +137,7 @@ def test_share_below_what_is_used_is_refused_until_some_is_freed(
     assert {key: quota["spec"] for key, quota in after.items()} == {
         key: quota["spec"] for key, quota in before.items()
     }
-    assert platform.runs(tenant="crowded") == runs
+    assert platform.pulumi_run_count(tenant="crowded") == runs
 
     for name in names[:3]:
         platform.admin.delete(CONFIG_MAP, name, HOME)

@@ -59,7 +59,7 @@ def by_hand(running_platform: Platform) -> Iterator[ByHand]:
     platform.apply(BAD)
     platform.start()
     yield ByHand(**ended, cpu=quota["spec"]["hard"]["cpu"], kept_namespace=kept)
-    platform.end(TENANTS)
+    platform.verify_and_delete(TENANTS)
 
 
 def told(ended: Ended) -> str:

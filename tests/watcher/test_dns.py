@@ -12,7 +12,7 @@ from tenancy.base.names import object_labels
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.dns import families
+from watcher.dns import namespace_groups
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 POLICY = Kind(ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False)
@@ -80,8 +80,8 @@ def await_line(platform: Platform, line: str, is_there: bool = True) -> None:
     eventually(is_so, f"{line} is {'' if is_there else 'not '}in the Corefile")
 
 
-def test_family_is_a_tenants_live_namespaces() -> None:
-    found = families(
+def test_group_is_a_tenants_live_namespaces() -> None:
+    found = namespace_groups(
         [
             namespace("tenant-a", "a"),
             namespace("tenant-a-b", "a-b"),
@@ -134,7 +134,7 @@ def listed(running_platform: Platform) -> Iterator[str]:
     running_platform.apply(manifest)
     running_platform.await_active(manifest)
     yield "/tenant-listed-one/tenant-listed-two/"
-    running_platform.end([manifest])
+    running_platform.verify_and_delete([manifest])
 
 
 @pytest.mark.parametrize("harm", ["edited", "deleted"])
@@ -156,6 +156,6 @@ def test_tenants_go_on_while_the_config_cannot_be_written(platform: Platform, ne
         lambda: "DNS config not written" in [line["message"] for line in platform.log()],
         "the log tells of it",
     )
-    assert platform.ask("/healthz") == (200, "ok\n")
+    assert platform.http_get("/healthz") == (200, "ok\n")
     platform.admin.delete(POLICY, REFUSAL)
     await_line(platform, "/tenant-undaunted-one/tenant-undaunted-two/")

@@ -130,7 +130,7 @@ def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
     running_platform.apply(manifest)
     running_platform.await_active(manifest)
     yield manifest
-    running_platform.end([manifest])
+    running_platform.verify_and_delete([manifest])
     running_platform.stop()
     running_platform.start()
 
@@ -174,9 +174,9 @@ def test_plans_and_tenants_objects_stand_in_each_namespace(platform: Platform) -
 
 
 def test_objects_the_server_completes_are_no_drift(platform: Platform, extras: Manifest, plans: Path) -> None:
-    runs = platform.runs(tenant="extras")
+    runs = platform.pulumi_run_count(tenant="extras")
     await_no_drift_left(platform, plans)
-    assert platform.runs(tenant="extras") == runs
+    assert platform.pulumi_run_count(tenant="extras") == runs
     assert condition(platform.await_active(extras), "Ready")["status"] == "True"
 
 
@@ -245,15 +245,15 @@ BAD: dict[str, tuple[Manifest, str]] = {
     "version": (extra("ConfigMap", "x", "v2"), "spec.extraResources[0].apiVersion: 'v2' is not allowed"),
     "placeholder": (
         extra("ConfigMap", "x", data={"a": "${tenant.nope}"}),
-        "spec.extraResources[0].data.a: there is no ${tenant.nope}",
+        "spec.extraResources[0].data.a: unknown placeholder ${tenant.nope}",
     ),
     "label": (
         extra("ConfigMap", "x", data={"a": "${tenant.labels[nope]}"}),
-        "spec.extraResources[0].data.a: namespace 'tenant-bad-label' has nothing for ${tenant.labels[nope]}",
+        "spec.extraResources[0].data.a: namespace 'tenant-bad-label' has no value for ${tenant.labels[nope]}",
     ),
     "taken": (
         extra("ResourceQuota", "tenant-quota", spec={"hard": {"cpu": 1}}),
-        "spec.extraResources[0].metadata.name: ResourceQuota tenant-bad-taken/tenant-quota is made already",
+        "spec.extraResources[0].metadata.name: ResourceQuota tenant-bad-taken/tenant-quota already exists",
     ),
 }
 

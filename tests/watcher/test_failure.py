@@ -135,12 +135,12 @@ def test_object_that_cannot_be_changed_back_is_made_anew(platform: Platform, new
 def test_finalizer_taken_away_comes_back(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("released", plan="basic")
     platform.await_active(manifest)
-    before = platform.runs("up", "released")
+    before = platform.pulumi_run_count("up", "released")
     platform.admin.patch(kind_of(manifest), "released", {"metadata": {"finalizers": None}})
     eventually(
         lambda: (platform.tenant(manifest) or {})["metadata"].get("finalizers"), "the finalizer is back"
     )
-    assert platform.runs("up", "released") == before
+    assert platform.pulumi_run_count("up", "released") == before
 
 
 def test_stopped_watcher_lets_an_update_end(platform: Platform, new_tenant: NewTenant) -> None:
@@ -162,8 +162,8 @@ def test_watcher_that_cannot_start_says_why_in_one_line(platform: Platform) -> N
     passphrase.write_text("test")
     faults = {
         "set PULUMI_BACKEND_URL": {"PULUMI_BACKEND_URL": ""},
-        "the pulumi command cannot be used": {"PATH": "/nowhere"},
-        "no cluster to talk to": {"KUBECONFIG": "/nowhere"},
+        "cannot run the pulumi command": {"PATH": "/nowhere"},
+        "no usable kubeconfig": {"KUBECONFIG": "/nowhere"},
         "unable to read PULUMI_CONFIG_PASSPHRASE_FILE": {"PULUMI_CONFIG_PASSPHRASE_FILE": "/nowhere"},
     }
     given = {name: value for name, value in platform.environment.items() if "PASSPHRASE" not in name}

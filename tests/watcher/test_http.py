@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from watcher.http import Check, Page, serve_http
+from watcher.http import Check, TextEndpoint, serve_http
 
 CHECKS = {
     "/healthz": Check(list),
     "/readyz": Check(lambda: ["not listed yet: roles"], lambda: ["plans: refused"]),
     "/noted": Check(list, lambda: ["plans: refused"]),
 }
-PAGES = {"/metrics": Page(lambda: "up 1\n", "text/plain; version=0.0.4")}
+PAGES = {"/metrics": TextEndpoint(lambda: "up 1\n", "text/plain; version=0.0.4")}
 
 
 @pytest.fixture

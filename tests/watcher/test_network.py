@@ -6,7 +6,7 @@ import pytest
 
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
 from tenancy.base.names import SHARED_LABEL
-from tenancy.reachability import Endpoint, Network, Port
+from tenancy.reachability import Endpoint, PodNetwork, Port
 from tests.platform import Platform, tenant_manifest
 
 # Namespaces of other people, that need not be there to be reckoned with.
@@ -89,7 +89,7 @@ WALLS = ("default-deny-all", "tenant-isolation")
 
 
 @pytest.fixture(scope="module")
-def network(running_platform: Platform) -> Iterator[Network]:
+def network(running_platform: Platform) -> Iterator[PodNetwork]:
     """The live policies and namespaces, once the watcher has made two tenants."""
     running_platform.ensure_started()
     walled = tenant_manifest("walled", namespaces=[{"name": "one"}, {"name": "two"}])
@@ -107,50 +107,50 @@ def network(running_platform: Platform) -> Iterator[Network]:
     for tenant in (walled, opened):
         running_platform.await_active(tenant)
     yield live_network(running_platform)
-    running_platform.end((walled, opened))
+    running_platform.verify_and_delete((walled, opened))
 
 
-def live_network(platform: Platform) -> Network:
+def live_network(platform: Platform) -> PodNetwork:
     policies, namespaces = (platform.admin.list(kind)[0] for kind in (NETWORK_POLICY, NAMESPACE))
-    found = Network.of(policies, namespaces)
-    return Network(found.policies, {**NEIGHBOURS, **found.namespaces})
+    found = PodNetwork.from_manifests(policies, namespaces)
+    return PodNetwork(found.policies, {**NEIGHBOURS, **found.namespaces})
 
 
-def table(network: Network, *, is_into: bool, tenants: tuple[str, ...] = TENANTS) -> str:
+def table(network: PodNetwork, *, is_into: bool, tenants: tuple[str, ...] = TENANTS) -> str:
     """What gets through between each endpoint (a row) and each pod of a tenant (a column)."""
     rows = [("", *tenants)]
     for name, endpoint in ENDPOINTS.items():
         cells = []
         for tenant in tenants:
             ends = (endpoint, ENDPOINTS[tenant]) if is_into else (ENDPOINTS[tenant], endpoint)
-            open_ports = tuple(port for port in PORTS if network.lets(*ends, port))
+            open_ports = tuple(port for port in PORTS if network.allows(*ends, port))
             cells.append(CELLS.get(open_ports) or " ".join(map(str, open_ports)))
         rows.append((name, *cells))
     lines = (f"{name:<12}" + "".join(f"{cell:<11}" for cell in cells) for name, *cells in rows)
     return "\n" + "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def tables(network: Network) -> tuple[str, str]:
+def tables(network: PodNetwork) -> tuple[str, str]:
     return table(network, is_into=False), table(network, is_into=True)
 
 
-def test_tenants_reach_just_what_is_meant(network: Network) -> None:
+def test_tenants_reach_just_what_is_meant(network: PodNetwork) -> None:
     assert table(network, is_into=False) == FROM_TENANTS
 
 
-def test_tenants_are_reached_just_by_whom_it_is_meant(network: Network) -> None:
+def test_tenants_are_reached_just_by_whom_it_is_meant(network: PodNetwork) -> None:
     assert table(network, is_into=True) == INTO_TENANTS
 
 
-def test_every_policy_of_a_tenant_is_a_hole_or_a_wall(network: Network) -> None:
+def test_every_policy_of_a_tenant_is_a_hole_or_a_wall(network: PodNetwork) -> None:
     homes = {ENDPOINTS[name].namespace for name in TENANTS}
     found = [policy["metadata"] for policy in network.policies if policy["metadata"]["namespace"] in homes]
     assert {policy["name"] for policy in found} == {*HOLES, *WALLS}
 
 
 @pytest.mark.parametrize("policy", HOLES)
-def test_without_any_one_policy_something_meant_is_shut(network: Network, policy: str) -> None:
-    without = tables(network.without(policy))
+def test_without_any_one_policy_something_meant_is_shut(network: PodNetwork, policy: str) -> None:
+    without = tables(network.without_policy(policy))
     assert without != (FROM_TENANTS, INTO_TENANTS)
     # And nothing is open that was not: a policy gone astray is no way in.
     for line, meant in zip("".join(without).split(), (FROM_TENANTS + INTO_TENANTS).split(), strict=True):
@@ -158,17 +158,17 @@ def test_without_any_one_policy_something_meant_is_shut(network: Network, policy
 
 
 @pytest.mark.parametrize("policy", WALLS)
-def test_walls_stand_while_either_of_the_two_is_taken_away(network: Network, policy: str) -> None:
-    assert tables(network.without(policy)) == (FROM_TENANTS, INTO_TENANTS)
+def test_walls_stand_while_either_of_the_two_is_taken_away(network: PodNetwork, policy: str) -> None:
+    assert tables(network.without_policy(policy)) == (FROM_TENANTS, INTO_TENANTS)
 
 
-def test_without_policies_everything_is_open(network: Network) -> None:
-    bare = Network((), network.namespaces)
+def test_without_policies_everything_is_open(network: PodNetwork) -> None:
+    bare = PodNetwork((), network.namespaces)
     assert {cell for cell in "".join(tables(bare)).split() if cell not in ENDPOINTS} == {"all"}
 
 
 def test_tenant_that_may_reach_every_address_reaches_no_other_tenant(
-    network: Network, running_platform: Platform
+    network: PodNetwork, running_platform: Platform
 ) -> None:
     """Also where the network plugin matches pods by their addresses."""
     loud = tenant_manifest("loud", network={"egress": [{"cidr": "0.0.0.0/0"}, {"cidr": "::/0"}]})
@@ -180,6 +180,6 @@ def test_tenant_that_may_reach_every_address_reaches_no_other_tenant(
         running_platform.delete(loud)
     pod = Endpoint("10.8.0.1", "tenant-loud")
     for port in PORTS:
-        assert [name for name, target in ENDPOINTS.items() if not now.lets(pod, target, port)] == [*TENANTS]
-        assert not any(now.lets(ENDPOINTS[name], pod, port) for name in TENANTS)
+        assert [name for name, target in ENDPOINTS.items() if not now.allows(pod, target, port)] == [*TENANTS]
+        assert not any(now.allows(ENDPOINTS[name], pod, port) for name in TENANTS)
     assert tables(now) == tables(network)

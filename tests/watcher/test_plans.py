@@ -104,15 +104,15 @@ def await_update(platform: Platform, manifest: Manifest, cause: str) -> None:
 
 def await_note(platform: Platform, told: str) -> None:
     """Until /readyz tells of refused plans, with all else well."""
-    eventually(lambda: told in platform.ask("/readyz")[1], f"/readyz tells of {told!r}")
-    status, text = platform.ask("/readyz")
+    eventually(lambda: told in platform.http_get("/readyz")[1], f"/readyz tells of {told!r}")
+    status, text = platform.http_get("/readyz")
     assert (status, text.splitlines()[0]) == (200, "ok")
     assert text.endswith("; the last good ones stay in force\n")
     assert platform.metrics("tenancy_plans_valid") == {(): 0}
 
 
 def await_no_note(platform: Platform) -> None:
-    eventually(lambda: platform.ask("/readyz") == (200, "ok\n"), "/readyz has nothing to tell")
+    eventually(lambda: platform.http_get("/readyz") == (200, "ok\n"), "/readyz has nothing to tell")
     assert platform.metrics("tenancy_plans_valid") == {(): 1}
 
 
@@ -193,14 +193,14 @@ def test_whatever_is_in_the_file_the_watcher_lives(
 ) -> None:
     plans_file.write_bytes(content)
     await_note(platform, "plans: refused")
-    assert platform.ask("/healthz") == (200, "ok\n")
+    assert platform.http_get("/healthz") == (200, "ok\n")
     shutil.copy(SHIPPED_PLANS, plans_file)
     await_no_note(platform)
 
 
 def test_file_may_go_and_come_back(platform: Platform, plans_file: Path) -> None:
     plans_file.unlink()
-    await_note(platform, "is not there")
+    await_note(platform, "is missing")
     shutil.copy(SHIPPED_PLANS, plans_file)
     await_no_note(platform)
 
@@ -294,15 +294,15 @@ def test_what_a_tenant_overrides_survives_a_change_of_its_plan(
 
 @pytest.mark.usefixtures("config_map")
 def test_watcher_waits_for_its_config_map_and_follows_it(platform: Platform, new_tenant: NewTenant) -> None:
-    absent = "no plans yet: ConfigMap tenancy-system/tenancy-plans: is not there, or has no key plans.yaml\n"
+    absent = "no plans yet: ConfigMap tenancy-system/tenancy-plans: is missing, or has no key plans.yaml\n"
     manifest = new_tenant("awaits", plan="basic")
-    eventually(lambda: platform.ask("/readyz") == (503, absent), "only the plans are missing")
+    eventually(lambda: platform.http_get("/readyz") == (503, absent), "only the plans are missing")
     assert platform.metrics("tenancy_plans_valid") == {(): 0}
     assert plans_in_force(platform.admin) == read_plans()
 
     put_config_map(platform, BROKEN)
-    eventually(lambda: "plans.pro.maxNamespaces" in platform.ask("/readyz")[1], "the fault is told")
-    assert platform.ask("/readyz")[0] == 503
+    eventually(lambda: "plans.pro.maxNamespaces" in platform.http_get("/readyz")[1], "the fault is told")
+    assert platform.http_get("/readyz")[0] == 503
     assert "status" not in (platform.tenant(manifest) or {})
     with pytest.raises(PlansError):
         plans_in_force(platform.admin)
@@ -332,4 +332,4 @@ def test_broken_or_deleted_config_map_leaves_the_plans_in_force(
     put_config_map(platform, SHIPPED_PLANS.read_text())
     await_no_note(platform)
     platform.admin.delete(CONFIG_MAP, PLACE[1], PLACE[0])
-    await_note(platform, "is not there")
+    await_note(platform, "is missing")

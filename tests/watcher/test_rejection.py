@@ -67,7 +67,7 @@ FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
     "existing namespace without adoption": (
         {"namespaces": [{"name": "a", "existing": "b"}]},
         "InvalidSpec",
-        "spec.adopt: must be true, because namespaces[0].existing is given",
+        "spec.adopt: must be true, because namespaces[0].existing is set",
     ),
     "access to a namespace it has not": (
         {"namespaces": [{"name": "a"}], "access": [{"kind": "User", "name": "x", "namespaces": ["b"]}]},

@@ -63,7 +63,7 @@ def killed(running_platform: Platform) -> Iterator[Killed]:
     platform.apply({**DROPPED, "spec": {"namespaces": [{"name": "a"}]}})
     platform.start()
     yield left
-    platform.end([CRASH, DROPPED, *STILL])
+    platform.verify_and_delete([CRASH, DROPPED, *STILL])
 
 
 def test_kill_during_up_converges_after_restart(platform: Platform, killed: Killed) -> None:
@@ -91,12 +91,14 @@ def test_restart_with_unchanged_tenants_runs_pulumi_zero_times(platform: Platfor
         return {line["tenant"] for line in platform.log() if line["message"] == "tenant unchanged"}
 
     eventually(lambda: names <= unchanged(), "the watcher has looked at each of them since its start")
-    assert {name: platform.runs(tenant=name) for name in names} == dict.fromkeys(names, 0)
+    assert {name: platform.pulumi_run_count(tenant=name) for name in names} == dict.fromkeys(names, 0)
     assert versions(platform) == killed.versions
 
     platform.apply({**STILL[0], "spec": {"plan": "pro"}})
     platform.await_active(STILL[0])
-    assert {name: platform.runs(tenant=name) for name in names} == dict.fromkeys(names, 0) | {"still-0": 1}
+    assert {name: platform.pulumi_run_count(tenant=name) for name in names} == dict.fromkeys(names, 0) | {
+        "still-0": 1
+    }
 
 
 def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tenancy.spec.aisession import SessionReason
-from watcher.sessions.refused_starts import Refusals, refusal_reason
+from watcher.sessions.refused_starts import StartBackoff, refusal_reason
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from watcher.sessions.refused_starts import Refusals, refusal_reason
     [
         ('pods "a" is forbidden: exceeded quota: q, requested: pods=1', SessionReason.QUOTA_EXCEEDED),
         ('serviceaccount "analyst" not found', SessionReason.POD_REFUSED),
-        ("spec.containers[].image: comes from no registry", SessionReason.POD_REFUSED),
+        ("spec.containers[].image: evil.test/a is not from a registry", SessionReason.POD_REFUSED),
     ],
 )
 def test_only_a_quota_is_named_as_one(message: str, reason: SessionReason) -> None:
@@ -19,22 +19,22 @@ def test_only_a_quota_is_named_as_one(message: str, reason: SessionReason) -> No
 
 
 def test_wait_grows_up_to_a_cap_for_each_session_alone() -> None:
-    refusals = Refusals()
+    backoff = StartBackoff()
     waits = []
     for _ in range(8):
-        refusals.add("one")
-        waits.append(refusals.wait_s("one"))
+        backoff.record_refusal("one")
+        waits.append(backoff.wait_s("one"))
     assert 0 < waits[0] < waits[1] < waits[2]
     assert max(waits) <= 60
-    assert refusals.wait_s("other") == 0
+    assert backoff.wait_s("other") == 0
 
 
 def test_start_that_went_well_is_forgiven() -> None:
-    refusals = Refusals()
+    backoff = StartBackoff()
     for _ in range(5):
-        refusals.add("one")
-    worst = refusals.wait_s("one")
-    refusals.forget("one")
-    assert refusals.wait_s("one") == 0
-    refusals.add("one")
-    assert 0 < refusals.wait_s("one") < worst
+        backoff.record_refusal("one")
+    worst = backoff.wait_s("one")
+    backoff.forget("one")
+    assert backoff.wait_s("one") == 0
+    backoff.record_refusal("one")
+    assert 0 < backoff.wait_s("one") < worst

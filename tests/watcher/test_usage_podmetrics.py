@@ -49,7 +49,7 @@ def metrics(api: MetricsApi, moved: list[str]) -> PodMetrics:
 
 
 def memory(metrics: PodMetrics) -> str | None:
-    told = metrics.steady("acme")
+    told = metrics.reported("acme")
     return told.memory_text if told else None
 
 
@@ -67,7 +67,7 @@ def test_failures_in_a_row_change_nothing_until_the_fifth(
     assert (memory(metrics), moved) == ("100Mi", ["acme"])
     metrics.read()
     assert (memory(metrics), moved) == (None, ["acme", "acme"])
-    assert metrics.now("acme") == {}
+    assert metrics.current("acme") == {}
 
 
 def test_read_that_goes_well_forgives_failures_before_it(metrics: PodMetrics, api: MetricsApi) -> None:

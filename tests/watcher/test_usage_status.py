@@ -6,7 +6,7 @@ from typing import Any
 from cluster.tenants import needs_work
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.spec.crd import tenant_crds
-from tenancy.usage import Measured
+from tenancy.usage import MeasuredUsage
 from watcher.reconciler.status import failed_status
 from watcher.reconciler.usage_status import with_usage
 from watcher.view import tenant_row
@@ -47,7 +47,7 @@ def test_usage_is_told_in_all_and_by_namespace() -> None:
 
 
 def test_use_of_machines_is_told_where_it_is_measured() -> None:
-    measured = Measured(Decimal("0.25"), Decimal(2**30))
+    measured = MeasuredUsage(Decimal("0.25"), Decimal(2**30))
     usage = with_usage(status("a"), live(a="0"), measured)["usage"]
     assert (usage["cpu"], usage["memory"]) == ("250m", "1Gi")
 
@@ -57,12 +57,12 @@ def test_tenant_without_namespaces_uses_nothing() -> None:
 
 
 def test_same_use_gives_the_same_status() -> None:
-    once = with_usage(status("a"), live(a="250m"), Measured())
-    assert with_usage(once, live(a="250m"), Measured()) == once
+    once = with_usage(status("a"), live(a="250m"), MeasuredUsage())
+    assert with_usage(once, live(a="250m"), MeasuredUsage()) == once
 
 
 def test_usage_that_is_no_longer_measured_is_gone() -> None:
-    once = with_usage(status("a"), live(a="250m"), Measured())
+    once = with_usage(status("a"), live(a="250m"), MeasuredUsage())
     assert "cpu" not in with_usage(once, live(a="250m"), None)["usage"]
 
 
@@ -76,7 +76,7 @@ def test_written_usage_asks_for_no_turn() -> None:
     before = {"metadata": metadata, "status": status("a")}
     after = {
         "metadata": {**metadata, "resourceVersion": "8"},
-        "status": with_usage(status("a"), live(a="1"), Measured()),
+        "status": with_usage(status("a"), live(a="1"), MeasuredUsage()),
     }
     assert not needs_work(before, after)
 
@@ -85,13 +85,15 @@ def test_schema_has_every_field_that_is_written() -> None:
     for crd in tenant_crds():
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
         known = schema["properties"]["usage"]["properties"]
-        assert known.keys() >= with_usage({}, live(a="1"), Measured())["usage"].keys()
+        assert known.keys() >= with_usage({}, live(a="1"), MeasuredUsage())["usage"].keys()
         assert known["pods"]["type"] == "integer"
         assert known["quotas"]["additionalProperties"]["properties"].keys() == {"used", "hard"}
 
 
 def test_page_and_status_tell_the_same_figures() -> None:
-    told = with_usage(status("a", "b"), live(a="250m", b="500m"), Measured(Decimal("0.1"), Decimal(2**20)))
+    told = with_usage(
+        status("a", "b"), live(a="250m", b="500m"), MeasuredUsage(Decimal("0.1"), Decimal(2**20))
+    )
     metadata = {"name": "acme", "creationTimestamp": "2026-01-01T00:00:00Z"}
     tenant = {"apiVersion": "platform.ai/v1", "metadata": metadata, "spec": {"plan": "basic"}, "status": told}
     row = tenant_row(tenant, live(a="250m", b="500m"))

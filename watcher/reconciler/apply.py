@@ -14,7 +14,7 @@ from stacks.stack import Stacks
 from tenancy.base.manifest import Manifest
 from tenancy.decision import check_quotas_in_use
 from tenancy.desired import DesiredState
-from tenancy.objects.namespace import as_it_stands
+from tenancy.objects.namespace import with_managed_metadata_only
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.next_step import Update
@@ -57,7 +57,7 @@ def _mark_retained_namespaces(
     if not leaving:
         return
     step = _next_state(cluster, desired)
-    marked = replace(step, manifests=(*step.manifests, *map(as_it_stands, leaving)))
+    marked = replace(step, manifests=(*step.manifests, *map(with_managed_metadata_only, leaving)))
     up(marked, f"{update.message}: marks namespaces that stay")
 
 

@@ -22,7 +22,7 @@ from tenancy.base.reasons import Reason
 from tenancy.claims import Claims
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
-from tenancy.usage import Measured
+from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.apply import apply
@@ -56,7 +56,7 @@ class Reconciler:
         loader: AppliedLoader,
         repairs: Repairs,
         metrics: Metrics,
-        measured: Callable[[str], Measured | None],
+        measured: Callable[[str], MeasuredUsage | None],
     ) -> None:
         self._cluster = cluster
         self._stacks = stacks
@@ -127,7 +127,7 @@ class Reconciler:
             self._repairs.keep(manifest)
             self.reporter.report_waiting(manifest, wait)
         except (DriftContested, RepairFailed) as error:
-            self._metrics.failed()
+            self._metrics.count_failed()
             self.reporter.report_failure(manifest, error)
             return _CONTESTED_S
         except (TenancyError, StackError, ClusterError) as error:
@@ -135,7 +135,7 @@ class Reconciler:
             self.reporter.report_failure(manifest, error, step)
             if not isinstance(error, InvalidSpec):
                 raise TryAgain from None
-            self._metrics.failed()
+            self._metrics.count_failed()
         return _LOOK_AGAIN_S if isinstance(step, Update) else None
 
     def _facts(self, manifest: Manifest) -> Facts:

@@ -15,7 +15,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
 from tenancy.drift import drift, drift_text
-from tenancy.usage import Measured
+from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.contested_objects import DriftContested
@@ -47,7 +47,7 @@ class Reporter:
         loader: AppliedLoader,
         repairs: Repairs,
         metrics: Metrics,
-        measured: Callable[[str], Measured | None],
+        measured: Callable[[str], MeasuredUsage | None],
     ) -> None:
         self._cluster = cluster
         self._tenants = tenants
@@ -60,7 +60,7 @@ class Reporter:
     def report_in_sync(self, manifest: Manifest, desired: DesiredState) -> None:
         self._write_status(manifest, active_status(manifest, desired))
         log.debug("tenant unchanged", tenant=desired.tenant)
-        self._metrics.unchanged()
+        self._metrics.count_unchanged()
 
     def report_paused(self, manifest: Manifest, desired: DesiredState) -> None:
         live_drift = drift_text(drift(desired, self._managed.of(desired.tenant)))
@@ -89,7 +89,7 @@ class Reporter:
             repaired=len(update.repairs),
             took_s=result.duration_s,
         )
-        self._metrics.applied(result.duration_s, len(update.repairs))
+        self._metrics.count_applied(result.duration_s, len(update.repairs))
         summary = ", ".join(f"{count} {operation}" for operation, count in counts.items())
         reason = Reason.DRIFT_REPAIRED if update.repairs else Reason.APPLIED
         message = f"{update.message}: {summary} in {result.duration_s} s"

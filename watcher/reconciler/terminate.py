@@ -26,7 +26,7 @@ from watcher.reconciler.release import release_namespace, remove_objects
 from watcher.reconciler.repairs import Repairs
 from watcher.reconciler.retry import TryAgain
 from watcher.reconciler.status import ready_verdict, terminating_status
-from watcher.sessions.deletion import end_sessions
+from watcher.sessions.deletion import delete_sessions
 
 log = structlog.get_logger(__name__)
 
@@ -120,7 +120,7 @@ class Terminator:
     def _end_sessions(self, tenant: Manifest) -> list[str]:
         """End the tenant's AISessions. Returns those that still run."""
         own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
-        return end_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
+        return delete_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
 
     def _wait_s(self, uid: str) -> float:
         """How soon to look at the AISessions again: the longer they take, the later."""

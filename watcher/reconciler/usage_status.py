@@ -6,10 +6,12 @@ from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
 from tenancy.spec.tenant_status import QuotaUsage, ResourceUsage, TenantUsage
-from tenancy.usage import Amounts, Measured, namespace_amounts, total_amounts
+from tenancy.usage import Amounts, MeasuredUsage, namespace_amounts, total_amounts
 
 
-def with_usage(status: Manifest, live: Mapping[ObjectKey, Manifest], measured: Measured | None) -> Manifest:
+def with_usage(
+    status: Manifest, live: Mapping[ObjectKey, Manifest], measured: MeasuredUsage | None
+) -> Manifest:
     """The status with the tenant's current usage, in total and by namespace."""
     by_namespace = namespace_amounts(live)
     amounts = total_amounts(by_namespace.values())

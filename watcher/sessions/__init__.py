@@ -1,1 +1,1 @@
-"""AISessions: when their Jobs are made, how they go, and how they end. No stack is ever used for them."""
+"""Reconciles AISessions: creates their Jobs, writes their status, deletes them. Does not use Pulumi."""

@@ -1,7 +1,4 @@
-"""The sessions' own queue and threads, beside those of the tenants: neither waits for the other.
-
-Wired by `app`, which also wakes it when a quota, a Tenant or the plans have changed.
-"""
+"""The controller of AISessions: their queue and worker threads, independent of those of Tenants."""
 
 import threading
 import time
@@ -16,14 +13,14 @@ from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants
 from watcher.queue import TenantQueue
 from watcher.sessions.live_sessions import LiveSessions
-from watcher.sessions.reconcile import Turns
-from watcher.sessions.refused_starts import Refusals
+from watcher.sessions.reconcile import SessionReconciler
+from watcher.sessions.refused_starts import StartBackoff
 from watcher.sessions.start import Starter
 
 log = structlog.get_logger(__name__)
 
 _WORKERS: Final = 2
-# For how long changes are gathered: a Job and its pod make many, and one look at the tenant does for all.
+# How long changes are collected: a Job and its pod cause many, and one reconcile handles them all.
 _GATHER_S: Final = 0.1
 
 
@@ -31,41 +28,41 @@ class SessionController:
     def __init__(
         self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
     ) -> None:
-        """`retry_s`: the first wait after a refused start."""
+        """`retry_s` is the wait after the first rejected start of a session."""
         self._queue = TenantQueue()
         self._live = LiveSessions(cluster, namespaces, self.wake)
-        refusals = Refusals(retry_s)
-        starter = Starter(cluster, self._live, refusals, tenants, plans, retry_s)
-        self._turns = Turns(cluster, self._live, refusals, starter, plans)
+        backoff = StartBackoff(retry_s)
+        starter = Starter(cluster, self._live, backoff, tenants, plans, retry_s)
+        self._reconciler = SessionReconciler(cluster, self._live, backoff, starter, plans)
         self._plans = plans
-        self._others = (namespaces, *tenants.informers)
+        self._shared_informers = (namespaces, *tenants.informers)
         self._workers = [
             threading.Thread(target=self._work, name=f"sessions {number}", daemon=True)
             for number in range(_WORKERS)
         ]
 
     def start(self) -> None:
-        """Returns at once."""
+        """Start the informers now, and the workers once all caches are synced. Does not block."""
         for informer in self._live.informers:
             informer.start()
         threading.Thread(target=self._start_workers, name="start sessions", daemon=True).start()
 
-    def stop(self, limit_s: float) -> None:
-        """Takes no more work, and waits this long for the end of what is under way."""
+    def stop(self, timeout_s: float) -> None:
+        """Stop taking work, and wait at most this long for running reconciles."""
         self._queue.close()
         for informer in self._live.informers:
             informer.stop()
-        deadline = time.monotonic() + limit_s
+        deadline = time.monotonic() + timeout_s
         for worker in self._workers:
             if worker.ident is not None:
                 worker.join(max(0.0, deadline - time.monotonic()))
 
     def wake(self, tenant: str) -> None:
-        """Has the tenant's sessions looked at: one has changed, or what they wait for may have come."""
+        """Enqueue the tenant, because its sessions or something that they wait for may have changed."""
         self._queue.add(tenant, _GATHER_S)
 
-    def phases(self) -> Mapping[str, int]:
-        return self._live.phases()
+    def phase_counts(self) -> Mapping[str, int]:
+        return self._live.phase_counts()
 
     @property
     def informers(self) -> tuple[Informer, ...]:
@@ -76,26 +73,26 @@ class SessionController:
         return [*self._live.informers, *self._workers]
 
     def _start_workers(self) -> None:
-        # Who saw half of the Jobs would start too many.
-        for informer in (*self._others, *self._live.informers):
+        # With an incomplete cache of Jobs, workers would start too many sessions.
+        for informer in (*self._shared_informers, *self._live.informers):
             informer.is_synced.wait()
-        self._plans.is_known.wait()
+        self._plans.is_loaded.wait()
         for worker in self._workers:
             worker.start()
 
     def _work(self) -> None:
         while (tenant := self._queue.take()) is not None:
             try:
-                again_after_s = self._turns.turn(tenant)
+                requeue_after_s = self._reconciler.reconcile(tenant)
             except ClusterError as error:
                 retry_after_s = self._queue.failed(tenant)
                 log.warning(
-                    "sessions not looked at", tenant=tenant, problem=str(error), retry_after_s=retry_after_s
+                    "sessions not reconciled", tenant=tenant, problem=str(error), retry_after_s=retry_after_s
                 )
             except Exception:
                 retry_after_s = self._queue.failed(tenant)
-                log.exception("turn of sessions broke", tenant=tenant, retry_after_s=retry_after_s)
+                log.exception("reconcile of sessions failed", tenant=tenant, retry_after_s=retry_after_s)
             else:
                 self._queue.done(tenant)
-                if again_after_s is not None:
-                    self._queue.add(tenant, again_after_s)
+                if requeue_after_s is not None:
+                    self._queue.add(tenant, requeue_after_s)

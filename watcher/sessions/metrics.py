@@ -1,4 +1,4 @@
-"""What Prometheus is told of sessions: how many are in each phase. Registered by `app` with the metrics."""
+"""The Prometheus metric of AISessions: how many are in each phase."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -6,14 +6,14 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 
-class SessionFigures(Collector):
-    """Read anew for each scrape."""
+class SessionPhaseCollector(Collector):
+    """Counts the sessions for each scrape."""
 
-    def __init__(self, phases: Callable[[], Mapping[str, int]]) -> None:
-        self._phases = phases
+    def __init__(self, phase_counts: Callable[[], Mapping[str, int]]) -> None:
+        self._phase_counts = phase_counts
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         family = GaugeMetricFamily("tenancy_sessions", "AISessions by their phase.", labels=["phase"])
-        for phase, count in self._phases().items():
+        for phase, count in self._phase_counts().items():
             family.add_metric([phase], count)
         yield family

@@ -1,1 +1,1 @@
-"""What tenants use: measured where the cluster can, and recorded over time."""
+"""The usage of tenants: measured if the cluster has a metrics API, and recorded over time."""

@@ -1,6 +1,6 @@
-"""The file of the record of use: opened for each look, written all or nothing, and its errors told as ours.
+"""Access to the SQLite file of the usage record: connections, transactions and errors.
 
-`store` says what is in it. Nothing stays open: whatever becomes of the file meanwhile, the next look sees it.
+`store` defines the content. Each access opens the file anew, so it always uses the current file.
 """
 
 import sqlite3
@@ -16,20 +16,23 @@ _BUSY_S: Final = 10.0
 
 
 class UsageUnavailable(Exception):
-    """The record of use can't be read or written just now. No fault of a tenant's."""
+    """The usage record cannot be read or written."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """One transaction: all of it, or nothing."""
-    with _told(path):
+    """A connection in a write transaction, which is committed at the end of the block.
+
+    Creates the file and its schema if necessary. Raises UsageUnavailable.
+    """
+    with _usage_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Who uses what is nobody else's business on a shared machine. SQLite's other files follow this one.
+        # Only the owner may read the usage of tenants. SQLite's other files get the same mode.
         path.touch(mode=0o600)
         with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as database:
-            # Readers and the writer don't wait for each other.
+            # With WAL, readers and the writer do not block each other.
             database.execute("PRAGMA journal_mode = WAL")
-            # After a power cut the last minute may be missing, and nothing is broken.
+            # After a power failure, the last records may be missing, but the file is intact.
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute("PRAGMA temp_store = MEMORY")
             database.execute("BEGIN IMMEDIATE")
@@ -43,13 +46,16 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read-only connection. Raises UsageUnavailable."""
     if not path.exists():
-        raise UsageUnavailable(f"{path}: nothing is recorded there yet; the watcher does so each minute")
-    with _told(path):
-        address = f"file:{quote(str(path.absolute()))}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S)) as database:
+        raise UsageUnavailable(
+            f"{path}: nothing is recorded there yet; check the path, or wait for the watcher's first record"
+        )
+    with _usage_errors(path):
+        uri = f"file:{quote(str(path.absolute()))}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_S)) as database:
             if _version(database) == 0:
-                raise sqlite3.DatabaseError("it is no record of use")
+                raise sqlite3.DatabaseError("it is not a usage record")
             yield database
 
 
@@ -57,17 +63,17 @@ def _version(database: sqlite3.Connection) -> int:
     ((version,),) = database.execute("PRAGMA user_version")
     if version > _VERSION:
         raise sqlite3.DatabaseError(
-            f"it was written by a newer version of the product (schema {version}, known is {_VERSION})"
+            f"it was written by a newer version of the watcher (schema {version}, supported is {_VERSION})"
         )
     return int(version)
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Errors of the file and its disk, as ours."""
+def _usage_errors(path: Path) -> Iterator[None]:
+    """Convert errors of SQLite and of the file system to UsageUnavailable."""
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
         raise UsageUnavailable(f"{path}: {error}") from error
     except sqlite3.Error as error:
-        raise UsageUnavailable(f"{path}: {error}; move it away, and a new record begins") from error
+        raise UsageUnavailable(f"{path}: {error}; move it away to start a new record") from error

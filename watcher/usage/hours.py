@@ -1,7 +1,4 @@
-"""Quota-hours and used-hours as they are told: rows with units, and their sums. Pure.
-
-The store counts the hours; the page and `tenancy usage` tell them.
-"""
+"""Rows of quota-hours and used-hours, with units, for reports. Pure."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +7,7 @@ from typing import Final, NamedTuple
 from tenancy.base.model import Model
 
 _GIB: Final = 2**30
-# What an hour of a resource is called, and how much of it is one.
+# By resource: the unit of its hours, and the amount that is one unit.
 _UNITS: Final = {
     "cpu": ("CPU-hours", 1),
     "memory": ("GiB-hours", _GIB),
@@ -20,7 +17,7 @@ _UNITS: Final = {
 
 
 class Series(NamedTuple):
-    """What a figure is of."""
+    """The tenant, namespace and resource that recorded values belong to."""
 
     tenant: str
     namespace: str
@@ -28,17 +25,19 @@ class Series(NamedTuple):
 
 
 class Hours(NamedTuple):
+    """Used and hard amounts multiplied by hours, in plain units: CPUs, bytes, pods."""
+
     used: float = 0.0
     hard: float = 0.0
-    # For how long there are figures at all.
+    # The hours for which values are recorded.
     recorded: float = 0.0
 
 
 class UsageRow(Model):
-    """What a namespace, or a whole tenant, had and used of a resource."""
+    """The quota-hours and used-hours of one resource, in a namespace or a whole tenant."""
 
     tenant: str
-    # Empty in the sum over all namespaces of a tenant.
+    # Empty: the sum over all namespaces of the tenant.
     namespace: str = ""
     resource: str
     unit: str
@@ -48,7 +47,7 @@ class UsageRow(Model):
 
 
 class UsageReport(Model):
-    """What was had and used between two times, by tenant, namespace and resource."""
+    """The hours between two times, by tenant, namespace and resource."""
 
     since: datetime
     until: datetime
@@ -69,16 +68,16 @@ def usage_row(series: Series, hours: Hours) -> UsageRow:
 
 
 def tenant_rows(rows: Iterable[UsageRow]) -> list[UsageRow]:
-    """The sums over the namespaces of each tenant, in the order in which the rows come."""
+    """The rows summed over the namespaces of each tenant, in the order of their first rows."""
     sums: dict[tuple[str, str], UsageRow] = {}
     for row in rows:
-        known = sums.get((row.tenant, row.resource))
+        total = sums.get((row.tenant, row.resource))
         change = {
             "namespace": "",
-            "quota_hours": row.quota_hours + (known.quota_hours if known else 0.0),
-            "used_hours": row.used_hours + (known.used_hours if known else 0.0),
-            # Namespaces are recorded side by side: their times do not add up.
-            "recorded_hours": max(row.recorded_hours, known.recorded_hours if known else 0.0),
+            "quota_hours": row.quota_hours + (total.quota_hours if total else 0.0),
+            "used_hours": row.used_hours + (total.used_hours if total else 0.0),
+            # Namespaces are recorded at the same time, so their recorded hours are not added.
+            "recorded_hours": max(row.recorded_hours, total.recorded_hours if total else 0.0),
         }
         sums[row.tenant, row.resource] = row.model_copy(update=change)
     return list(sums.values())

@@ -1,7 +1,6 @@
-"""CPU and memory in use by tenant, read now and then from metrics.k8s.io, where the cluster serves it.
+"""Periodically reads the CPU and memory usage of tenants from metrics.k8s.io.
 
-Owned by the watcher; the status, the metrics and, through the status, the page read it. Where nothing serves
-that API there are no figures, and that is no fault.
+If the cluster does not serve that API, there are no values. This is not an error.
 """
 
 import threading
@@ -14,25 +13,26 @@ import structlog
 from cluster.client import Cluster, ClusterError
 from cluster.live_objects import ManagedObjects
 from tenancy.base.kinds import NAMESPACE, POD_METRICS
-from tenancy.usage import Measured, is_news, measured_by_namespace, total_measured
+from tenancy.usage import MeasuredUsage, is_significant_change, measured_by_namespace, total_measured
 
 log = structlog.get_logger(__name__)
 
 _NOT_SERVED: Final = 404
-# So many failures in a row change nothing: all tenants' statuses would be written, and then again.
+# Keep the last values for this many failures in a row: dropping and restoring them would write the status of
+# every tenant twice.
 _FAILURES_MAX: Final = 4
 
-ByNamespace = dict[str, Measured]
+ByNamespace = dict[str, MeasuredUsage]
 
 
-class _Told(NamedTuple):
-    """What a tenant's status says, and since when."""
+class _Reported(NamedTuple):
+    """The value in a tenant's status, and the time of its report."""
 
-    measured: Measured | None
+    measured: MeasuredUsage | None
     at_s: float
 
 
-_NEVER: Final = _Told(None, 0.0)
+_NEVER: Final = _Reported(None, 0.0)
 
 
 class PodMetrics:
@@ -41,19 +41,19 @@ class PodMetrics:
         cluster: Cluster,
         managed: ManagedObjects,
         names: Callable[[], Iterable[str]],
-        on_moved: Callable[[str], None],
+        on_change: Callable[[str], None],
         period_s: float,
     ) -> None:
-        """`on_moved` is called with each tenant whose figures are no longer near those told of it last."""
-        self.thread = threading.Thread(target=self._keep, name="read pod metrics", daemon=True)
+        """`on_change` is called with each tenant whose usage differs significantly from the reported one."""
+        self.thread = threading.Thread(target=self._run, name="read pod metrics", daemon=True)
         self._cluster = cluster
         self._managed = managed
         self._names = names
-        self._on_moved = on_moved
+        self._on_change = on_change
         self._period_s = period_s
         self._stopping = threading.Event()
-        self._now: ByNamespace | None = None
-        self._told: dict[str, _Told] = {}
+        self._current: ByNamespace | None = None
+        self._reported: dict[str, _Reported] = {}
         self._problem = ""
         self._failures = 0
 
@@ -63,52 +63,52 @@ class PodMetrics:
     def stop(self) -> None:
         self._stopping.set()
 
-    def steady(self, tenant: str) -> Measured | None:
-        """What the tenant uses, as a figure that stays while it hardly moves: a status is not for more."""
-        return self._told.get(tenant, _NEVER).measured
+    def reported(self, tenant: str) -> MeasuredUsage | None:
+        """The tenant's usage for its status. It changes only if the measured usage changes significantly."""
+        return self._reported.get(tenant, _NEVER).measured
 
-    def now(self, tenant: str) -> ByNamespace:
-        """What each of the tenant's namespaces uses, as last read."""
-        current = self._now
+    def current(self, tenant: str) -> ByNamespace:
+        """The last measured usage of each of the tenant's namespaces."""
+        current = self._current
         if current is None:
             return {}
-        homes = [key.name for key in self._managed.of(tenant) if key.kind == NAMESPACE.key]
-        return {home: current.get(home, Measured()) for home in homes}
+        namespaces = [key.name for key in self._managed.of(tenant) if key.kind == NAMESPACE.key]
+        return {namespace: current.get(namespace, MeasuredUsage()) for namespace in namespaces}
 
     def read(self) -> None:
-        """One look at all pods, in one request."""
+        """Read the metrics of all pods in one request, and report significant changes."""
         try:
             pods, _ = self._cluster.list(POD_METRICS)
-            self._now = measured_by_namespace(pods)
+            self._current = measured_by_namespace(pods)
             self._failures = 0
             problem = ""
         except ClusterError as error:
             self._failures += 1
             if error.status == _NOT_SERVED or self._failures > _FAILURES_MAX:
-                self._now = None
+                self._current = None
             problem = "" if error.status == _NOT_SERVED else str(error)
         if problem and problem != self._problem:
             log.warning("pod metrics not read", problem=problem)
         self._problem = problem
-        self._tell()
+        self._report_changes()
 
-    def _tell(self) -> None:
+    def _report_changes(self) -> None:
         names, now_s = set(self._names()), time.monotonic()
-        self._told = {name: told for name, told in self._told.items() if name in names}
+        self._reported = {name: report for name, report in self._reported.items() if name in names}
         for name in names:
-            found = self.now(name)
-            measured = total_measured(found.values()) if found else None
-            told = self._told.get(name, _NEVER)
-            if is_news(told.measured, measured, now_s - told.at_s):
-                self._told[name] = _Told(measured, now_s)
-                self._on_moved(name)
+            by_namespace = self.current(name)
+            measured = total_measured(by_namespace.values()) if by_namespace else None
+            report = self._reported.get(name, _NEVER)
+            if is_significant_change(report.measured, measured, now_s - report.at_s):
+                self._reported[name] = _Reported(measured, now_s)
+                self._on_change(name)
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         while True:
             try:
                 self.read()
             except Exception:
-                # An answer that nobody thought of: without the thread, the whole watcher would count as ill.
-                log.exception("read of pod metrics broke", retry_after_s=self._period_s)
+                # An unexpected response must not end the thread: the watcher would count as unhealthy.
+                log.exception("pod metrics not processed", retry_after_s=self._period_s)
             if self._stopping.wait(self._period_s):
                 return

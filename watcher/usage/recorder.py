@@ -1,6 +1,6 @@
-"""Records what every tenant uses, each minute by default. A thread of the watcher.
+"""Records the usage of every tenant once per period, by default every minute, in its own thread.
 
-It never stops the watcher: a failed write is logged once and tried again in the next period.
+A failed write does not affect the rest of the watcher: it is logged once and retried in the next period.
 """
 
 import threading
@@ -14,7 +14,7 @@ from tenancy.base.quantity import quantity_value
 from tenancy.usage import namespace_amounts
 from watcher.usage.database import UsageUnavailable
 from watcher.usage.hours import Series
-from watcher.usage.store import Figures, UsageStore
+from watcher.usage.store import UsageAmounts, UsageStore
 
 log = structlog.get_logger(__name__)
 
@@ -27,7 +27,7 @@ class UsageRecorder:
         names: Callable[[], Iterable[str]],
         period_s: float = 60.0,
     ) -> None:
-        self.thread = threading.Thread(target=self._keep, name="record usage", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="record usage", daemon=True)
         self._store = store
         self._managed = managed
         self._names = names
@@ -36,26 +36,27 @@ class UsageRecorder:
         self._problem = ""
 
     def start(self) -> None:
-        """Called once the whole cluster has been seen: what is not known yet would count as gone."""
+        """Start the thread. All caches must be synced before: missing objects would count as deleted."""
         self.thread.start()
 
     def stop(self) -> None:
         self._stopping.set()
 
     def is_recording(self) -> bool:
-        """Whether the last record could be written; before the first, nothing speaks against it."""
+        """Whether the last write succeeded. True before the first write."""
         return not self._problem
 
     def record(self, now_s: int) -> None:
+        """Record the current usage at this Unix time."""
         try:
-            self._store.record(now_s, self._figures())
+            self._store.record(now_s, self._amounts())
             self._store.compact(now_s)
             problem = ""
         except UsageUnavailable as error:
             problem = str(error)
         except Exception as error:
-            # A file that nobody thought of: without the thread, the whole watcher would count as ill.
-            log.exception("record of usage broke", retry_after_s=self._period_s)
+            # An unexpected error must not end the thread: the watcher would count as unhealthy.
+            log.exception("usage record failed", retry_after_s=self._period_s)
             problem = f"{type(error).__name__}: {error}"
         if problem and problem != self._problem:
             log.warning("usage not recorded", problem=problem, retry_after_s=self._period_s)
@@ -63,7 +64,7 @@ class UsageRecorder:
             log.info("usage is recorded again")
         self._problem = problem
 
-    def _figures(self) -> Figures:
+    def _amounts(self) -> UsageAmounts:
         return {
             Series(name, namespace, resource): (
                 float(quantity_value(amount.used)),
@@ -74,7 +75,7 @@ class UsageRecorder:
             for resource, amount in amounts.items()
         }
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         while True:
             self.record(int(time.time()))
             if self._stopping.wait(self._period_s):

@@ -1,4 +1,4 @@
--- Names stand once: there are many spans of each.
+-- Names are stored once, because there are many spans of each series.
 CREATE TABLE series (
     id INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -7,8 +7,9 @@ CREATE TABLE series (
     UNIQUE (tenant, namespace, resource)
 );
 
--- A time with one figure. Without an end it lasts until the newest record: while nothing changes, nothing is
--- written but that record's time.
+-- A period with constant amounts. A span without an end lasts until the newest record, so while nothing
+-- changes, only the time of the record is written. `share` is the recorded fraction of the span. It is below 1
+-- if spans with gaps between them were merged.
 CREATE TABLE span (
     series INTEGER NOT NULL REFERENCES series (id),
     start_s INTEGER NOT NULL,
@@ -20,8 +21,8 @@ CREATE TABLE span (
 ) WITHOUT ROWID;
 CREATE INDEX span_end ON span (end_s);
 
--- One row: when the newest record was made, the latest time that any was made for (a clock may go back), and
--- up to when spans are merged into hours.
+-- One row: the time of the newest record, the latest time of any record (the clock may go back), and the time
+-- up to which spans are merged into hours.
 CREATE TABLE state (
     recorded_s INTEGER,
     latest_s INTEGER NOT NULL,

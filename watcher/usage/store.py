@@ -1,7 +1,7 @@
-"""The record of use over time: a SQLite file that the watcher writes and `tenancy usage` reads.
+"""The usage record: a SQLite file that the watcher writes and `tenancy usage` reads.
 
-`recorder` calls it once per period. It holds nothing in memory, so a process may end at any moment: the next
-one goes on from the file. Who calls it decides what a failure means.
+The store keeps no state in memory: the process may end at any time, and the next one continues from the file.
+Its methods raise UsageUnavailable if the file cannot be used.
 """
 
 import sqlite3
@@ -13,19 +13,20 @@ from typing import Final
 from watcher.usage.database import reading, writing
 from watcher.usage.hours import Hours, Series, UsageReport, usage_row
 
-# One record may be missed; after more, what was used meanwhile is not known. A restart is no gap either.
+# The longest time between two records that does not count as a gap, in seconds and in periods: one record may
+# be missed, and a restart of the watcher is not a gap.
 _STEP_MAX_S: Final = 150.0
 _STEP_MAX_PERIODS: Final = 2.5
 _HOUR_S: Final = 3600
-# So long every change is kept; then there is one figure per hour.
+# How long every change is kept. After that, spans are merged into hours.
 _KEEP_EXACT_S: Final = 24 * _HOUR_S
 _KEEP_S: Final = 400 * 24 * _HOUR_S
-_DROP_S: Final = 24 * _HOUR_S
+_DROP_STEP_S: Final = 24 * _HOUR_S
 
-# Used and hard by what they are of, in plain units: CPUs, bytes, pods.
-Figures = Mapping[Series, tuple[float, float]]
+# Used and hard amounts by series, in plain units: CPUs, bytes, pods.
+UsageAmounts = Mapping[Series, tuple[float, float]]
 
-_MERGED: Final = """
+_MERGE_SPANS: Final = """
 CREATE TEMP TABLE merged AS
 SELECT
     series, start_s / 3600 AS hour, min(start_s) AS first_s, max(end_s) AS last_s,
@@ -36,13 +37,13 @@ FROM span
 WHERE end_s > :since AND end_s <= :until AND end_s <= (start_s / 3600 + 1) * 3600
 GROUP BY series, hour HAVING count(*) > 1
 """
-_DROP_MERGED: Final = """
+_DELETE_MERGED: Final = """
 DELETE FROM span
 WHERE end_s > :since AND end_s <= :until AND end_s <= (start_s / 3600 + 1) * 3600
     AND (series, start_s / 3600) IN (SELECT series, hour FROM merged)
 """
-# Series by series, as the spans lie in the file, and summed up there: Python would hold up the whole watcher.
-_HOURS: Final = """
+# SQLite sums the spans, in the order of the file: in Python, the sum would block the watcher's other threads.
+_SELECT_HOURS: Final = """
 SELECT tenant, namespace, resource, used_s / 3600, hard_s / 3600, recorded_s / 3600
 FROM (
     SELECT
@@ -64,81 +65,83 @@ ORDER BY tenant, namespace, resource
 
 class UsageStore:
     def __init__(self, path: Path, period_s: float = 0.0) -> None:
-        """Nothing is opened yet: a disk that is not there, or full, stops nobody. `period_s` is how often
-        `record` is called; readers need not know it."""
+        """`period_s` is the time between two calls of `record`. Readers do not need it.
+
+        Does not open the file.
+        """
         self.path = path
         self._step_max_s = max(_STEP_MAX_S, _STEP_MAX_PERIODS * period_s)
 
-    def record(self, now_s: int, figures: Figures) -> None:
-        """Notes that these are the figures now, and that what is not among them is gone."""
+    def record(self, now_s: int, amounts: UsageAmounts) -> None:
+        """Record the amounts at this Unix time. Series that are not in `amounts` end."""
         with writing(self.path) as database:
-            self._settle(database, now_s)
-            known = {
-                Series(*names): (number, used, hard)
-                for *names, number, used, hard in database.execute(
+            self._prepare(database, now_s)
+            open_spans = {
+                Series(*names): (series_id, used, hard)
+                for *names, series_id, used, hard in database.execute(
                     "SELECT tenant, namespace, resource, id, used, hard FROM span"
                     " JOIN series ON id = series WHERE end_s IS NULL"
                 )
             }
-            for series, (number, used, hard) in known.items():
-                if figures.get(series) != (used, hard):
-                    _end(database, number, now_s)
-            # A span that began and ended in this very second is none.
+            for series, (series_id, used, hard) in open_spans.items():
+                if amounts.get(series) != (used, hard):
+                    _end_span(database, series_id, now_s)
+            # Spans that start and end in this second have no duration.
             database.execute("DELETE FROM span WHERE start_s = ?1 AND end_s = ?1", (now_s,))
-            for series, (used, hard) in figures.items():
-                if known.get(series, ())[1:] != (used, hard):
-                    _begin(database, series, now_s, used, hard)
+            for series, (used, hard) in amounts.items():
+                if open_spans.get(series, ())[1:] != (used, hard):
+                    _begin_span(database, series, now_s, used, hard)
             database.execute("UPDATE state SET recorded_s = ?1, latest_s = max(latest_s, ?1)", (now_s,))
 
     def compact(self, now_s: int) -> None:
-        """Merges what is older than a day into hours, and drops what nobody will ask for any more."""
+        """Merge spans that are older than a day into hours, and delete spans that are older than 400 days."""
         until_s = (now_s - _KEEP_EXACT_S) // _HOUR_S * _HOUR_S
         with writing(self.path) as database:
             ((since_s,),) = database.execute("SELECT merged_s FROM state")
             if since_s >= until_s:
                 return
             times = {"since": since_s, "until": until_s}
-            # Spans that go on into another hour stay as they are: an hour begins one of them at most.
-            database.execute(_MERGED, times)
-            database.execute(_DROP_MERGED, times)
+            # Spans that continue into another hour are not merged: at most one of them starts in each hour.
+            database.execute(_MERGE_SPANS, times)
+            database.execute(_DELETE_MERGED, times)
             database.execute("INSERT INTO span SELECT series, first_s, last_s, used, hard, share FROM merged")
             database.execute("DROP TABLE merged")
-            _drop_old(database, now_s)
+            _delete_expired(database, now_s)
             database.execute("UPDATE state SET merged_s = ?", (until_s,))
 
     def hours(self, since_s: float, until_s: float, tenant: str = "") -> dict[Series, Hours]:
-        """What was recorded between the two times, of one tenant or of all."""
+        """The hours between two Unix times, by series, of one tenant or of all."""
         with reading(self.path) as database:
             times = {"since": since_s, "until": until_s, "tenant": tenant}
-            return {Series(*row[:3]): Hours(*row[3:]) for row in database.execute(_HOURS, times)}
+            return {Series(*row[:3]): Hours(*row[3:]) for row in database.execute(_SELECT_HOURS, times)}
 
     def report(self, since: datetime, until: datetime, tenant: str = "") -> UsageReport:
-        found = self.hours(since.timestamp(), until.timestamp(), tenant)
-        rows = tuple(usage_row(series, hours) for series, hours in found.items())
+        hours_by_series = self.hours(since.timestamp(), until.timestamp(), tenant)
+        rows = tuple(usage_row(series, hours) for series, hours in hours_by_series.items())
         return UsageReport(since=since, until=until, rows=rows)
 
-    def _settle(self, database: sqlite3.Connection, now_s: int) -> None:
-        """Brings the record to where it can go on from now, whatever the clock or the watcher did."""
+    def _prepare(self, database: sqlite3.Connection, now_s: int) -> None:
+        """Close open spans after a gap, and make the record consistent if the clock has gone back."""
         ((recorded_s, latest_s),) = database.execute("SELECT recorded_s, latest_s FROM state")
         if recorded_s is None:
             return
-        goes_on = 0 <= now_s - recorded_s <= self._step_max_s
-        if not goes_on:
+        is_continuous = 0 <= now_s - recorded_s <= self._step_max_s
+        if not is_continuous:
             database.execute("UPDATE span SET end_s = ? WHERE end_s IS NULL", (recorded_s,))
             database.execute("DELETE FROM span WHERE start_s = ?1 AND end_s = ?1", (recorded_s,))
         if min(now_s, recorded_s) < latest_s:
-            # The clock has gone back: it was wrong before, or it is now. So what is on record for later stays
-            # there until that time has come again.
-            _make_way(database, recorded_s if goes_on else now_s, now_s + 1)
+            # The clock has gone back. It was wrong before, or it is wrong now. So keep spans in the future,
+            # and replace them only when the clock reaches them again.
+            _clear_period(database, recorded_s if is_continuous else now_s, now_s + 1)
             hour_s = now_s // _HOUR_S * _HOUR_S
             database.execute("UPDATE state SET merged_s = min(merged_s, ?)", (hour_s,))
 
 
-def _end(database: sqlite3.Connection, series: int, now_s: int) -> None:
-    database.execute("UPDATE span SET end_s = ? WHERE series = ? AND end_s IS NULL", (now_s, series))
+def _end_span(database: sqlite3.Connection, series_id: int, now_s: int) -> None:
+    database.execute("UPDATE span SET end_s = ? WHERE series = ? AND end_s IS NULL", (now_s, series_id))
 
 
-def _begin(database: sqlite3.Connection, series: Series, now_s: int, used: float, hard: float) -> None:
+def _begin_span(database: sqlite3.Connection, series: Series, now_s: int, used: float, hard: float) -> None:
     database.execute("INSERT OR IGNORE INTO series (tenant, namespace, resource) VALUES (?, ?, ?)", series)
     database.execute(
         "INSERT INTO span (series, start_s, used, hard) SELECT id, ?, ?, ? FROM series"
@@ -147,8 +150,8 @@ def _begin(database: sqlite3.Connection, series: Series, now_s: int, used: float
     )
 
 
-def _make_way(database: sqlite3.Connection, since_s: int, until_s: int) -> None:
-    """Takes out of the record what it says of this time: it comes anew."""
+def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> None:
+    """Remove this period from the recorded spans, because it is recorded again."""
     times = {"since": since_s, "until": until_s}
     database.execute(
         "INSERT INTO span SELECT series, :until, end_s, used, hard, share FROM span"
@@ -161,9 +164,9 @@ def _make_way(database: sqlite3.Connection, since_s: int, until_s: int) -> None:
     )
 
 
-def _drop_old(database: sqlite3.Connection, now_s: int) -> None:
-    """At most a day's worth at a time: a clock that is far ahead for a while costs no years."""
+def _delete_expired(database: sqlite3.Connection, now_s: int) -> None:
+    """Delete expired spans, at most one day of them: a clock that is far ahead must not delete years."""
     ((oldest_s,),) = database.execute("SELECT min(end_s) FROM span")
-    limit_s = min(now_s - _KEEP_S, (oldest_s or 0) + _DROP_S)
-    database.execute("DELETE FROM span WHERE end_s < ?", (limit_s,))
+    delete_before_s = min(now_s - _KEEP_S, (oldest_s or 0) + _DROP_STEP_S)
+    database.execute("DELETE FROM span WHERE end_s < ?", (delete_before_s,))
     database.execute("DELETE FROM series WHERE id NOT IN (SELECT series FROM span)")

@@ -1,1 +1,1 @@
-"""Errors, warnings and notes of a preview, and where in a manifest they belong."""
+"""The errors, warnings and notes of a preview, and the lines of the manifest that cause them."""

@@ -1,7 +1,6 @@
-"""What a preview says about a change beyond the change itself: errors, warnings, notes. Pure.
+"""The findings of a preview: errors, warnings and notes about a change. Pure.
 
-Each has a rule, by which CI systems sort them. Whoever knows where the tenant's manifest stands adds the
-file and the line.
+Each finding has a rule, by which CI systems group them. `locations` adds the file and the line.
 """
 
 from collections.abc import Mapping
@@ -34,7 +33,7 @@ class Rule(StrEnum):
     PROTECTION_REMOVED = "protection-removed"
     TENANT_PAUSED = "tenant-paused"
     INTEGRATION_MISSING = "integration-missing"
-    # Errors: the watcher would refuse the tenant with the reason of the same name.
+    # Errors: the watcher would reject the tenant with the reason of the same name.
     INVALID_MANIFEST = "invalid-manifest"
     INVALID_SPEC = "invalid-spec"
     UNKNOWN_PLAN = "unknown-plan"
@@ -46,27 +45,27 @@ class Rule(StrEnum):
     TENANT_PROTECTED = "tenant-protected"
 
 
-MEANINGS: Final = {
-    Rule.TENANT_DELETED: "A tenant is deleted, and unless they are retained, its namespaces with it.",
-    Rule.NAMESPACE_REMOVED: "A namespace is deleted with everything in it.",
-    Rule.NAMESPACE_RELEASED: "A namespace leaves its tenant and stays in the cluster.",
-    Rule.NAMESPACE_ADOPTED: "A namespace that exists becomes a tenant's.",
-    Rule.QUOTA_BELOW_USE: "A quota is lowered below what is used now.",
-    Rule.ACCESS_WIDENED: "Somebody may do more than before.",
-    Rule.ISOLATION_WIDENED: "Pods may be reached by, or may reach, more than before.",
-    Rule.POD_SECURITY_LOWERED: "Pods may do more on their node than before.",
-    Rule.PROTECTION_REMOVED: "A tenant that could not be deleted can be.",
-    Rule.TENANT_PAUSED: "A paused tenant is left as it is until it goes on.",
-    Rule.INTEGRATION_MISSING: "The cluster lacks what a tenant asks for.",
-    Rule.INVALID_MANIFEST: "A file or a document in it can't be read.",
-    Rule.INVALID_SPEC: "A tenant can't be built as it stands.",
-    Rule.UNKNOWN_PLAN: "There is no plan of this name.",
+RULE_DESCRIPTIONS: Final = {
+    Rule.TENANT_DELETED: "A tenant is deleted, and its namespaces too unless deletionPolicy is Retain.",
+    Rule.NAMESPACE_REMOVED: "A namespace and everything in it is deleted.",
+    Rule.NAMESPACE_RELEASED: "A namespace leaves its tenant, but stays in the cluster with its workloads.",
+    Rule.NAMESPACE_ADOPTED: "A tenant adopts an existing namespace.",
+    Rule.QUOTA_BELOW_USE: "A quota is lowered below the current usage.",
+    Rule.ACCESS_WIDENED: "A user, group or service account gets more permissions.",
+    Rule.ISOLATION_WIDENED: "Network policies allow more traffic to or from pods.",
+    Rule.POD_SECURITY_LOWERED: "Pods may run with a less strict Pod Security level.",
+    Rule.PROTECTION_REMOVED: "A tenant is no longer protected from deletion.",
+    Rule.TENANT_PAUSED: "The tenant is paused: the change is applied when it is resumed.",
+    Rule.INTEGRATION_MISSING: "The cluster lacks the CRDs of an integration that a tenant uses.",
+    Rule.INVALID_MANIFEST: "A file, or a document in it, is not a valid manifest.",
+    Rule.INVALID_SPEC: "The spec of a tenant is invalid.",
+    Rule.UNKNOWN_PLAN: "The plans file has no plan of this name.",
     Rule.NAME_TAKEN: "Two Tenants have the same name.",
-    Rule.NAMESPACE_TAKEN: "A namespace is another's, or can't be had.",
-    Rule.HOST_TAKEN: "A host is another tenant's.",
-    Rule.OBJECT_TAKEN: "An extra object would overwrite one of the tenant's own.",
+    Rule.NAMESPACE_TAKEN: "A namespace belongs to another tenant, or cannot be adopted.",
+    Rule.HOST_TAKEN: "A host belongs to another tenant.",
+    Rule.OBJECT_TAKEN: "An extra object would overwrite an object that the platform does not manage.",
     Rule.QUOTA_IN_USE: "A namespace uses more than its new share of the tenant's budget.",
-    Rule.TENANT_PROTECTED: "A protected tenant can't be deleted.",
+    Rule.TENANT_PROTECTED: "A protected tenant cannot be deleted.",
 }
 # All other rules are errors.
 WARNINGS: Final = frozenset(
@@ -86,21 +85,22 @@ NOTES: Final = frozenset(
 
 
 class Gain(NamedTuple):
-    """Something gained in one namespace, in words that are the same for the same gain in another."""
+    """A permission or a relaxed limit in one namespace. The same gain elsewhere has the same text."""
 
-    told: str
+    text: str
+    # The object that causes it.
     key: ObjectKey
 
 
 class Finding(Model):
-    """One thing to know before a change is made."""
+    """An error, warning or note about a change."""
 
-    rule: Rule = Field(description="What kind of thing.")
-    tenant: str = Field(default="", description="Whose; empty where a file can't be read at all.")
-    object: str = Field(default="", description="The object that it is about, the first of several.")
-    message: str = Field(description="A sentence.")
-    file: str = Field(default="", description="Where the cause stands. Empty where no file has it.")
-    line: int = Field(default=0, description="The line in it, from 1.")
+    rule: Rule = Field(description="The kind of finding.")
+    tenant: str = Field(default="", description="The tenant's name. Empty if a file cannot be read.")
+    object: str = Field(default="", description="The first object that it is about.")
+    message: str = Field(description="The finding as a sentence.")
+    file: str = Field(default="", description="The file with the cause. Empty if no file has it.")
+    line: int = Field(default=0, description="The line in the file, from 1.")
 
     @computed_field(description="error, warning or note.")  # type: ignore[prop-decorator]
     @property
@@ -114,6 +114,6 @@ def severity_of(rule: Rule) -> Severity:
     return Severity.NOTE if rule in NOTES else Severity.ERROR
 
 
-def rule_of(reason: str) -> Rule:
-    """The rule for the reason of an error: NamespaceTaken is namespace-taken."""
+def rule_for_reason(reason: str) -> Rule:
+    """The rule for the reason of an error: namespace-taken for NamespaceTaken. Raises ValueError."""
     return Rule("".join(f"-{char.lower()}" if char.isupper() else char for char in reason).lstrip("-"))

@@ -1,6 +1,6 @@
-"""Who may do more than before: the rights in two states of a tenant compared. Pure.
+"""The permissions that subjects gain between two states of a tenant. Pure.
 
-Part of `warnings`. Rights are looked at one by one, so that moving or splitting rules is no change.
+Rules are compared by single permissions, so that moving or splitting a rule is not a gain.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,13 +13,13 @@ from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.objects.roles import role_name
 from tenancy.spec.tenant import AccessRole
 
-# From the least to the most.
+# From the fewest permissions to the most.
 _ROLES: Final = (AccessRole.VIEWER, AccessRole.OPERATOR, AccessRole.ADMIN)
 _RANKS: Final = {role_name(role): rank for rank, role in enumerate(_ROLES, 1)}
 
 
-class Right(NamedTuple):
-    """One verb on one resource."""
+class Permission(NamedTuple):
+    """One verb on one resource. An empty `name` means all objects of the resource."""
 
     group: str
     resource: str
@@ -28,66 +28,67 @@ class Right(NamedTuple):
 
 
 def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Subjects with a higher role than they had."""
-    homes = {key.namespace for key in before if key.kind == ROLE_BINDING.kind}
-    if not homes:
+    """Subjects that get a higher role than before. `locations` reads the subject from the text."""
+    old_namespaces = {key.namespace for key in before if key.kind == ROLE_BINDING.kind}
+    if not old_namespaces:
         return
-    had = {(home, who): rank for home, who, rank, _ in _bindings(before)}
-    best: dict[str, int] = {}
-    for (_, who), rank in had.items():
-        best[who] = max(rank, best.get(who, 0))
-    for home, who, rank, key in _bindings(after):
-        # In a namespace that is new, who had the role in another one gains nothing.
-        known = had.get((home, who), 0) if home in homes else best.get(who, 0)
-        if rank > known:
-            was = f", was {_ROLES[known - 1]}" if known else ""
-            yield Gain(f"{who} becomes {_ROLES[rank - 1]}{was}", key)
+    old_ranks = {(namespace, subject): rank for namespace, subject, rank, _ in _bindings(before)}
+    highest_ranks: dict[str, int] = {}
+    for (_, subject), rank in old_ranks.items():
+        highest_ranks[subject] = max(rank, highest_ranks.get(subject, 0))
+    for namespace, subject, rank, key in _bindings(after):
+        # In a new namespace, a subject that has the role in another namespace gains nothing.
+        is_old = namespace in old_namespaces
+        old_rank = old_ranks.get((namespace, subject), 0) if is_old else highest_ranks.get(subject, 0)
+        if rank > old_rank:
+            was = f", was {_ROLES[old_rank - 1]}" if old_rank else ""
+            yield Gain(f"{subject} becomes {_ROLES[rank - 1]}{was}", key)
 
 
 def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Roles that allow more than they did."""
+    """Roles that allow more than before."""
     for key, role in after.items():
         if key.kind != ROLE.kind or key not in before:
             continue
-        old = set(_rights(before[key]))
-        gained: dict[str, list[str]] = {}
-        for right in dict.fromkeys(_rights(role)):
-            if not any(_covers(one, right) for one in old):
-                gained.setdefault(_told_object(right), []).append(right.verb)
-        for told, verbs in gained.items():
-            yield Gain(f"role {key.name} may {', '.join(verbs)} {told}", key)
+        old_permissions = set(_permissions(before[key]))
+        gained_verbs: dict[str, list[str]] = {}
+        for permission in dict.fromkeys(_permissions(role)):
+            if not any(_covers(old, permission) for old in old_permissions):
+                gained_verbs.setdefault(_resource_text(permission), []).append(permission.verb)
+        for resource, verbs in gained_verbs.items():
+            yield Gain(f"role {key.name} may {', '.join(verbs)} {resource}", key)
 
 
 def _bindings(objects: Objects) -> Iterator[tuple[str, str, int, ObjectKey]]:
-    """Namespace, subject and rank; of one subject the highest last."""
-    found = [
-        (key.namespace, _subject(subject, key.namespace), _RANKS.get(binding["roleRef"]["name"], 0), key)
+    """Namespace, subject, rank and object of each binding, sorted by rank: in a dict, the highest wins."""
+    bindings = [
+        (key.namespace, _subject_text(subject, key.namespace), _RANKS.get(binding["roleRef"]["name"], 0), key)
         for key, binding in objects.items()
         if key.kind == ROLE_BINDING.kind
         for subject in binding.get("subjects") or ()
     ]
-    return iter(sorted(found, key=lambda entry: entry[2]))
+    return iter(sorted(bindings, key=lambda binding: binding[2]))
 
 
-def _subject(subject: Mapping[str, str], namespace: str) -> str:
-    """A service account of the namespace itself is the same one in each."""
-    home = subject.get("namespace", "")
-    prefix = f"{home}/" if home and home != namespace else ""
+def _subject_text(subject: Mapping[str, str], namespace: str) -> str:
+    """The subject. A service account of the binding's own namespace has the same text in every namespace."""
+    account_namespace = subject.get("namespace", "")
+    prefix = f"{account_namespace}/" if account_namespace and account_namespace != namespace else ""
     return f"{subject['kind']} {prefix}{subject['name']}"
 
 
-def _rights(role: Manifest) -> Iterator[Right]:
+def _permissions(role: Manifest) -> Iterator[Permission]:
     for rule in role.get("rules") or ():
         names = rule.get("resourceNames") or [""]
         groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
-        yield from (Right(*part) for part in product(groups, resources, names, rule.get("verbs") or ()))
+        yield from (Permission(*part) for part in product(groups, resources, names, rule.get("verbs") or ()))
 
 
-def _covers(old: Right, new: Right) -> bool:
+def _covers(old: Permission, new: Permission) -> bool:
     pairs = ((old.group, new.group), (old.resource, new.resource), (old.verb, new.verb))
-    return all(mine in (other, "*") for mine, other in pairs) and old.name in ("", new.name)
+    return all(old_value in (new_value, "*") for old_value, new_value in pairs) and old.name in ("", new.name)
 
 
-def _told_object(right: Right) -> str:
-    group = f".{right.group}" if right.group else ""
-    return f"{right.resource}{group}" + (f" {right.name}" if right.name else "")
+def _resource_text(permission: Permission) -> str:
+    group = f".{permission.group}" if permission.group else ""
+    return f"{permission.resource}{group}" + (f" {permission.name}" if permission.name else "")

@@ -1,7 +1,6 @@
-"""What pods may be reached by, or may reach, that they could not before: the network rules in two states of
-a tenant compared. Pure.
+"""The traffic that network policies allow in the new state of a tenant, but not in the old one. Pure.
 
-Part of `warnings`. Rules are looked at peer by peer, so that moving or splitting them is no change.
+Rules are compared by single peers and ports, so that moving or splitting a rule is not a gain.
 """
 
 import json
@@ -12,11 +11,11 @@ from typing import Any, NamedTuple
 from cli.preview.findings.finding import Gain, Objects
 from tenancy.base.kinds import NETWORK_POLICY
 from tenancy.base.manifest import ObjectKey
-from tenancy.reachability import block_net
+from tenancy.reachability import network_from_cidr
 
 
-class Opening(NamedTuple):
-    """One peer that pods may talk with, on one port, each as JSON; None: any."""
+class AllowedTraffic(NamedTuple):
+    """One peer and one port that a policy allows. Selector, peer and port are JSON; None means any."""
 
     direction: str
     pods: str
@@ -25,38 +24,40 @@ class Opening(NamedTuple):
 
 
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Peers that no rule let through before. A namespace that is new had no walls to widen."""
-    old = _openings(before)
-    for home, openings in _openings(after).items():
-        if home not in old:
+    """Traffic that no rule allowed before, in namespaces that had network policies before."""
+    old_traffic = _allowed_traffic(before)
+    for namespace, traffic_keys in _allowed_traffic(after).items():
+        if namespace not in old_traffic:
             continue
-        for opening, key in openings.items():
-            if not any(_covers(one, opening) for one in old[home]):
-                yield Gain(_told_opening(opening), key)
+        for traffic, key in traffic_keys.items():
+            if not any(_covers(old, traffic) for old in old_traffic[namespace]):
+                yield Gain(_traffic_text(traffic), key)
 
 
-def _openings(objects: Objects) -> dict[str, dict[Opening, ObjectKey]]:
-    found: dict[str, dict[Opening, ObjectKey]] = {}
+def _allowed_traffic(objects: Objects) -> dict[str, dict[AllowedTraffic, ObjectKey]]:
+    """The allowed traffic by namespace, each with the policy that allows it."""
+    by_namespace: dict[str, dict[AllowedTraffic, ObjectKey]] = {}
     for key, policy in objects.items():
         if key.kind != NETWORK_POLICY.kind:
             continue
-        here = found.setdefault(key.namespace, {})
+        traffic = by_namespace.setdefault(key.namespace, {})
         spec = policy["spec"]
         pods = json.dumps(spec.get("podSelector") or {}, sort_keys=True)
-        for direction, end in (("ingress", "from"), ("egress", "to")):
+        for direction, peers_field in (("ingress", "from"), ("egress", "to")):
             for rule in spec.get(direction) or ():
-                for peer, port in product(rule.get(end) or [None], rule.get("ports") or [None]):
-                    here[Opening(direction, pods, _frozen(peer), _frozen(port))] = key
-    return found
+                for peer, port in product(rule.get(peers_field) or [None], rule.get("ports") or [None]):
+                    traffic[AllowedTraffic(direction, pods, _as_json(peer), _as_json(port))] = key
+    return by_namespace
 
 
-def _frozen(value: Any) -> str | None:
+def _as_json(value: Any) -> str | None:
+    """The value as hashable text."""
     return None if value is None else json.dumps(value, sort_keys=True)
 
 
-def _covers(old: Opening, new: Opening) -> bool:
-    is_same_end = old.direction == new.direction and old.pods in (new.pods, "{}")
-    return is_same_end and _covers_peer(old.peer, new.peer) and _covers_port(old.port, new.port)
+def _covers(old: AllowedTraffic, new: AllowedTraffic) -> bool:
+    has_same_pods = old.direction == new.direction and old.pods in (new.pods, "{}")
+    return has_same_pods and _covers_peer(old.peer, new.peer) and _covers_port(old.port, new.port)
 
 
 def _covers_peer(old: str | None, new: str | None) -> bool:
@@ -65,21 +66,21 @@ def _covers_peer(old: str | None, new: str | None) -> bool:
     blocks = [json.loads(peer or "{}").get("ipBlock") for peer in (old, new)]
     if None in blocks:
         return False
-    mine, theirs = blocks
-    return _is_inside(theirs["cidr"], mine["cidr"]) and all(
-        not _overlap(hole, theirs["cidr"])
-        or any(_is_inside(hole, other) for other in theirs.get("except") or ())
-        for hole in mine.get("except") or ()
+    old_block, new_block = blocks
+    return _is_inside(new_block["cidr"], old_block["cidr"]) and all(
+        not _overlap(exception, new_block["cidr"])
+        or any(_is_inside(exception, new_exception) for new_exception in new_block.get("except") or ())
+        for exception in old_block.get("except") or ()
     )
 
 
-def _is_inside(part: str, whole: str) -> bool:
-    inner, outer = block_net(part), block_net(whole)
+def _is_inside(inner_cidr: str, outer_cidr: str) -> bool:
+    inner, outer = network_from_cidr(inner_cidr), network_from_cidr(outer_cidr)
     return inner.version == outer.version and inner.subnet_of(outer)  # type: ignore[arg-type]
 
 
-def _overlap(one: str, other: str) -> bool:
-    return _is_inside(one, other) or _is_inside(other, one)
+def _overlap(cidr: str, other_cidr: str) -> bool:
+    return _is_inside(cidr, other_cidr) or _is_inside(other_cidr, cidr)
 
 
 def _covers_port(old: str | None, new: str | None) -> bool:
@@ -87,34 +88,39 @@ def _covers_port(old: str | None, new: str | None) -> bool:
         return True
     if new is None:
         return False
-    (mine, first, last), (theirs, start, end) = (_span(json.loads(port)) for port in (old, new))
-    return mine == theirs and (first is None or (start is not None and first <= start and end <= last))
+    (old_protocol, old_first, old_last), (new_protocol, new_first, new_last) = (
+        _port_range(json.loads(port)) for port in (old, new)
+    )
+    return old_protocol == new_protocol and (
+        old_first is None or (new_first is not None and old_first <= new_first and new_last <= old_last)
+    )
 
 
-def _span(port: Mapping[str, Any]) -> tuple[str, Any, Any]:
+def _port_range(port: Mapping[str, Any]) -> tuple[str, Any, Any]:
+    """The protocol, and the first and last port. A port name extends the protocol: it only covers itself."""
     number = port.get("port")
-    # A port by name is only like itself.
     first = number if isinstance(number, int) or number is None else None
     protocol = f"{port.get('protocol', 'TCP')}{number if isinstance(number, str) else ''}"
     return protocol, first, port.get("endPort", first)
 
 
-def _told_opening(opening: Opening) -> str:
-    peer = json.loads(opening.peer) if opening.peer else {}
-    port = json.loads(opening.port) if opening.port else None
+def _traffic_text(traffic: AllowedTraffic) -> str:
+    peer = json.loads(traffic.peer) if traffic.peer else {}
+    port = json.loads(traffic.port) if traffic.port else None
     if block := peer.get("ipBlock"):
-        holes = f" except {', '.join(block['except'])}" if block.get("except") else ""
-        who = f"{block['cidr']}{holes}"
+        exceptions = f" except {', '.join(block['except'])}" if block.get("except") else ""
+        peer_text = f"{block['cidr']}{exceptions}"
     elif peer:
-        who = ", ".join(f"{name} {_told_selector(selector)}" for name, selector in sorted(peer.items()))
+        peer_text = ", ".join(f"{name} {_selector_text(selector)}" for name, selector in sorted(peer.items()))
     else:
-        who = "everything"
+        peer_text = "everything"
     last = f"-{port['endPort']}" if port and "endPort" in port else ""
-    on = f" on {port.get('protocol', 'TCP')} {port.get('port', 'any port')}{last}" if port else ""
-    return f"pods {'are open to' if opening.direction == 'ingress' else 'may reach'} {who}{on}"
+    port_text = f" on {port.get('protocol', 'TCP')} {port.get('port', 'any port')}{last}" if port else ""
+    verb = "accept traffic from" if traffic.direction == "ingress" else "may reach"
+    return f"pods {verb} {peer_text}{port_text}"
 
 
-def _told_selector(selector: Mapping[str, Any]) -> str:
+def _selector_text(selector: Mapping[str, Any]) -> str:
     labels = selector.get("matchLabels") or {}
     if selector.get("matchExpressions"):
         return json.dumps(selector, sort_keys=True)

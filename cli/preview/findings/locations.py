@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cli.manifests import GivenTenant
-from cli.preview.findings.finding import Finding, Rule, rule_of
+from cli.manifests import TenantDocument
+from cli.preview.findings.finding import Finding, Rule, rule_for_reason
 from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
 
@@ -25,15 +25,15 @@ _FIELDS: Final = {
 _ROOTS: Final = ("spec", "metadata", "apiVersion")
 
 
-def placed(finding: Finding, given: GivenTenant) -> Finding:
+def placed(finding: Finding, given: TenantDocument) -> Finding:
     """The finding with file and line of what causes it."""
     fields = (*_subject_fields(finding, given.manifest), *_FIELDS.get(finding.rule, ("metadata.name",)))
     return finding.model_copy(update={"file": given.file, "line": given.line_of(*fields)})
 
 
-def error_finding(error: Rejection, given: GivenTenant) -> Finding:
+def error_finding(error: Rejection, given: TenantDocument) -> Finding:
     """A rejection as a finding, at the line of the field that causes it."""
-    rule = rule_of(error.reason)
+    rule = rule_for_reason(error.reason)
     is_in_manifest = error.field.startswith(_ROOTS)
     fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
     return Finding(

@@ -1,7 +1,6 @@
-"""What is destructive, or lets somebody do more, in the changes of one tenant. Pure.
+"""Warnings about changes of one tenant that delete something, or that widen access. Pure.
 
-Previews call it with what `changes` found. A tenant that is new takes nothing from anybody: it has no
-warnings, but for what it does to namespaces that it adopts.
+A new tenant has no warnings, except about namespaces that it adopts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,99 +18,108 @@ from tenancy.desired import DesiredState
 from tenancy.spec.settings import PodSecurity
 
 _ENFORCE: Final = "pod-security.kubernetes.io/enforce"
-# From the least strict to the most; a namespace without a level is privileged.
+# From the least strict to the strictest. A namespace without the label is privileged.
 _LEVELS: Final = [level.value for level in PodSecurity]
-_SHOWN: Final = 3
+_MAX_NAMES: Final = 3
 
 
 def change_warnings(
     desired: DesiredState, changes: Iterable[ObjectChange], before: Objects, was_protected: bool = False
 ) -> tuple[Finding, ...]:
-    """About a tenant that stays. `before` is what it changes from, with the status where that is live."""
-    there = {key: found for key, found in before.items() if "deletionTimestamp" not in found["metadata"]}
-    name, after = desired.tenant, desired.by_key
-    found = [
-        *_namespaces(name, changes, there),
-        *_quotas(name, after, there),
-        *_together(Rule.ACCESS_WIDENED, name, gained_roles(there, after)),
-        *_together(Rule.ACCESS_WIDENED, name, gained_rules(there, after)),
-        *_together(Rule.ISOLATION_WIDENED, name, gained_reach(there, after)),
-        *_together(Rule.POD_SECURITY_LOWERED, name, _lowered_levels(there, after)),
+    """Warnings about a new or updated tenant. `before` are its old objects; live ones have a status."""
+    old = {
+        key: manifest for key, manifest in before.items() if "deletionTimestamp" not in manifest["metadata"]
+    }
+    name, new = desired.tenant, desired.by_key
+    findings = [
+        *_namespace_findings(name, changes, old),
+        *_quota_findings(name, old, new),
+        *_merged(Rule.ACCESS_WIDENED, name, gained_roles(old, new)),
+        *_merged(Rule.ACCESS_WIDENED, name, gained_rules(old, new)),
+        *_merged(Rule.ISOLATION_WIDENED, name, gained_reach(old, new)),
+        *_merged(Rule.POD_SECURITY_LOWERED, name, _lowered_levels(old, new)),
     ]
     if was_protected and not desired.is_protected:
-        found.append(_finding(Rule.PROTECTION_REMOVED, name, "the tenant is no longer protected"))
-    return tuple(found)
+        message = "the tenant is no longer protected from deletion"
+        findings.append(_finding(Rule.PROTECTION_REMOVED, name, message))
+    return tuple(findings)
 
 
 def deletion_warning(tenant: str, changes: Iterable[ObjectChange]) -> Finding:
-    """About a tenant that goes."""
-    homes = [change for change in changes if change.kind == NAMESPACE.kind]
-    names = _listed(sorted(home.name for home in homes))
-    if not homes:
-        fate = "it has no namespaces"
-    elif homes[0].operation is Operation.RELEASE:
-        fate = f"what it has in {names} stays (deletionPolicy: Retain), without quotas, roles and walls"
+    """The warning about a deleted tenant. It says whether the namespaces are deleted or stay."""
+    namespaces = [change for change in changes if change.kind == NAMESPACE.kind]
+    names = _listed(sorted(change.name for change in namespaces))
+    if not namespaces:
+        message = "the tenant is deleted; it has no namespaces"
+    elif namespaces[0].operation is Operation.RELEASE:
+        message = (
+            "the tenant is deleted; its namespaces stay with their workloads (deletionPolicy: Retain), but "
+            f"lose their quotas, roles and network policies: {names}"
+        )
     else:
-        fate = f"with everything in {names}"
-    return _finding(Rule.TENANT_DELETED, tenant, f"the tenant is deleted: {fate}")
+        message = f"the tenant is deleted with its namespaces and everything in them: {names}"
+    return _finding(Rule.TENANT_DELETED, tenant, message)
 
 
-def _namespaces(tenant: str, changes: Iterable[ObjectChange], before: Objects) -> Iterator[Finding]:
+def _namespace_findings(tenant: str, changes: Iterable[ObjectChange], old: Objects) -> Iterator[Finding]:
     for change in changes:
         if change.kind != NAMESPACE.kind:
             continue
         key = change.key
         if change.operation is Operation.DELETE:
-            told = f"namespace {key.name} is deleted with everything in it"
-            yield _finding(Rule.NAMESPACE_REMOVED, tenant, told, key)
+            message = f"namespace {key.name} is deleted with everything in it"
+            yield _finding(Rule.NAMESPACE_REMOVED, tenant, message, key)
         elif change.operation is Operation.RELEASE:
-            told = f"namespace {key.name} leaves the tenant and stays, without quotas, roles and walls"
-            yield _finding(Rule.NAMESPACE_RELEASED, tenant, told, key)
-        elif key in before and _labels(before[key]).get(MANAGED_LABEL) != "true":
-            told = f"namespace {key.name}, which exists, becomes the tenant's"
-            yield _finding(Rule.NAMESPACE_ADOPTED, tenant, told, key)
+            message = (
+                f"namespace {key.name} leaves the tenant; it stays with its workloads, but loses its quotas, "
+                "roles and network policies"
+            )
+            yield _finding(Rule.NAMESPACE_RELEASED, tenant, message, key)
+        elif key in old and _labels(old[key]).get(MANAGED_LABEL) != "true":
+            message = f"the tenant adopts the existing namespace {key.name}"
+            yield _finding(Rule.NAMESPACE_ADOPTED, tenant, message, key)
 
 
-def _quotas(tenant: str, after: Objects, before: Objects) -> Iterator[Finding]:
-    for key, quota in after.items():
-        if key.kind != RESOURCE_QUOTA.kind or key not in before:
+def _quota_findings(tenant: str, old: Objects, new: Objects) -> Iterator[Finding]:
+    for key, quota in new.items():
+        if key.kind != RESOURCE_QUOTA.kind or key not in old:
             continue
-        old = before[key]["spec"].get("hard") or {}
-        used = (before[key].get("status") or {}).get("used") or {}
+        old_limits = old[key]["spec"].get("hard") or {}
+        usage = (old[key].get("status") or {}).get("used") or {}
         for resource, limit in quota["spec"]["hard"].items():
-            was, use = old.get(resource), used.get(resource)
-            if was is None or use is None:
+            old_limit, used = old_limits.get(resource), usage.get(resource)
+            if old_limit is None or used is None:
                 continue
-            if quantity_value(limit) < quantity_value(was) and quantity_value(limit) < quantity_value(use):
-                told = (
-                    f"{resource} in {key.namespace} is lowered from {was} to {limit}, but {use} is used: "
-                    "what runs goes on, nothing new starts"
+            if quantity_value(limit) < min(quantity_value(old_limit), quantity_value(used)):
+                message = (
+                    f"{resource} in {key.namespace} is lowered from {old_limit} to {limit}, but {used} is "
+                    "used: running workloads continue, new ones are rejected"
                 )
-                yield _finding(Rule.QUOTA_BELOW_USE, tenant, told, key)
+                yield _finding(Rule.QUOTA_BELOW_USE, tenant, message, key)
 
 
-def _lowered_levels(before: Objects, after: Objects) -> Iterator[Gain]:
-    for key, home in after.items():
-        if key.kind != NAMESPACE.kind or key not in before:
+def _lowered_levels(old: Objects, new: Objects) -> Iterator[Gain]:
+    for key, namespace in new.items():
+        if key.kind != NAMESPACE.kind or key not in old:
             continue
-        was, level = (_labels(found).get(_ENFORCE, _LEVELS[0]) for found in (before[key], home))
-        if was in _LEVELS and level in _LEVELS and _LEVELS.index(level) < _LEVELS.index(was):
-            yield Gain(f"pod security is lowered from {was} to {level}", key)
+        old_level, level = (_labels(manifest).get(_ENFORCE, _LEVELS[0]) for manifest in (old[key], namespace))
+        if old_level in _LEVELS and level in _LEVELS and _LEVELS.index(level) < _LEVELS.index(old_level):
+            yield Gain(f"pod security is lowered from {old_level} to {level}", key)
 
 
-def _together(rule: Rule, tenant: str, gains: Iterable[Gain]) -> Iterator[Finding]:
-    """The same gain in several namespaces is told once."""
-    keys: dict[str, list[ObjectKey]] = {}
+def _merged(rule: Rule, tenant: str, gains: Iterable[Gain]) -> Iterator[Finding]:
+    """One finding per gain, with all namespaces that have it."""
+    keys_by_text: dict[str, list[ObjectKey]] = {}
     for gain in gains:
-        keys.setdefault(gain.told, []).append(gain.key)
-    for told, found in keys.items():
-        homes = list(dict.fromkeys(key.namespace or key.name for key in found))
-        yield _finding(rule, tenant, f"{told}, in {_listed(homes)}", found[0])
+        keys_by_text.setdefault(gain.text, []).append(gain.key)
+    for text, keys in keys_by_text.items():
+        namespaces = list(dict.fromkeys(key.namespace or key.name for key in keys))
+        yield _finding(rule, tenant, f"{text}, in {_listed(namespaces)}", keys[0])
 
 
 def _listed(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _labels(manifest: Manifest) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The changes of one tenant as lines of a diff: fields before and after, new objects as manifests. Pure."""
+"""The changes of one tenant as a diff: changed fields before and after, created objects in full. Pure."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from cli.preview.formats.escape import visible
+from cli.preview.formats.escape import printable
 from cli.preview.result import TenantPreview
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.changes import ObjectChange, Operation
@@ -19,31 +19,32 @@ _MAX_WIDTH: Final = 400
 
 
 def diff_lines(tenant: TenantPreview) -> list[str]:
-    made = {object_key(manifest): manifest for manifest in tenant.new_objects}
-    lines = [line for change in tenant.changes for line in _change_lines(change, made.get(change.key))]
+    """The diff, limited in the number and the length of lines."""
+    created = {object_key(manifest): manifest for manifest in tenant.new_objects}
+    lines = [line for change in tenant.changes for line in _change_lines(change, created.get(change.key))]
     if len(lines) > MAX_LINES:
         lines = [*lines[:MAX_LINES], f"… and {len(lines) - MAX_LINES} more lines"]
     return [line if len(line) <= _MAX_WIDTH else line[:_MAX_WIDTH] + "…" for line in lines]
 
 
-def _change_lines(change: ObjectChange, made: Manifest | None) -> Iterator[str]:
-    yield f"{_SIGNS[change.operation]} {change.operation} {visible(str(change.key))}"
+def _change_lines(change: ObjectChange, created: Manifest | None) -> Iterator[str]:
+    yield f"{_SIGNS[change.operation]} {change.operation} {printable(str(change.key))}"
     for field in change.fields:
-        path = visible(field.path)
+        path = printable(field.path)
         if field.before is not None:
             yield f"-   {path}: {_inline(field.before)}"
         if field.after is not None:
             yield f"+   {path}: {_inline(field.after)}"
-    if made is not None:
-        # Parts that two objects share would be told by reference.
-        unshared = json.loads(json.dumps(made))
+    if created is not None:
+        # A copy without shared parts, which YAML would print as anchors and aliases.
+        unshared = json.loads(json.dumps(created))
         lines = yaml.safe_dump(unshared, sort_keys=False, allow_unicode=True, width=1000).splitlines()
-        yield from (f"+   {visible(line)}" for line in islice(lines, MAX_OBJECT_LINES))
+        yield from (f"+   {printable(line)}" for line in islice(lines, MAX_OBJECT_LINES))
         if len(lines) > MAX_OBJECT_LINES:
             yield f"    … and {len(lines) - MAX_OBJECT_LINES} more lines"
 
 
 def _inline(value: Any) -> str:
-    """An empty text would not be seen."""
+    """The value in one line. An empty string is quoted, to be visible."""
     is_text = isinstance(value, str) and value
-    return visible(value if is_text else json.dumps(value, ensure_ascii=False))
+    return printable(value if is_text else json.dumps(value, ensure_ascii=False))

@@ -1,33 +1,34 @@
-"""Text from manifests made safe for Markdown and for the eye. Pure."""
+"""Escapes text from manifests, which is untrusted, for Markdown and terminals. Pure."""
 
 import re
 from typing import Final
 
-# What means something in Markdown, HTML, or what GitHub and GitLab make of them: emoji, math, references.
+# Characters with a meaning in Markdown, HTML, or their extensions on GitHub and GitLab: emoji, references.
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>&#|~@!$%]|:(?=\S)")
-# They look for names and numbers after rendering, so an entity alone would still call somebody.
-_CALLS: Final = "@#!$&%~"
-_NOTHING: Final = "&#8203;"
+# GitHub and GitLab look for mentions and references after rendering, so an entity alone is not enough: these
+# characters need a zero-width space after them.
+_REFERENCE_SIGNS: Final = "@#!$&%~"
+_ZERO_WIDTH_SPACE: Final = "&#8203;"
 _LINK: Final = re.compile(r"(?i)\bwww\.")
 
 
-def visible(text: str) -> str:
-    """Without line breaks, control characters, and those that turn the writing around."""
+def printable(text: str) -> str:
+    """The text with escapes for line breaks, control characters and text direction marks."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def plain(text: str) -> str:
-    """A text that reads as itself anywhere in a line of Markdown, also in a table's cell."""
-    escaped = _SPECIAL.sub(_entity, visible(text))
-    return _LINK.sub(lambda found: f"{found[0][:3]}&#46;{_NOTHING}", escaped)
+def escaped_markdown(text: str) -> str:
+    """The text so that Markdown renders it literally, in a line or a table cell."""
+    escaped = _SPECIAL.sub(_entity, printable(text))
+    return _LINK.sub(lambda match: f"{match[0][:3]}&#46;{_ZERO_WIDTH_SPACE}", escaped)
 
 
 def fence(body: str) -> str:
-    """A fence longer than any that the body holds."""
+    """A code fence that is longer than any in the body."""
     longest = max((len(run) for run in re.findall("`+", body)), default=0)
     return "`" * max(3, longest + 1)
 
 
-def _entity(found: "re.Match[str]") -> str:
-    char = found[0]
-    return f"&#{ord(char)};{_NOTHING if char in _CALLS else ''}"
+def _entity(match: "re.Match[str]") -> str:
+    char = match[0]
+    return f"&#{ord(char)};{_ZERO_WIDTH_SPACE if char in _REFERENCE_SIGNS else ''}"

@@ -1,7 +1,7 @@
 """A preview as a comment on a pull request. Pure.
 
-Nothing that a manifest says can leave its place: every text is escaped, every diff stands in a fence. The
-comment stays below what GitHub and GitLab take; what does not fit is named.
+Text from manifests is escaped, and diffs are in code fences, so that a manifest cannot change the layout. The
+comment stays below the size limits of GitHub and GitLab, and names the tenants whose details are omitted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,25 +9,26 @@ from typing import Final
 
 from cli.preview.findings.finding import Finding, Rule, Severity
 from cli.preview.formats.diff_lines import diff_lines
-from cli.preview.formats.escape import fence, plain
+from cli.preview.formats.escape import escaped_markdown, fence
 from cli.preview.result import Outcome, Preview, TenantPreview
 from tenancy.changes import Operation
 
-# By this a CI job finds the comment that it made before.
+# CI jobs find their earlier comment by this marker.
 MARKER: Final = "<!-- tenancy-preview -->"
-# GitHub takes 65,536 characters.
+# In characters. GitHub accepts 65,536.
 LIMIT: Final = 60_000
-# Kept free for the note on what was left out.
+# For the note about omitted details.
 _RESERVE: Final = 2_000
-# Of the table, the notes, and each block of findings: all together leave room for details.
+# The maximum length of the table, of the notes, and of each block of findings, to leave space for details.
 _MAX_BLOCK: Final = 10_000
 _MAX_LINES: Final = 100
 _MAX_NAMES: Final = 20
 _MAX_MESSAGE: Final = 300
 _MAX_NAME: Final = 80
 
-_ORDER: Final = list(Rule)
-_HEADS: Final = {Severity.ERROR: "CAUTION", Severity.WARNING: "WARNING", Severity.NOTE: "NOTE"}
+# Among findings of one severity, the most severe rule is first.
+_RULE_ORDER: Final = list(Rule)
+_ALERT_TYPES: Final = {Severity.ERROR: "CAUTION", Severity.WARNING: "WARNING", Severity.NOTE: "NOTE"}
 _OUTCOMES: Final = {
     Outcome.NEW: "new",
     Outcome.CHANGED: "changed",
@@ -37,101 +38,108 @@ _OUTCOMES: Final = {
 
 
 def markdown(preview: Preview, limit: int = LIMIT) -> str:
-    told = preview.of(*_OUTCOMES)
+    """The comment, of at most `limit` characters."""
+    tenants = preview.with_outcome(*_OUTCOMES)
+    summary, base = escaped_markdown(preview.summary), escaped_markdown(preview.base)
     head = [
         MARKER,
-        f"### Tenants\n\n{plain(preview.summary)}. Compared with {plain(preview.base)}.",
-        *(block for severity in _HEADS for block in _alert(severity, list(preview.findings(severity)))),
-        *_table(told),
+        f"### Tenants\n\n{summary}. Compared with {base}.",
+        *(block for severity in _ALERT_TYPES for block in _alert(severity, list(preview.findings(severity)))),
+        *_table(tenants),
         *_notes(preview.notes),
     ]
-    return _fitted(head, [(one.name, _details(one)) for one in told if one.changes], limit)
+    details = [(tenant.name, _details(tenant)) for tenant in tenants if tenant.changes]
+    return _comment(head, details, limit)
 
 
-def _fitted(head: list[str], details: list[tuple[str, str]], limit: int) -> str:
-    """Blocks with an empty line between, as many as there is room for."""
-    blocks, left_out = list(head), []
-    room = limit - _RESERVE - sum(len(block) + 2 for block in head)
+def _comment(head: list[str], details: list[tuple[str, str]], limit: int) -> str:
+    """The blocks of `head`, and as many blocks of `details`, by tenant, as fit."""
+    blocks, omitted = list(head), []
+    space = limit - _RESERVE - sum(len(block) + 2 for block in head)
     for name, block in details:
-        room_left = room - len(block) - 2
-        if room_left < 0:
-            left_out.append(name)
+        space_left = space - len(block) - 2
+        if space_left < 0:
+            omitted.append(name)
         else:
             blocks.append(block)
-            room = room_left
-    if left_out:
-        told = plain(_listed(left_out))
-        blocks.append(f"*Left out for size: the details of {told}. `--format json` has all.*")
+            space = space_left
+    if omitted:
+        names = escaped_markdown(_listed(omitted))
+        blocks.append(f"*Omitted to keep the comment short: the details of {names}. Use `--format json`.*")
     return "\n\n".join(blocks) + "\n"
 
 
 def _alert(severity: Severity, findings: list[Finding]) -> Iterator[str]:
-    """The worst first, so that nobody can push it out of sight."""
+    """An alert block. The most severe findings come first, so that the size limit cannot remove them."""
     if findings:
-        worst_first = sorted(findings, key=lambda finding: _ORDER.index(finding.rule))
-        lines = _short([f"> - {_told(finding)}" for finding in worst_first], "> - ")
-        yield "\n".join([f"> [!{_HEADS[severity]}]", *lines])
+        most_severe_first = sorted(findings, key=lambda finding: _RULE_ORDER.index(finding.rule))
+        lines = _limited([f"> - {_finding_text(finding)}" for finding in most_severe_first], "> - ")
+        yield "\n".join([f"> [!{_ALERT_TYPES[severity]}]", *lines])
 
 
-def _short(lines: list[str], lead: str) -> list[str]:
-    """As many as a block may have, and how many there are besides."""
+def _limited(lines: list[str], prefix: str) -> list[str]:
+    """As many lines as one block may have, and the number of the others."""
     kept: list[str] = []
-    room = _MAX_BLOCK
+    space = _MAX_BLOCK
     for line in lines[:_MAX_LINES]:
-        room -= len(line) + 1
-        if room < 0:
+        space -= len(line) + 1
+        if space < 0:
             break
         kept.append(line)
     more = len(lines) - len(kept)
-    return [*kept, f"{lead}… and {more} more"] if more else kept
+    return [*kept, f"{prefix}… and {more} more"] if more else kept
 
 
 def _notes(notes: Iterable[str]) -> Iterator[str]:
-    if lines := [f"- {plain(_cut(note))}" for note in notes]:
-        yield "\n".join(_short(lines, "- "))
+    if lines := [f"- {escaped_markdown(_truncated(note))}" for note in notes]:
+        yield "\n".join(_limited(lines, "- "))
 
 
-def _cut(text: str, length: int = _MAX_MESSAGE) -> str:
+def _truncated(text: str, length: int = _MAX_MESSAGE) -> str:
     return text if len(text) <= length else text[:length] + "…"
 
 
-def _told(finding: Finding) -> str:
-    tenant = f"**{plain(finding.tenant)}**: " if finding.tenant else ""
-    place = f" ({plain(f'{finding.file}:{finding.line}')})" if finding.file else ""
-    return f"{tenant}{plain(_cut(finding.message))}{place} `{finding.rule}`"
+def _finding_text(finding: Finding) -> str:
+    tenant = f"**{escaped_markdown(finding.tenant)}**: " if finding.tenant else ""
+    location = f" ({escaped_markdown(f'{finding.file}:{finding.line}')})" if finding.file else ""
+    return f"{tenant}{escaped_markdown(_truncated(finding.message))}{location} `{finding.rule}`"
 
 
-def _table(told: list[TenantPreview]) -> Iterator[str]:
-    if not told:
+def _table(tenants: list[TenantPreview]) -> Iterator[str]:
+    if not tenants:
         return
-    head = ["| Tenant | | Created | Updated | Deleted | Warnings |", "|---|---|--:|--:|--:|--:|"]
-    yield "\n".join([*head, *_short([_row(one) for one in told], "| ")])
+    head = ["| Tenant | Outcome | Created | Updated | Deleted | Warnings |", "|---|---|--:|--:|--:|--:|"]
+    yield "\n".join([*head, *_limited([_row(tenant) for tenant in tenants], "| ")])
 
 
-def _row(one: TenantPreview) -> str:
-    shown = f" ({plain(_cut(one.display_name, _MAX_NAME))})" if one.display_name else ""
+def _row(tenant: TenantPreview) -> str:
+    display_name = escaped_markdown(_truncated(tenant.display_name, _MAX_NAME))
     counts = (
-        one.count(Operation.CREATE),
-        one.count(Operation.UPDATE),
-        one.count(Operation.DELETE, Operation.RELEASE),
-        sum(finding.severity is Severity.WARNING for finding in one.findings),
+        tenant.count(Operation.CREATE),
+        tenant.count(Operation.UPDATE),
+        tenant.count(Operation.DELETE, Operation.RELEASE),
+        sum(finding.severity is Severity.WARNING for finding in tenant.findings),
     )
-    cells = (f"{plain(one.name)}{shown}", _OUTCOMES[one.outcome], *(str(count or "") for count in counts))
+    cells = (
+        escaped_markdown(tenant.name) + (f" ({display_name})" if display_name else ""),
+        _OUTCOMES[tenant.outcome],
+        *(str(count or "") for count in counts),
+    )
     return f"| {' | '.join(cells)} |"
 
 
-def _details(one: TenantPreview) -> str:
-    body = "\n".join(diff_lines(one))
-    mark = fence(body)
-    objects = f"{len(one.changes)} object{'s' if len(one.changes) > 1 else ''}"
-    # The empty line after the summary is what makes the rest Markdown again.
+def _details(tenant: TenantPreview) -> str:
+    diff = "\n".join(diff_lines(tenant))
+    fence_marker = fence(diff)
+    objects = f"{len(tenant.changes)} object{'s' if len(tenant.changes) > 1 else ''}"
+    # The empty line after the summary ends the HTML block, so that the rest is Markdown again.
     return (
-        f"<details><summary>{plain(one.name)}: {one.outcome}, {objects}</summary>\n\n"
-        f"{mark}diff\n{body}\n{mark}\n\n</details>"
+        f"<details><summary>{escaped_markdown(tenant.name)}: {tenant.outcome}, {objects}</summary>\n\n"
+        f"{fence_marker}diff\n{diff}\n{fence_marker}\n\n</details>"
     )
 
 
 def _listed(names: Iterable[str]) -> str:
-    every = list(names)
-    more = len(every) - _MAX_NAMES
-    return ", ".join(every[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    all_names = list(names)
+    more = len(all_names) - _MAX_NAMES
+    return ", ".join(all_names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""How a preview is handed over, in the form that was asked for. `preview` and `plans impact` share it."""
+"""Writes a preview in the chosen format to standard output or to a file."""
 
 import json
 import sys
@@ -28,33 +28,33 @@ PreviewFormatOption = Annotated[
     typer.Option(
         "--format",
         "-o",
-        help="A table for people, Markdown for a pull request, or JSON or SARIF for programs.",
+        help="The output format: a table, Markdown for a pull request, JSON, or SARIF for code scanning.",
     ),
 ]
 OutputFileOption = Annotated[
     Path | None,
-    typer.Option(help="Write to this file; standard output then has one line that sums it up."),
+    typer.Option(help="Write the preview to this file, and print only a summary line."),
 ]
 
 
-def show(preview: Preview, form: PreviewFormat, file: Path | None, place: str) -> None:
-    """`place` is what findings are about that stand in no file."""
-    text = _text(preview, form, place)
+def write_preview(preview: Preview, form: PreviewFormat, file: Path | None, default_file: str) -> None:
+    """Write the preview. In SARIF, `default_file` is the location of findings that no file causes."""
+    text = _text(preview, form, default_file)
     if file is None:
-        # As it is: a line of Markdown or JSON is never folded.
+        # Not by rich, which would wrap lines of Markdown and JSON.
         sys.stdout.write(text)
         return
-    # A terminal's colours are not for files.
+    # The table may have terminal colours.
     file.write_text(Text.from_ansi(text).plain + "\n" if form is PreviewFormat.TABLE else text, "utf-8")
     console.print(preview.summary)
 
 
-def _text(preview: Preview, form: PreviewFormat, place: str) -> str:
+def _text(preview: Preview, form: PreviewFormat, default_file: str) -> str:
     if form is PreviewFormat.TABLE:
-        with console.capture() as told:
+        with console.capture() as capture:
             print_preview(preview)
-        return told.get()
+        return capture.get()
     if form is PreviewFormat.MARKDOWN:
         return markdown(preview)
-    data = preview.document() if form is PreviewFormat.JSON else sarif(preview, place)
+    data = preview.json_document() if form is PreviewFormat.JSON else sarif(preview, default_file)
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

@@ -1,17 +1,17 @@
-"""A preview's findings as SARIF 2.1.0, which code hosts show beside the lines. Pure."""
+"""The findings of a preview as SARIF 2.1.0, which code hosts show next to the lines of a file. Pure."""
 
 from typing import Any, Final
 from urllib.parse import quote
 
-from cli.preview.findings.finding import MEANINGS, Finding, Rule, Severity, severity_of
+from cli.preview.findings.finding import RULE_DESCRIPTIONS, Finding, Rule, Severity, severity_of
 from cli.preview.result import Preview
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES: Final = list(Rule)
 
 
-def sarif(preview: Preview, place: str) -> dict[str, Any]:
-    """`place` stands for what no file has: a host refuses a result without a location."""
+def sarif(preview: Preview, default_file: str) -> dict[str, Any]:
+    """The SARIF document. Findings without a file get `default_file`: code hosts require a location."""
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -19,7 +19,7 @@ def sarif(preview: Preview, place: str) -> dict[str, Any]:
             {
                 "tool": {"driver": {"name": "tenancy preview", "rules": [_rule(rule) for rule in _RULES]}},
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(finding, place) for finding in preview.findings(*Severity)],
+                "results": [_result(finding, default_file) for finding in preview.findings(*Severity)],
             }
         ],
     }
@@ -28,22 +28,22 @@ def sarif(preview: Preview, place: str) -> dict[str, Any]:
 def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.value,
-        "shortDescription": {"text": MEANINGS[rule]},
+        "shortDescription": {"text": RULE_DESCRIPTIONS[rule]},
         "defaultConfiguration": {"level": severity_of(rule).value},
     }
 
 
-def _result(finding: Finding, place: str) -> dict[str, Any]:
-    told = f"tenant {finding.tenant}: {finding.message}" if finding.tenant else finding.message
+def _result(finding: Finding, default_file: str) -> dict[str, Any]:
+    message = f"tenant {finding.tenant}: {finding.message}" if finding.tenant else finding.message
     return {
         "ruleId": finding.rule.value,
         "ruleIndex": _RULES.index(finding.rule),
         "level": finding.severity.value,
-        "message": {"text": told},
+        "message": {"text": message},
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(finding.file or place)},
+                    "artifactLocation": {"uri": quote(finding.file or default_file)},
                     "region": {"startLine": finding.line or 1},
                 }
             }

@@ -1,4 +1,4 @@
-"""A preview for a terminal: what changes, what to think about, and the sum."""
+"""A preview as text for a terminal: changes, a table of tenants, findings and a summary."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from rich.text import Text
 
 from cli.output import console, print_changes, print_table
 from cli.preview.findings.finding import Finding, Severity
-from cli.preview.formats.escape import visible
+from cli.preview.formats.escape import printable
 from cli.preview.result import Outcome, Preview, TenantPreview
 from tenancy.changes import FieldChange, ObjectChange, Operation
 
@@ -16,48 +16,49 @@ _STYLES: Final = {
     Outcome.DELETED: "bold red",
     Outcome.INVALID: "bold red",
 }
-_SEVERITIES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
+_SEVERITY_STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
 def print_preview(preview: Preview) -> None:
-    told = preview.of(*_STYLES)
-    for one in told:
-        if one.changes:
-            console.print(Text(f"{one.name}: {one.outcome}", style="bold"))
-            print_changes(map(_safe, one.changes))
+    tenants = preview.with_outcome(*_STYLES)
+    for tenant in tenants:
+        if tenant.changes:
+            console.print(Text(f"{tenant.name}: {tenant.outcome}", style="bold"))
+            print_changes(map(_printable_change, tenant.changes))
             console.print()
-    if told:
-        print_table(("TENANT", "OUTCOME", "CREATED", "UPDATED", "DELETED"), map(_cells, told))
+    if tenants:
+        print_table(("TENANT", "OUTCOME", "CREATED", "UPDATED", "DELETED"), map(_cells, tenants))
         console.print()
     for finding in preview.findings(*Severity):
-        console.print(_line(finding))
+        console.print(_finding_line(finding))
     for note in preview.notes:
-        console.print(Text(f"note: {visible(note)}", style="cyan"))
+        console.print(Text(f"note: {printable(note)}", style="cyan"))
     console.print(Text(f"{preview.summary} (compared with {preview.base})", style="bold"))
 
 
-def _safe(change: ObjectChange) -> ObjectChange:
-    """A terminal obeys some characters that a manifest may hold."""
+def _printable_change(change: ObjectChange) -> ObjectChange:
+    """The change with escapes for control characters, which a terminal would interpret."""
     fields = [
-        {name: visible(value) if isinstance(value, str) else value for name, value in field}
+        {name: printable(value) if isinstance(value, str) else value for name, value in field}
         for field in change.fields
     ]
     return change.model_copy(update={"fields": tuple(FieldChange.model_validate(field) for field in fields)})
 
 
-def _cells(one: TenantPreview) -> tuple[str | Text, ...]:
+def _cells(tenant: TenantPreview) -> tuple[str | Text, ...]:
     counts = (
-        one.count(Operation.CREATE),
-        one.count(Operation.UPDATE),
-        one.count(Operation.DELETE, Operation.RELEASE),
+        tenant.count(Operation.CREATE),
+        tenant.count(Operation.UPDATE),
+        tenant.count(Operation.DELETE, Operation.RELEASE),
     )
-    return one.name, Text(one.outcome, style=_STYLES[one.outcome]), *(str(count or "-") for count in counts)
+    outcome = Text(tenant.outcome, style=_STYLES[tenant.outcome])
+    return tenant.name, outcome, *(str(count or "-") for count in counts)
 
 
-def _line(finding: Finding) -> Text:
-    place = f" ({finding.file}:{finding.line})" if finding.file else ""
+def _finding_line(finding: Finding) -> Text:
+    location = f" ({finding.file}:{finding.line})" if finding.file else ""
     tenant = f"{finding.tenant}: " if finding.tenant else ""
     return Text.assemble(
-        (f"{finding.severity}: ", _SEVERITIES[finding.severity]),
-        visible(f"{tenant}{finding.message}{place} [{finding.rule}]"),
+        (f"{finding.severity}: ", _SEVERITY_STYLES[finding.severity]),
+        printable(f"{tenant}{finding.message}{location} [{finding.rule}]"),
     )
