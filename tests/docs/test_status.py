@@ -1,4 +1,4 @@
-"""The page of statuses names every reason, metric and alert there is."""
+"""The reference page of the status names every reason, metric, alert and condition."""
 
 import re
 from collections.abc import Iterator
@@ -16,28 +16,32 @@ from tenancy.spec.tenant_status import ConditionType
 from watcher.reconciler import apply, claims, contested_objects, repairs
 
 PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
-# Loaded so that their errors are known.
+# Imported so that `__subclasses__` includes their errors.
 _WITH_ERRORS = (apply, claims, client, contested_objects, repairs)
-# What else is written there with a capital letter: kinds, phases, the values of a condition.
+# Other capitalized strings in those files: kinds, phases, and values of a condition.
 _NO_REASONS = {"Namespace", "ResourceQuota", "Active", "True", "False", "Unknown"}
 
 
-def below(kind: type[Exception]) -> Iterator[type[Exception]]:
+def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
     yield kind
     for child in kind.__subclasses__():
-        yield from below(child)
+        yield from class_and_subclasses(child)
 
 
 def reasons() -> list[str]:
-    """Of every error a tenant can fail with, those that are written as they are, and the sessions' own."""
-    kinds = [kind for root in (TenancyError, StackError, client.ClusterError) for kind in below(root)]
-    # A command's own errors end that command, and reach no status.
-    theirs = [
+    """The reasons of errors in a tenant's status, of string literals in the code, and of AISessions."""
+    kinds = [
+        kind
+        for root in (TenancyError, StackError, client.ClusterError)
+        for kind in class_and_subclasses(root)
+    ]
+    # Errors of the command line end a command, and do not appear in a status.
+    status_errors = [
         kind
         for kind in kinds
         if kind.__module__.partition(".")[0] in ("tenancy", "stacks", "cluster", "watcher")
     ]
-    named = {str(vars(kind)["reason"]) for kind in theirs if "reason" in vars(kind)}
+    named = {str(vars(kind)["reason"]) for kind in status_errors if "reason" in vars(kind)}
     files = [
         ROOT / name
         for name in (
