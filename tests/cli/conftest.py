@@ -1,4 +1,4 @@
-"""The `tenancy` command as people run it, against the shared platform."""
+"""Runs the `tenancy` command against the shared platform, with an administrator's permissions."""
 
 import subprocess
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from tests.commandline import run_tenancy
 from tests.platform import Platform
 
 Completed = subprocess.CompletedProcess[str]
-# Runs the command with these arguments; `environment` adds to what an administrator has.
+# Runs the command with these arguments. `environment` extends the environment of an administrator.
 Run = Callable[..., Completed]
 
 
 @pytest.fixture
 def tenancy(platform: Platform) -> Run:
     def run(*arguments: str, input: str | None = None, **environment: str) -> Completed:
-        administrators = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
-        return run_tenancy(*arguments, environment={**administrators, **environment}, input=input)
+        base_environment = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
+        return run_tenancy(*arguments, environment={**base_environment, **environment}, input=input)
 
     return run

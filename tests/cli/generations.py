@@ -1,4 +1,4 @@
-"""Tenants that have been through several specs, for tests that go back to an earlier one."""
+"""Tenants with several generations of specs, for tests of rollbacks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,8 +14,10 @@ Spec = dict[str, Any]
 
 @contextmanager
 def grown_tenants(platform: Platform, specs: Mapping[str, Sequence[Spec]]) -> Iterator[None]:
-    """Tenants for a file, by their names. Each is given its specs one after the other; the tenants go side by
-    side."""
+    """Create tenants for a test file, and apply the specs of each one after the other.
+
+    The tenants are updated in parallel. They are deleted at the end.
+    """
     first, *later = zip_longest(*specs.values())
     with shared_tenants(platform, *_manifests(specs, first)):
         for generation in later:

@@ -1,7 +1,4 @@
-"""Previews as a CI job runs them: in a folder of manifests, as an account that may only read.
-
-The tests of previews import its fixtures.
-"""
+"""Fixtures that run previews like a CI job: in a folder of manifests, with read-only permissions."""
 
 import difflib
 import json
@@ -27,14 +24,14 @@ from tests.waiting import eventually
 
 GOLDEN = Path(__file__).parent / "golden"
 _ACCOUNT = "previewer"
-_HOME = "default"
+_ACCOUNT_NAMESPACE = "default"
 
 
 def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
-    """Of a ServiceAccount with the rights that are shipped for previews, and no others."""
-    subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": _HOME}
-    platform.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(_HOME)})
-    for kind, role, home in (
+    """Write the kubeconfig of a ServiceAccount that only has the roles for previews, and return its path."""
+    subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": _ACCOUNT_NAMESPACE}
+    platform.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(_ACCOUNT_NAMESPACE)})
+    for kind, role, namespace in (
         ("ClusterRoleBinding", "ClusterRole", None),
         ("RoleBinding", "Role", SYSTEM_NAMESPACE),
     ):
@@ -43,7 +40,7 @@ def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
             {
                 "apiVersion": API_VERSION,
                 "kind": kind,
-                "metadata": _metadata(home),
+                "metadata": _metadata(namespace),
                 "roleRef": reference,
                 "subjects": [subject],
             }
@@ -52,7 +49,7 @@ def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
     request = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
-        "metadata": _metadata(_HOME),
+        "metadata": _metadata(_ACCOUNT_NAMESPACE),
         "spec": {},
     }
     token = platform.admin.create(tokens, request)["status"]["token"]
@@ -64,7 +61,7 @@ def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
 
 
 def _is_reader(account: Cluster) -> bool:
-    """Whether both roles are in force. The plans may be read, whether they are there or not."""
+    """Whether both roles are effective. Reading the plans must be allowed even if there is no ConfigMap."""
     try:
         account.list(TENANTS[0], name="none")
         account.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
@@ -79,13 +76,13 @@ def _metadata(namespace: str | None) -> Manifest:
 
 @dataclass(frozen=True)
 class Previews:
-    """A folder with manifests in `tenants/`, and the command run in it."""
+    """A folder with manifests in `tenants/`, in which the command runs."""
 
     folder: Path
     environment: dict[str, str]
 
     def write(self, name: str, text: str = "", **spec: Any) -> Path:
-        """The tenant of this name, or any text."""
+        """Write the manifest of a tenant, or any text, to a file."""
         file = self.folder / "tenants" / f"{name}.yaml"
         file.parent.mkdir(exist_ok=True)
         file.write_text(text or yaml.safe_dump(tenant_manifest(name, **spec), sort_keys=False))
@@ -108,28 +105,30 @@ class Previews:
         )
 
     def json(self, *arguments: str, exit_code: int = 2, input: str | None = None) -> dict[str, Any]:
-        told = self.run("preview", *(arguments or ("tenants",)), "--format", "json", input=input)
-        assert told.returncode == exit_code, told.stdout + told.stderr
-        assert told.stderr == ""
-        result: dict[str, Any] = json.loads(told.stdout)
-        return result
+        result = self.run("preview", *(arguments or ("tenants",)), "--format", "json", input=input)
+        assert result.returncode == exit_code, result.stdout + result.stderr
+        assert result.stderr == ""
+        preview: dict[str, Any] = json.loads(result.stdout)
+        return preview
 
     def expect_golden(self, name: str, *arguments: str, exit_code: int) -> str:
-        """The Markdown is what the golden file has; TENANCY_GOLDEN=1 writes that file anew."""
-        told = self.run("preview", *(arguments or ("tenants",)), "--format", "markdown")
-        assert told.returncode == exit_code, told.stdout + told.stderr
+        """Compare the Markdown with the golden file. TENANCY_GOLDEN=1 overwrites the golden file first."""
+        result = self.run("preview", *(arguments or ("tenants",)), "--format", "markdown")
+        assert result.returncode == exit_code, result.stdout + result.stderr
         file = GOLDEN / f"{name}.md"
         if os.environ.get("TENANCY_GOLDEN") == "1":
-            file.write_text(told.stdout)
-        known = file.read_text()
-        difference = difflib.unified_diff(known.splitlines(), told.stdout.splitlines(), "golden", "told", n=1)
-        assert told.stdout == known, "\n".join(difference)
-        return told.stdout
+            file.write_text(result.stdout)
+        golden = file.read_text()
+        difference = difflib.unified_diff(
+            golden.splitlines(), result.stdout.splitlines(), "golden", "actual", n=1
+        )
+        assert result.stdout == golden, "\n".join(difference)
+        return result.stdout
 
 
 @pytest.fixture(name="previews")
 def previews_fixture(platform: Platform, tmp_path: Path) -> Previews:
-    """Previews against the shared platform, as an account that may only read."""
+    """Previews against the shared platform, with read-only permissions."""
     kubeconfig = previewer_kubeconfig(platform, tmp_path / "previewer.kubeconfig")
     folder = tmp_path / "repository"
     folder.mkdir()
@@ -138,18 +137,18 @@ def previews_fixture(platform: Platform, tmp_path: Path) -> Previews:
 
 @pytest.fixture(name="offline_previews")
 def offline_fixture(tmp_path: Path) -> Previews:
-    """Previews where there is no cluster."""
+    """Previews without a cluster."""
     folder = tmp_path / "repository"
     folder.mkdir()
     return Previews(folder, {**os.environ, "KUBECONFIG": "/nowhere"})
 
 
 def only_tenant(preview: dict[str, Any]) -> dict[str, Any]:
-    (tenant,) = preview["tenants"]
-    found: dict[str, Any] = tenant
-    return found
+    tenants: list[dict[str, Any]] = preview["tenants"]
+    (tenant,) = tenants
+    return tenant
 
 
 def rules(preview: dict[str, Any]) -> list[str]:
-    every = [*preview["faults"], *(one for tenant in preview["tenants"] for one in tenant["findings"])]
-    return [finding["rule"] for finding in every]
+    tenant_findings = (finding for tenant in preview["tenants"] for finding in tenant["findings"])
+    return [finding["rule"] for finding in (*preview["faults"], *tenant_findings)]

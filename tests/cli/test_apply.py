@@ -1,4 +1,4 @@
-"""`tenancy apply`: all of the Tenants or none, and it ends when they are what they should be."""
+"""`tenancy apply`: applies all of the Tenants or none, and waits until they are Active."""
 
 import json
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ from tests.platform import Platform, tenant_manifest
 
 @pytest.fixture
 def named(platform: Platform) -> Iterator[Any]:
-    """Manifests that are deleted after the test, whoever has applied them."""
-    made: list[Manifest] = []
+    """Build manifests whose tenants are deleted after the test, even if the test did not apply them."""
+    manifests: list[Manifest] = []
 
     def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:
-        made.append(tenant_manifest(name, group, **spec))
-        return made[-1]
+        manifests.append(tenant_manifest(name, group, **spec))
+        return manifests[-1]
 
     yield make
-    platform.verify_and_delete(made)
+    platform.verify_and_delete(manifests)
 
 
 def write(path: Path, *manifests: Manifest) -> str:
@@ -43,24 +43,24 @@ def test_tenants_are_created_then_unchanged_then_configured(
     first, second = named("applied-a", plan="basic"), named("applied-b", "kleff.kleff.io", plan="basic")
     write(tmp_path / "a.yaml", first)
     write(tmp_path / "b.yaml", second)
-    told = tenancy("apply", str(tmp_path))
-    assert told.returncode == 0, told.stderr
-    assert [row[:3] for row in rows(told.stdout)] == [
+    result = tenancy("apply", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert [row[:3] for row in rows(result.stdout)] == [
         ["applied-a", "created", "Active"],
         ["applied-b", "created", "Active"],
     ]
-    assert {line.split()[0] for line in told.stderr.splitlines()} == {"applied-a", "applied-b"}
+    assert {line.split()[0] for line in result.stderr.splitlines()} == {"applied-a", "applied-b"}
     tenant = platform.tenant(first)
     assert tenant is not None
     assert "tenancy-cli" in {entry["manager"] for entry in tenant["metadata"]["managedFields"]}
 
-    # Also as it was read back from the cluster, with all that the server has written into it.
+    # A manifest read from the API server, with the metadata that the server sets, can be applied too.
     write(tmp_path / "a.yaml", tenant)
     write(tmp_path / "b.yaml", {**second, "spec": {"plan": "pro"}})
-    told = tenancy("apply", str(tmp_path), "-o", "json")
-    assert told.returncode == 0, told.stderr
-    found = {row["name"]: (row["what"], row["phase"]) for row in json.loads(told.stdout)}
-    assert found == {"applied-a": ("unchanged", "Active"), "applied-b": ("configured", "Active")}
+    result = tenancy("apply", str(tmp_path), "-o", "json")
+    assert result.returncode == 0, result.stderr
+    rows_by_name = {row["name"]: (row["what"], row["phase"]) for row in json.loads(result.stdout)}
+    assert rows_by_name == {"applied-a": ("unchanged", "Active"), "applied-b": ("configured", "Active")}
     quota = platform.get("ResourceQuota", "tenant-applied-b", "tenant-quota")
     assert quota is not None
     assert quota["spec"]["hard"]["cpu"] == "4"
@@ -68,13 +68,13 @@ def test_tenants_are_created_then_unchanged_then_configured(
 
 def test_failed_tenant_ends_it_with_its_reason(named: Any, tenancy: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "x.yaml", named("apply-good"), named("apply-bad", plan="none-such"))
-    told = tenancy("apply", path)
-    assert told.returncode == 1
-    assert [row[:3] for row in rows(told.stdout)] == [
+    result = tenancy("apply", path)
+    assert result.returncode == 1
+    assert [row[:3] for row in rows(result.stdout)] == [
         ["apply-good", "created", "Active"],
         ["apply-bad", "created", "Failed"],
     ]
-    assert "error: apply-bad: UnknownPlan: spec.plan: there is no plan 'none-such'" in told.stderr
+    assert "error: apply-bad: UnknownPlan: spec.plan: there is no plan 'none-such'" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_one_faulty_manifest_is_told_by_its_line_and_none_is_applied(
 ) -> None:
     good = tenant_manifest("apply-never", plan="basic")
     path = write(tmp_path / "two.yaml", good, tenant_manifest("apply-faulty", **spec))
-    told = tenancy("apply", path)
-    assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr.startswith(f"error: {path}:{line}: {field}: ")
+    result = tenancy("apply", path)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"error: {path}:{line}: {field}: ")
     assert platform.tenant(good) is None
 
 
@@ -100,18 +100,18 @@ def test_what_the_server_refuses_keeps_the_others_from_being_applied(
 ) -> None:
     good, refused = tenant_manifest("apply-not", plan="basic"), tenant_manifest("apply-refused")
     refused["metadata"]["labels"] = {"team": "not a label's value"}
-    told = tenancy("apply", write(tmp_path / "x.yaml", good, refused))
-    assert (told.returncode, told.stdout) == (1, "")
-    assert "error: apply-refused: " in told.stderr
-    assert "metadata.labels" in told.stderr
+    result = tenancy("apply", write(tmp_path / "x.yaml", good, refused))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "error: apply-refused: " in result.stderr
+    assert "metadata.labels" in result.stderr
     assert platform.tenant(good) is None
 
 
 def test_a_tenant_given_twice_is_refused(tenancy: Run, tmp_path: Path) -> None:
     twin = tenant_manifest("apply-twin")
-    told = tenancy("apply", write(tmp_path / "twins.yaml", twin, twin))
-    assert told.returncode == 1
-    assert "'apply-twin' is also in" in told.stderr
+    result = tenancy("apply", write(tmp_path / "twins.yaml", twin, twin))
+    assert result.returncode == 1
+    assert "'apply-twin' is also in" in result.stderr
 
 
 def test_fields_of_another_manager_are_kept_unless_forced(
@@ -120,21 +120,21 @@ def test_fields_of_another_manager_are_kept_unless_forced(
     manifest = named("apply-contest", plan="basic")
     platform.apply(manifest)
     path = write(tmp_path / "x.yaml", {**manifest, "spec": {"plan": "pro"}})
-    told = tenancy("apply", path)
-    assert told.returncode == 1
-    assert ".spec.plan" in told.stderr
-    assert "--force-conflicts" in told.stderr
+    result = tenancy("apply", path)
+    assert result.returncode == 1
+    assert ".spec.plan" in result.stderr
+    assert "--force-conflicts" in result.stderr
     assert (platform.tenant(manifest) or {})["spec"]["plan"] == "basic"
-    told = tenancy("apply", path, "--force-conflicts")
-    assert told.returncode == 0, told.stderr
-    assert rows(told.stdout)[0][:3] == ["apply-contest", "configured", "Active"]
+    result = tenancy("apply", path, "--force-conflicts")
+    assert result.returncode == 0, result.stderr
+    assert rows(result.stdout)[0][:3] == ["apply-contest", "configured", "Active"]
 
 
 def test_dry_run_changes_nothing(platform: Platform, tenancy: Run) -> None:
     manifest = tenant_manifest("apply-dry", plan="basic")
-    told = tenancy("apply", "-", "--dry-run", input=yaml.safe_dump(manifest))
-    assert told.returncode == 0, told.stderr
-    assert rows(told.stdout) == [["apply-dry", "created", "(dry", "run)", "-", "-"]]
+    result = tenancy("apply", "-", "--dry-run", input=yaml.safe_dump(manifest))
+    assert result.returncode == 0, result.stderr
+    assert rows(result.stdout) == [["apply-dry", "created", "(dry", "run)", "-", "-"]]
     assert platform.tenant(manifest) is None
 
 
@@ -143,15 +143,15 @@ def test_time_out_names_the_late_one_and_no_wait_does_not_wait(
 ) -> None:
     path = write(tmp_path / "x.yaml", named("apply-late", plan="basic"))
     platform.stop()
-    told = tenancy("apply", path, "--timeout", "0.5")
-    assert told.returncode == 1
-    assert "apply-late: Pending, NotSeen" in told.stderr
-    told = tenancy("apply", path, "--no-wait")
-    assert told.returncode == 0, told.stderr
-    assert rows(told.stdout) == [["apply-late", "unchanged", "-", "-"]]
+    result = tenancy("apply", path, "--timeout", "0.5")
+    assert result.returncode == 1
+    assert "apply-late: Pending, NotSeen" in result.stderr
+    result = tenancy("apply", path, "--no-wait")
+    assert result.returncode == 0, result.stderr
+    assert rows(result.stdout) == [["apply-late", "unchanged", "-", "-"]]
 
 
 def test_nothing_to_apply_is_an_error(tenancy: Run) -> None:
-    told = tenancy("apply", "-", input="kind: ConfigMap\n")
-    assert told.returncode == 1
-    assert "found no Tenant" in told.stderr
+    result = tenancy("apply", "-", input="kind: ConfigMap\n")
+    assert result.returncode == 1
+    assert "found no Tenant" in result.stderr

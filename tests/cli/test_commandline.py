@@ -1,4 +1,4 @@
-"""Calls of the command line in these tests are what a process of its own would be."""
+"""`run_tenancy` of these tests behaves like a separate `tenancy` process."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_call_has_the_code_and_the_output_of_a_process(
 
 
 def without_frames(text: str) -> str:
-    """The text without the frames that redraw a spinner: their number depends on the time."""
+    """The text without the frames of the progress spinner: their number depends on timing."""
     return re.sub("\x1b\\[2K\x1b\\[32m.\x1b\\[0m reading…\n", "", text)
 
 

@@ -1,4 +1,4 @@
-"""`tenancy diff`: what is live against what should be."""
+"""`tenancy diff`: compares the live objects of a tenant with the desired state."""
 
 import json
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled, shared_tenants
 
-# What a terminal would obey: it sets the title, and deletes the screen.
+# Control sequences that would set the title of a terminal and clear the screen.
 HOSTILE = "eve\x1b]0;gone\x07\x9b2J"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _tenants(running_platform: Platform) -> Iterator[None]:
-    """One that is well, one that has drifted and is paused, one whose spec is refused."""
+    """A healthy tenant, a paused one with drift, and one with an invalid spec."""
     drifted = tenant_manifest("uneven", adminUsers=["alice"])
     with shared_tenants(
         running_platform, tenant_manifest("even"), drifted, tenant_manifest("nodiff", plan="none-such")
@@ -34,14 +34,14 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def test_diff_of_a_tenant_that_is_well_is_empty(tenancy: Run) -> None:
-    told = tenancy("diff", "even")
-    assert (told.returncode, told.stdout) == (0, "even is as it should be.\n"), told.stderr
+    result = tenancy("diff", "even")
+    assert (result.returncode, result.stdout) == (0, "even is as it should be.\n"), result.stderr
 
 
 def test_diff_of_a_paused_tenant_tells_each_field(tenancy: Run) -> None:
-    told = tenancy("diff", "uneven")
-    assert told.returncode == 2, told.stderr
-    lines = told.stdout.splitlines()
+    result = tenancy("diff", "uneven")
+    assert result.returncode == 2, result.stderr
+    lines = result.stdout.splitlines()
     assert lines[0] == "+ Role tenant-uneven/tenant-viewer"
     quota = lines.index("~ ResourceQuota tenant-uneven/tenant-quota")
     assert lines[quota + 1 : quota + 4] == ["    spec.hard.cpu", "      - 77", "      + 500m"]
@@ -50,9 +50,9 @@ def test_diff_of_a_paused_tenant_tells_each_field(tenancy: Run) -> None:
         "~ ResourceQuota tenant-uneven/tenant-quota",
         "~ RoleBinding tenant-uneven/tenant-admin",
     ]
-    told = tenancy("diff", "uneven", "-o", "json")
-    assert told.returncode == 2, told.stderr
-    created, *updated = json.loads(told.stdout)
+    result = tenancy("diff", "uneven", "-o", "json")
+    assert result.returncode == 2, result.stderr
+    created, *updated = json.loads(result.stdout)
     assert (created["operation"], created["name"]) == ("create", "tenant-viewer")
     fields = {change["kind"]: change["fields"] for change in updated}
     assert fields.keys() == {"ResourceQuota", "RoleBinding"}
@@ -60,10 +60,10 @@ def test_diff_of_a_paused_tenant_tells_each_field(tenancy: Run) -> None:
 
 
 def test_what_a_terminal_would_obey_is_shown_instead(tenancy: Run) -> None:
-    told = tenancy("diff", "uneven", FORCE_COLOR="1")
-    assert told.returncode == 2, told.stderr
-    assert "eve\\u001b]0;gone\\u009b2J" in told.stdout
-    assert not any(order in told.stdout for order in ("\x1b]", "\x07", "\x9b"))
+    result = tenancy("diff", "uneven", FORCE_COLOR="1")
+    assert result.returncode == 2, result.stderr
+    assert "eve\\u001b]0;gone\\u009b2J" in result.stdout
+    assert not any(sequence in result.stdout for sequence in ("\x1b]", "\x07", "\x9b"))
 
 
 def test_diff_goes_by_the_plans_file_that_is_given(tenancy: Run, tmp_path: Path) -> None:
@@ -71,18 +71,18 @@ def test_diff_goes_by_the_plans_file_that_is_given(tenancy: Run, tmp_path: Path)
     plans["plans"]["basic"]["quotas"][0]["hard"]["cpu"] = "3"
     path = tmp_path / "plans.yaml"
     path.write_text(yaml.safe_dump(plans))
-    told = tenancy("diff", "even", "--plans", str(path))
-    assert told.returncode == 2, told.stderr
-    assert "      + 3" in told.stdout.splitlines()
+    result = tenancy("diff", "even", "--plans", str(path))
+    assert result.returncode == 2, result.stderr
+    assert "      + 3" in result.stdout.splitlines()
 
 
 def test_diff_of_an_invalid_spec_names_the_field(tenancy: Run) -> None:
-    told = tenancy("diff", "nodiff")
-    assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr.startswith("error: spec.plan: there is no plan 'none-such'")
+    result = tenancy("diff", "nodiff")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: spec.plan: there is no plan 'none-such'")
 
 
 def test_diff_of_no_tenant_says_how_to_find_one(tenancy: Run) -> None:
-    told = tenancy("diff", "nobody")
-    assert told.returncode == 1
-    assert told.stderr == "error: there is no tenant 'nobody'; run `tenancy list` to see all tenants\n"
+    result = tenancy("diff", "nobody")
+    assert result.returncode == 1
+    assert result.stderr == "error: there is no tenant 'nobody'; run `tenancy list` to see all tenants\n"

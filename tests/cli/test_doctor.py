@@ -1,6 +1,6 @@
-"""`tenancy doctor` on a cluster of its own: each thing is broken, found, and mended by what it prints.
+"""`tenancy doctor` on a separate cluster: each test breaks something, checks the finding, and runs its fix.
 
-Each test looks at its own subjects: the doctor tells of the whole cluster, and of what other tests have left.
+Each test looks only at its own subjects, because the doctor reports on the whole cluster.
 """
 
 import json
@@ -42,13 +42,13 @@ Findings = Callable[..., list[Manifest]]
 
 @pytest.fixture(scope="module")
 def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """Installed by its stack, as an operator does it, so that the stack can mend it."""
+    """A platform that is installed by its Pulumi stack, so that `pulumi up` can repair it."""
     folder = tmp_path_factory.mktemp("doctor")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
         platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
         for arguments in (("stack", "init"), ("up", "--yes", "--skip-preview")):
-            told = platform.pulumi("platform", *arguments)
-            assert told.returncode == 0, told.stdout + told.stderr
+            result = platform.pulumi("platform", *arguments)
+            assert result.returncode == 0, result.stdout + result.stderr
         platform.write_watcher_kubeconfig()
         platform.start()
         yield platform
@@ -57,31 +57,31 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module", autouse=True)
 def after_installation(platform: Platform) -> tuple[Completed, Completed]:
-    """What the doctor says before any test has broken something, as a table and as JSON."""
+    """The doctor's output before any test has broken something, as a table and as JSON."""
     platform.await_active(platform.apply(tenant_manifest("healthy")))
     return run_doctor(platform), run_doctor(platform, "-o", "json")
 
 
 @pytest.fixture
-def found(platform: Platform) -> Findings:
-    """What the doctor finds at this level about these subjects."""
+def findings_of(platform: Platform) -> Findings:
+    """Run the doctor, and return its findings of this level about these subjects."""
 
     def run(level: str, *subjects: str, **environment: str) -> list[Manifest]:
-        told = run_doctor(platform, "-o", "json", **environment)
-        findings: list[Manifest] = json.loads(told.stdout)
-        assert told.returncode == (1 if any(entry["level"] == "FAILED" for entry in findings) else 0)
+        result = run_doctor(platform, "-o", "json", **environment)
+        findings: list[Manifest] = json.loads(result.stdout)
+        assert result.returncode == (1 if any(entry["level"] == "FAILED" for entry in findings) else 0)
         return [entry for entry in findings if entry["level"] == level and entry["subject"] in subjects]
 
     return run
 
 
 def run_doctor(platform: Platform, *arguments: str, **environment: str) -> Completed:
-    administrators = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
-    return run_tenancy("doctor", *arguments, environment={**administrators, **environment})
+    base_environment = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
+    return run_tenancy("doctor", *arguments, environment={**base_environment, **environment})
 
 
 def run_fix(platform: Platform, fix: str, tmp_path: Path) -> None:
-    """As somebody would who pastes it into a shell."""
+    """Run the fix in a shell, like a user who pastes it there."""
     command = tmp_path / "tenancy"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cli.main "$@"\n')
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
@@ -97,13 +97,13 @@ def test_all_is_well_after_an_installation(after_installation: tuple[Completed, 
     lines = table.stdout.splitlines()
     assert len(lines) == len(json.loads(data.stdout))
     assert all(line.startswith("ok ") for line in lines)
-    told = "\n".join(lines)
+    text = "\n".join(lines)
     for subject in ("API server", "CRD tenants.platform.ai", "watcher", "plans", "pulumi provider", "locks"):
-        assert f"{subject}: " in told
+        assert f"{subject}: " in text
 
 
 def test_changed_or_missing_crd_is_found_and_mended_by_the_fix(
-    platform: Platform, found: Findings, tmp_path: Path
+    platform: Platform, findings_of: Findings, tmp_path: Path
 ) -> None:
     crd = platform.admin.get(CRD, "tenants.platform.ai")
     assert crd is not None
@@ -112,16 +112,16 @@ def test_changed_or_missing_crd_is_found_and_mended_by_the_fix(
     platform.admin.delete(CRD, "aisessions.platform.ai")
     eventually(lambda: platform.admin.get(CRD, "aisessions.platform.ai") is None, "the CRD is gone")
     subjects = [f"CRD {crd['metadata']['name']}" for crd in crds()]
-    old, absent = found("FAILED", *subjects)
+    old, absent = findings_of("FAILED", *subjects)
     assert old["subject"] == "CRD tenants.platform.ai"
     assert "is of another version" in old["message"]
     assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not installed")
     run_fix(platform, old["fix"], tmp_path)
-    eventually(lambda: len(found("ok", *subjects)) == len(subjects), "every CRD is established again")
+    eventually(lambda: len(findings_of("ok", *subjects)) == len(subjects), "every CRD is established again")
 
 
 def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
-    platform: Platform, found: Findings, tmp_path: Path
+    platform: Platform, findings_of: Findings, tmp_path: Path
 ) -> None:
     role = platform.admin.get(CLUSTER_ROLE, "tenancy-watcher")
     assert role is not None
@@ -133,47 +133,47 @@ def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
     )
     platform.admin.patch(BINDING, binding, {"spec": {"validationActions": ["Audit"]}})
     subjects = ("watcher's rights", "admission")
-    rights, admission = found("FAILED", *subjects)
+    rights, admission = findings_of("FAILED", *subjects)
     assert rights["message"] == "ClusterRole tenancy-watcher: rules differs from this version of tenancy"
     assert f"{binding}: spec.validationActions[0] differs" in admission["message"]
-    for told in (rights, admission):
-        deletion, _, update = told["fix"].partition(" && ")
+    for finding in (rights, admission):
+        deletion, _, update = finding["fix"].partition(" && ")
         assert update == "pulumi up --refresh --stack platform"
         run_fix(platform, deletion, tmp_path)
-    absent = [entry["message"] for entry in found("FAILED", *subjects)]
+    absent = [entry["message"] for entry in findings_of("FAILED", *subjects)]
     assert absent[0] == "ClusterRole tenancy-watcher does not exist"
     assert absent[1].endswith(f"{binding} does not exist")
     done = platform.pulumi("platform", "up", "--refresh", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [entry["subject"] for entry in found("ok", *subjects)] == list(subjects)
+    assert [entry["subject"] for entry in findings_of("ok", *subjects)] == list(subjects)
 
 
-def test_broken_plans_are_found(platform: Platform, found: Findings) -> None:
+def test_broken_plans_are_found(platform: Platform, findings_of: Findings) -> None:
     metadata = {"name": "tenancy-plans", "namespace": "tenancy-system"}
     text = "plans: {pro: {maxNamespaces: none}}"
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"plans.yaml": text}}
     platform.apply(manifest)
     try:
-        (told,) = found("FAILED", "plans")
+        (finding,) = findings_of("FAILED", "plans")
     finally:
         platform.admin.delete(CONFIG_MAP, "tenancy-plans", "tenancy-system")
-    assert "plans.pro.maxNamespaces" in told["message"]
-    assert told["fix"] == "kubectl -n tenancy-system edit configmap tenancy-plans"
+    assert "plans.pro.maxNamespaces" in finding["message"]
+    assert finding["fix"] == "kubectl -n tenancy-system edit configmap tenancy-plans"
 
 
-def test_watcher_that_is_not_ready_is_found(platform: Platform, found: Findings) -> None:
+def test_watcher_that_is_not_ready_is_found(platform: Platform, findings_of: Findings) -> None:
     stateful_set = watcher_workload(PlatformSettings(image="nowhere.example/none:1"))[-1]
     platform.apply(stateful_set)
     try:
-        (told,) = found("FAILED", "watcher")
+        (finding,) = findings_of("FAILED", "watcher")
     finally:
         platform.admin.delete(STATEFUL_SET, "tenancy-watcher", "tenancy-system")
-    assert told["message"] == "StatefulSet tenancy-system/tenancy-watcher is not ready"
-    assert told["fix"] == "kubectl -n tenancy-system logs tenancy-watcher-0"
+    assert finding["message"] == "StatefulSet tenancy-system/tenancy-watcher is not ready"
+    assert finding["fix"] == "kubectl -n tenancy-system logs tenancy-watcher-0"
 
 
 def test_tenants_in_trouble_are_named_with_their_reason(
-    platform: Platform, new_tenant: NewTenant, found: Findings
+    platform: Platform, new_tenant: NewTenant, findings_of: Findings
 ) -> None:
     paused, meshed = new_tenant("resting"), new_tenant("meshed", istio={"enabled": True})
     platform.await_condition(new_tenant("hopeless", plan="none-such"), "UnknownPlan")
@@ -184,28 +184,28 @@ def test_tenants_in_trouble_are_named_with_their_reason(
     platform.await_condition(paused, "Paused", "Drifted")
     platform.await_active(meshed)
     subjects = [f"tenant {name}" for name in ("hopeless", "resting", "meshed")]
-    (failure,) = found("FAILED", *subjects)
+    (failure,) = findings_of("FAILED", *subjects)
     assert failure["subject"] == "tenant hopeless"
     assert failure["message"].startswith("UnknownPlan: spec.plan: there is no plan")
     assert failure["fix"] == "tenancy show hopeless"
-    told = [(entry["subject"], entry["fix"]) for entry in found("warning", *subjects)]
-    assert told == [
+    warnings = [(entry["subject"], entry["fix"]) for entry in findings_of("warning", *subjects)]
+    assert warnings == [
         ("tenant resting", "tenancy resume resting"),
         ("tenant resting", "tenancy diff resting"),
         ("tenant meshed", "kubectl get crds"),
     ]
 
 
-def test_rights_that_the_caller_lacks_are_named(platform: Platform, found: Findings) -> None:
-    told = found("warning", "your rights", KUBECONFIG=str(platform.folder / "watcher.kubeconfig"))
-    assert "create tenants.platform.ai" in told[0]["message"]
-    assert told[0]["fix"] == "kubectl auth can-i create tenants.platform.ai --all-namespaces"
+def test_rights_that_the_caller_lacks_are_named(platform: Platform, findings_of: Findings) -> None:
+    warnings = findings_of("warning", "your rights", KUBECONFIG=str(platform.folder / "watcher.kubeconfig"))
+    assert "create tenants.platform.ai" in warnings[0]["message"]
+    assert warnings[0]["fix"] == "kubectl auth can-i create tenants.platform.ai --all-namespaces"
 
 
 def test_no_cluster_is_found_and_the_rest_is_looked_at(platform: Platform) -> None:
-    told = run_doctor(platform, KUBECONFIG="/nowhere")
-    assert told.returncode == 1
-    first, fix, *others = told.stdout.splitlines()
+    result = run_doctor(platform, KUBECONFIG="/nowhere")
+    assert result.returncode == 1
+    first, fix, *others = result.stdout.splitlines()
     assert first.startswith("FAILED  API server: no usable kubeconfig")
     assert fix.split() == ["fix:", "kubectl", "cluster-info"]
     assert [line.split(":")[0] for line in others] == ["ok      pulumi", "ok      pulumi provider"]
@@ -223,6 +223,6 @@ def test_a_spec_that_nobody_looks_at_and_an_end_that_does_not_come_are_told() ->
     assert unobserved_tenants([ignored]) == ["ignored"]
     assert unobserved_tenants([{**ignored, "status": {"observedGeneration": 2}}]) == []
     leaving["metadata"] |= {"deletionTimestamp": LONG_AGO}
-    (told,) = tenant_findings(leaving)
-    assert told.message.startswith("is stuck in Terminating")
-    assert told.fix == "tenancy resume leaving"
+    (finding,) = tenant_findings(leaving)
+    assert finding.message.startswith("is stuck in Terminating")
+    assert finding.fix == "tenancy resume leaving"

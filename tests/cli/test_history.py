@@ -1,4 +1,4 @@
-"""`tenancy history`: what has been done to a tenant, by whom and why."""
+"""`tenancy history`: the updates of a tenant with their causes, authors and changes."""
 
 import copy
 import json
@@ -19,15 +19,15 @@ def test_history_tells_each_update_and_its_cause(
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     platform.await_active(manifest)
-    # Unless it is given one, Pulumi takes the newest commit's subject for the message.
-    told = platform.pulumi("tenant-storied", "up", "--yes", "--skip-preview", "--message", "a try")
-    assert told.returncode == 0, told.stdout
+    # With a message, because Pulumi otherwise uses the subject of the newest git commit.
+    result = platform.pulumi("tenant-storied", "up", "--yes", "--skip-preview", "--message", "a try")
+    assert result.returncode == 0, result.stdout
     platform.remove("Role", "tenant-storied", "tenant-viewer")
     platform.await_condition(manifest, "Repaired", "Drifted")
 
-    told = tenancy("history", "storied")
-    assert told.returncode == 0, told.stderr
-    header, *lines = (line.split("   ") for line in told.stdout.splitlines())
+    result = tenancy("history", "storied")
+    assert result.returncode == 0, result.stderr
+    header, *lines = (line.split("   ") for line in result.stdout.splitlines())
     assert [cell.strip() for cell in header if cell.strip()] == [
         *("UPDATE", "WHEN", "OPERATION", "CAUSE", "BY", "RESULT", "CHANGES", "DURATION")
     ]
@@ -62,19 +62,19 @@ def test_history_tells_each_update_and_its_cause(
 def test_failed_update_is_marked(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
     role = platform.admin.get(CLUSTER_ROLE, WATCHER)
     assert role is not None
-    less = copy.deepcopy(role["rules"])
-    for rule in less:
+    reduced_rules = copy.deepcopy(role["rules"])
+    for rule in reduced_rules:
         if "networkpolicies" in rule["resources"]:
             rule["verbs"] = ["get", "list", "watch"]
-    platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": less})
+    platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": reduced_rules})
     try:
         manifest = new_tenant("marked")
         platform.await_condition(manifest, "AccessDenied")
     finally:
         platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": role["rules"]})
     platform.await_active(manifest)
-    told = tenancy("history", "marked", FORCE_COLOR="1", TERM="xterm", COLUMNS="300")
-    first, newest = told.stdout.splitlines()[-1], told.stdout.splitlines()[1]
+    result = tenancy("history", "marked", FORCE_COLOR="1", TERM="xterm", COLUMNS="300")
+    first, newest = result.stdout.splitlines()[-1], result.stdout.splitlines()[1]
     assert "\x1b[1;31mfailed" in first
     assert "succeeded" in newest
     assert "\x1b[1;31m" not in newest
@@ -82,15 +82,15 @@ def test_failed_update_is_marked(platform: Platform, new_tenant: NewTenant, tena
 
 def test_no_stack_yet_is_no_error(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
     platform.await_condition(new_tenant("storyless", paused=True), "Paused")
-    told = tenancy("history", "storyless")
-    assert (told.returncode, told.stdout) == (0, "storyless has no updates yet.\n"), told.stderr
+    result = tenancy("history", "storyless")
+    assert (result.returncode, result.stdout) == (0, "storyless has no updates yet.\n"), result.stderr
     assert json.loads(tenancy("history", "storyless", "-o", "json").stdout) == []
 
 
 def test_history_of_no_tenant_and_without_a_backend_say_what_to_do(tenancy: Run) -> None:
-    told = tenancy("history", "nobody")
-    assert told.returncode == 1
-    assert "there is no tenant 'nobody'" in told.stderr
-    told = tenancy("history", "nobody", PULUMI_BACKEND_URL="")
-    assert told.returncode == 1
-    assert "set PULUMI_BACKEND_URL" in told.stderr
+    result = tenancy("history", "nobody")
+    assert result.returncode == 1
+    assert "there is no tenant 'nobody'" in result.stderr
+    result = tenancy("history", "nobody", PULUMI_BACKEND_URL="")
+    assert result.returncode == 1
+    assert "set PULUMI_BACKEND_URL" in result.stderr

@@ -1,4 +1,4 @@
-"""`tenancy import`: namespaces that exist become a tenant's, and what runs in them is not touched."""
+"""`tenancy import`: a tenant adopts existing namespaces without touching their workloads."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,18 +26,18 @@ CREW = {"kind": "Group", "name": "crew", "apiGroup": "rbac.authorization.k8s.io"
 
 @pytest.fixture
 def put(platform: Platform) -> Iterator[Any]:
-    """Makes objects as somebody did before there was a tenant; their namespaces go after the test."""
-    spaces: list[str] = []
+    """Create objects that exist before the tenant. Deletes their namespaces after the test."""
+    namespaces: list[str] = []
 
     def make(kind: Kind, namespace: str, name: str, **body: Any) -> Manifest:
         metadata = {"name": name, "namespace": namespace} if kind.is_namespaced else {"name": name}
         manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **body}
         if kind == NAMESPACE:
-            spaces.append(name)
+            namespaces.append(name)
         return platform.admin.create(kind, manifest)
 
     yield make
-    for name in spaces:
+    for name in namespaces:
         platform.admin.delete(NAMESPACE, name)
 
 
@@ -49,7 +49,7 @@ def bind(put: Any, namespace: str, kind: str, role: str, *subjects: Manifest) ->
 def app(put: Any, namespace: str) -> tuple[Manifest, Manifest]:
     labels = {"matchLabels": {"app": "app"}}
     template = {"metadata": {"labels": {"app": "app"}}, "spec": {"containers": [CONTAINER]}}
-    # No replicas: nothing here would run them.
+    # No replicas: no controller here would create their pods.
     deployment = put(
         DEPLOYMENT, namespace, "app", spec={"replicas": 0, "selector": labels, "template": template}
     )
@@ -63,16 +63,16 @@ def comments(text: str) -> str:
 def test_imported_namespaces_become_active_with_their_workloads_untouched(
     platform: Platform, put: Any, tenancy: Run, tmp_path: Path
 ) -> None:
-    homes = [put(NAMESPACE, "", name) for name in ("orders-prod", "tenant-orders-dev")]
+    namespaces = [put(NAMESPACE, "", name) for name in ("orders-prod", "tenant-orders-dev")]
     workloads = app(put, "orders-prod")
     put(RESOURCE_QUOTA, "orders-prod", "old", spec={"hard": {"requests.cpu": "2", "limits.cpu": "3"}})
     bind(put, "orders-prod", "ClusterRole", "edit", DANE)
     bind(put, "orders-prod", "ClusterRole", "view", CREW)
     bind(put, "tenant-orders-dev", "ClusterRole", "view", CREW)
 
-    told = tenancy("import", "orders-prod", "tenant-orders-dev", "--name", "orders")
-    assert told.returncode == 0, told.stderr
-    manifest = yaml.safe_load(told.stdout)
+    result = tenancy("import", "orders-prod", "tenant-orders-dev", "--name", "orders")
+    assert result.returncode == 0, result.stderr
+    manifest = yaml.safe_load(result.stdout)
     assert manifest["spec"] == {
         "plan": "pro",
         "adopt": True,
@@ -87,16 +87,16 @@ def test_imported_namespaces_become_active_with_their_workloads_untouched(
         ],
         "resourceQuotas": {"cpu": "3"},
     }
-    assert "# These namespaces were there before the tenant" in told.stdout
+    assert "# These namespaces were there before the tenant" in result.stdout
     path = tmp_path / "orders.yaml"
-    path.write_text(told.stdout)
+    path.write_text(result.stdout)
     try:
         applied = tenancy("apply", str(path))
         assert applied.returncode == 0, applied.stderr
-        for home in homes:
-            now = platform.namespace(home["metadata"]["name"])
+        for namespace in namespaces:
+            now = platform.namespace(namespace["metadata"]["name"])
             assert now is not None
-            assert now["metadata"]["uid"] == home["metadata"]["uid"]
+            assert now["metadata"]["uid"] == namespace["metadata"]["uid"]
         for kind, before in zip((DEPLOYMENT, POD), workloads, strict=True):
             after = platform.admin.get(kind, before["metadata"]["name"], "orders-prod")
             assert after is not None
@@ -107,7 +107,7 @@ def test_imported_namespaces_become_active_with_their_workloads_untouched(
         live = {
             key: platform.admin.get(KIND_BY_KEY[key.kind], key.name, key.namespace) for key in desired.by_key
         }
-        assert object_changes(desired, {key: found for key, found in live.items() if found}) == ()
+        assert object_changes(desired, {key: manifest for key, manifest in live.items() if manifest}) == ()
     finally:
         platform.verify_and_delete([manifest])
 
@@ -117,28 +117,28 @@ def test_what_a_tenant_cannot_hold_is_said_in_comments(put: Any, tenancy: Run) -
     app(put, "legacy")
     bind(put, "legacy", "ClusterRole", "system:image-puller", CREW)
     put(RESOURCE_QUOTA, "legacy", "old", spec={"hard": {"pods": "3"}})
-    opened = [{"from": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]
-    put(NETWORK_POLICY, "legacy", "open", spec={"podSelector": {}, "ingress": opened, "egress": [{}]})
-    told = tenancy("import", "legacy", "--name", "old-team", "--plan", "basic")
-    assert told.returncode == 0, told.stderr
-    notes = comments(told.stdout)
+    ingress = [{"from": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}]
+    put(NETWORK_POLICY, "legacy", "open", spec={"podSelector": {}, "ingress": ingress, "egress": [{}]})
+    result = tenancy("import", "legacy", "--name", "old-team", "--plan", "basic")
+    assert result.returncode == 0, result.stderr
+    notes = comments(result.stdout)
     assert "RoleBinding legacy/old-system:image-puller stays" in notes
     assert "ResourceQuota legacy/old stays" in notes
     assert "Not imported: pods." in notes
     assert "ingress from 192.0.2.0/24; egress to anywhere" in notes
     assert 'Pod security restricted: existing pods in namespace "legacy" violate' in notes
     assert "lonely" in notes
-    assert yaml.safe_load(told.stdout)["spec"]["plan"] == "basic"
+    assert yaml.safe_load(result.stdout)["spec"]["plan"] == "basic"
 
     as_json = tenancy("import", "legacy", "--name", "old-team", "--plan", "basic", "-o", "json")
-    assert yaml.safe_load(as_json.stdout) == yaml.safe_load(told.stdout)
+    assert yaml.safe_load(as_json.stdout) == yaml.safe_load(result.stdout)
     assert "ResourceQuota legacy/old stays" in as_json.stderr
 
 
 def test_the_only_namespace_of_the_natural_name_needs_no_list(put: Any, tenancy: Run) -> None:
     put(NAMESPACE, "", "tenant-natural")
-    told = tenancy("import", "tenant-natural", "--name", "natural")
-    spec = yaml.safe_load(told.stdout)["spec"]
+    result = tenancy("import", "tenant-natural", "--name", "natural")
+    spec = yaml.safe_load(result.stdout)["spec"]
     assert spec == {"plan": "basic", "adopt": True, "deletionPolicy": "Retain"}
 
 
@@ -146,14 +146,14 @@ def test_more_namespaces_than_the_plan_allows_are_noted(put: Any, tenancy: Run) 
     names = [f"crowd-{number}" for number in range(6)]
     for name in names:
         put(NAMESPACE, "", name)
-    told = tenancy("import", *names, "--name", "crowd", "--plan", "basic")
-    assert "Plan basic allows 5 namespaces, but 6 are imported" in comments(told.stdout)
+    result = tenancy("import", *names, "--name", "crowd", "--plan", "basic")
+    assert "Plan basic allows 5 namespaces, but 6 are imported" in comments(result.stdout)
     assert yaml.safe_load(tenancy("import", *names, "--name", "crowd").stdout)["spec"]["plan"] == "pro"
 
 
 def test_what_cannot_be_adopted_is_refused(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
     platform.await_active(new_tenant("import-owner"))
-    for arguments, told in (
+    for arguments, problem in (
         (("kube-system", "--name", "x"), "is the platform's own"),
         (("tenant-import-owner", "--name", "x"), "belongs to tenant 'import-owner'"),
         (("nowhere", "--name", "x"), "there is no namespace 'nowhere'"),
@@ -162,4 +162,4 @@ def test_what_cannot_be_adopted_is_refused(platform: Platform, new_tenant: NewTe
     ):
         result = tenancy("import", *arguments)
         assert (result.returncode, result.stdout) == (1, "")
-        assert told in result.stderr
+        assert problem in result.stderr

@@ -1,4 +1,4 @@
-"""The package that `pip install .` makes: the command, the watcher and the library, without the checkout."""
+"""The installed package works without the checkout: the command, the watcher and the library."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from tests.platform import ROOT
 
 InFresh = Callable[..., str]
 
-# The package's own version, and that of each package it asks for.
+# Prints the version of the package, and the installed version of each of its dependencies.
 _VERSIONS = """
 import json, sys
 from importlib.metadata import requires, version
@@ -33,10 +33,12 @@ json.dump({"own": version("tenancy"), "asked": asked}, sys.stdout)
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> InFresh:
-    """A new environment with the package. What it depends on, and what builds it, comes from this one, which
-    has the lock's: no test waits for a network."""
+    """Install the package into a new virtual environment, and return a function that runs a command there.
+
+    Dependencies and build tools come from the running environment, so that no test needs a network.
+    """
     folder = tmp_path_factory.mktemp("fresh")
-    # A build leaves files beside its sources, which the next one would take in.
+    # Build from a copy: a build leaves files next to its sources, which the next build would include.
     source = folder / "source"
     source.mkdir()
     shutil.copy(ROOT / "pyproject.toml", source)
@@ -59,8 +61,9 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> InFresh:
 
 
 def dependencies() -> list[str]:
-    found: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    return found
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    requirements: list[str] = project["dependencies"]
+    return requirements
 
 
 def test_installed_command_and_watcher_work_without_the_checkout(fresh: InFresh) -> None:
@@ -74,7 +77,7 @@ def test_package_asks_for_all_that_the_product_runs_on() -> None:
     product = (ROOT / "requirements.in").read_text().partition("# What its developers run.")[0]
 
     def names(lines: list[str]) -> set[str]:
-        return {found[0].lower() for line in lines if (found := re.match(r"[A-Za-z][-\w.]*", line))}
+        return {match[0].lower() for line in lines if (match := re.match(r"[A-Za-z][-\w.]*", line))}
 
     assert names(dependencies()) == names(product.splitlines())
 
@@ -91,9 +94,9 @@ def test_each_range_in_the_package_holds_the_version_in_the_lock(fresh: InFresh)
 
 
 def test_completion_script_is_printed_for_a_shell_by_its_name(tenancy: Run) -> None:
-    told = tenancy("--show-completion", "bash")
-    assert told.returncode == 0, told.stderr
-    assert "complete -o default -F" in told.stdout
-    assert "tenancy" in told.stdout
+    result = tenancy("--show-completion", "bash")
+    assert result.returncode == 0, result.stderr
+    assert "complete -o default -F" in result.stdout
+    assert "tenancy" in result.stdout
     words = tenancy(_TENANCY_COMPLETE="complete_bash", COMP_WORDS="tenancy do", COMP_CWORD="1").stdout
     assert words.split() == ["doctor"]

@@ -1,4 +1,4 @@
-"""`tenancy list` and `tenancy crd`, and how a shell completes names."""
+"""`tenancy list`, `tenancy crd`, and shell completion of tenant names."""
 
 import json
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def test_list_shows_phase_plan_and_quota(platform: Platform, tenancy: Run) -> None:
-    told = tenancy("list")
-    assert told.returncode == 0, told.stderr
-    header, *lines = told.stdout.splitlines()
+    result = tenancy("list")
+    assert result.returncode == 0, result.stderr
+    header, *lines = result.stdout.splitlines()
     assert header.split()[:4] == ["NAME", "PHASE", "PLAN", "NAMESPACES"]
     (line,) = [line.split() for line in lines if line.split()[0] == IDLE]
     assert line[:4] == [IDLE, "Active", "pro", "1"]
@@ -42,8 +42,8 @@ def test_list_shows_phase_plan_and_quota(platform: Platform, tenancy: Run) -> No
 
     rows = {row["name"]: row for row in json.loads(tenancy("list", "-o", "json").stdout)}
     assert rows[IDLE]["phase"] == "Active"
-    told = yaml.safe_load(tenancy("list", "-o", "yaml").stdout)
-    assert {row["name"]: row for row in told}[IDLE] == rows[IDLE]
+    yaml_rows = yaml.safe_load(tenancy("list", "-o", "yaml").stdout)
+    assert {row["name"]: row for row in yaml_rows}[IDLE] == rows[IDLE]
 
 
 def test_list_says_why_a_tenant_failed(tenancy: Run) -> None:
@@ -53,17 +53,17 @@ def test_list_says_why_a_tenant_failed(tenancy: Run) -> None:
 
 
 def test_no_cluster_is_one_line_on_standard_error(tenancy: Run) -> None:
-    told = tenancy("list", KUBECONFIG="/nowhere")
-    assert told.returncode == 1
-    assert told.stdout == ""
-    assert told.stderr.startswith("error: no usable kubeconfig")
+    result = tenancy("list", KUBECONFIG="/nowhere")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: no usable kubeconfig")
 
 
 def test_a_wrong_command_line_is_an_error_and_no_change(tenancy: Run) -> None:
     for arguments in (("list", "--nonsense"), ("nonsense",), ("list", "-o", "nonsense")):
-        told = tenancy(*arguments)
-        assert told.returncode == 1, told.stdout
-        assert "nonsense" in told.stderr
+        result = tenancy(*arguments)
+        assert result.returncode == 1, result.stdout
+        assert "nonsense" in result.stderr
 
 
 def test_crd_prints_what_is_installed(tenancy: Run) -> None:
@@ -86,15 +86,15 @@ def test_list_is_filtered_and_sorted(tenancy: Run) -> None:
 def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> None:
     def completed(words: str, **environment: str) -> list[str]:
         position = str(words.count(" "))
-        told = tenancy(
+        result = tenancy(
             _TENANCY_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=position, **environment
         )
-        assert told.stderr == ""
-        return told.stdout.split()
+        assert result.stderr == ""
+        return result.stdout.split()
 
     for command in ("show", "diff", "history", "rollback", "pause", "resume"):
         assert completed(f"tenancy {command} tab") == list(TABBED)
-    given = f"tenancy --kubeconfig {platform.admin_kubeconfig} show tabu"
-    assert completed(given, KUBECONFIG="/nowhere") == ["tabular"]
-    # No cluster is no reason to write into somebody's line.
+    command_line = f"tenancy --kubeconfig {platform.admin_kubeconfig} show tabu"
+    assert completed(command_line, KUBECONFIG="/nowhere") == ["tabular"]
+    # Without a cluster, completion must not print an error into the command line.
     assert completed("tenancy show tab", KUBECONFIG="/nowhere") == []

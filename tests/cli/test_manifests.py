@@ -1,4 +1,4 @@
-"""Reading Tenants from files, folders and lists."""
+"""Reading Tenant manifests from files, folders and lists."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ metadata: {name: two}
 
 
 def _bomb(form: str) -> str:
-    """A few lines that stand for a billion values."""
+    """A few lines of YAML with aliases that expand to a billion values."""
     lines = [f"a{n}: &a{n} {form.format(', '.join([f'*a{n - 1}'] * 10))}" for n in range(1, 10)]
     return "\n".join(["a0: &a0 {k: v}", *lines, "kind: Tenant", "apiVersion: *a9", ""])
 
@@ -71,8 +71,8 @@ def test_what_is_no_tenant_of_ours_is_only_counted(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("kind: Tenant")
     (tmp_path / ".hidden").mkdir()
     (tmp_path / ".hidden" / "broken.yaml").write_text("{")
-    given = parsed_manifests(read_sources([tmp_path]))
-    assert (given.tenants, given.faults, given.others) == ((), (), 2)
+    manifests = parsed_manifests(read_sources([tmp_path]))
+    assert (manifests.tenants, manifests.faults, manifests.others) == ((), (), 2)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_a_fault_names_file_and_line_and_the_others_are_read(
 ) -> None:
     (tmp_path / "a.yaml").write_text(text)
     (tmp_path / "b.yaml").write_text(_TWO)
-    given = parsed_manifests(read_sources([tmp_path]))
-    assert [tenant.name for tenant in given.tenants] == ["one", "two"]
-    (fault,) = given.faults
+    manifests = parsed_manifests(read_sources([tmp_path]))
+    assert [tenant.name for tenant in manifests.tenants] == ["one", "two"]
+    (fault,) = manifests.faults
     assert (Path(fault.file).name, fault.line) == ("a.yaml", line)
     assert fault.problem.startswith(problem)
     with pytest.raises(ManifestError, match=r"a\.yaml:\d+: "):

@@ -1,4 +1,4 @@
-"""What commands print is what they were given, whatever it looks like."""
+"""Commands print data literally, even if it looks like markup."""
 
 import json
 from collections.abc import Callable

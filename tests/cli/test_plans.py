@@ -19,13 +19,13 @@ def test_plans_are_listed_with_what_they_give_and_who_is_on_them(
     platform: Platform, new_tenant: NewTenant, previews: Previews
 ) -> None:
     platform.await_active(new_tenant("planned", plan="pro"))
-    told = previews.run("plans")
-    assert told.returncode == 0, told.stderr
-    header, *lines = told.stdout.splitlines()
+    result = previews.run("plans")
+    assert result.returncode == 0, result.stderr
+    header, *lines = result.stdout.splitlines()
     assert header.split()[:5] == ["PLAN", "CPU", "MEMORY", "STORAGE", "PODS"]
     basic = next(line.split() for line in lines if line.startswith("basic"))
     assert basic[:7] == ["basic", "500m", "1Gi", "5Gi", "20", "5", "restricted"]
-    assert "ingressController, monitoring" in told.stdout
+    assert "ingressController, monitoring" in result.stdout
 
     rows = {row["name"]: row for row in json.loads(previews.run("plans", "-o", "json").stdout)}
     assert list(rows) == ["basic", "enterprise", "pro"]
@@ -37,31 +37,31 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     platform: Platform, new_tenant: NewTenant, previews: Previews, new_plans: Path
 ) -> None:
     platform.await_active(new_tenant("struck", plan="enterprise"))
-    # One that has an error with the plans in force is none of the new ones' doing.
+    # This tenant has the same error with the plans in force, so the new plans do not affect it.
     platform.await_condition(new_tenant("plans-lost", plan="none-such"), "UnknownPlan")
     new_plans.write_text(SHIPPED_PLANS.read_text())
-    told = previews.run("plans", "impact", "new.yaml", "--format", "json")
-    assert told.returncode == 0, told.stdout + told.stderr
+    result = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    assert result.returncode == 0, result.stdout + result.stderr
 
     new_plans.write_text(SHIPPED_PLANS.read_text().replace('cpu: "32"', 'cpu: "16"'))
-    told = previews.run("plans", "impact", "new.yaml", "--format", "json")
-    assert told.returncode == 2, told.stdout + told.stderr
-    tenants = {one["name"]: one for one in json.loads(told.stdout)["tenants"]}
+    result = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    assert result.returncode == 2, result.stdout + result.stderr
+    tenants = {tenant["name"]: tenant for tenant in json.loads(result.stdout)["tenants"]}
     assert tenants["plans-lost"]["outcome"] == "unchanged"
     (change,) = tenants["struck"]["changes"]
     assert change["fields"] == [{"path": "spec.hard.cpu", "before": "32", "after": "16"}]
 
-    # A plan that somebody is on can't go.
+    # Removing a plan that a tenant uses is an error.
     head, _, _ = SHIPPED_PLANS.read_text().partition("  enterprise:")
     new_plans.write_text(head)
-    told = previews.run("plans", "impact", "new.yaml", "--format", "markdown")
-    assert told.returncode == 1
-    assert "there is no plan 'enterprise'" in told.stdout
-    assert "(new.yaml&#58;" in told.stdout
+    result = previews.run("plans", "impact", "new.yaml", "--format", "markdown")
+    assert result.returncode == 1
+    assert "there is no plan 'enterprise'" in result.stdout
+    assert "(new.yaml&#58;" in result.stdout
 
 
 def test_plans_that_can_not_be_used_are_an_error(previews: Previews, new_plans: Path) -> None:
     new_plans.write_text("plans: {}\n")
-    told = previews.run("plans", "impact", "new.yaml")
-    assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr.startswith("error: plans file")
+    result = previews.run("plans", "impact", "new.yaml")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: plans file")

@@ -1,4 +1,4 @@
-"""Previews against a git revision, which need no cluster."""
+"""Previews against a git revision, without a cluster."""
 
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ def test_only_what_changed_since_is_told(offline_previews: Previews) -> None:
     offline_previews.write("fresh")
     preview = offline_previews.json(*_AGAINST)
     assert preview["base"] == "revision main"
-    assert {one["name"]: one["outcome"] for one in preview["tenants"]} == {
+    assert {tenant["name"]: tenant["outcome"] for tenant in preview["tenants"]} == {
         "fresh": "new",
         "moved": "unchanged",
         "other": "changed",
@@ -84,19 +84,19 @@ def test_what_was_invalid_counts_as_new(offline_previews: Previews) -> None:
 
 def test_no_such_revision_and_no_history_are_errors_that_say_so(offline_previews: Previews) -> None:
     offline_previews.write("any")
-    told = offline_previews.run("preview", "tenants", "--against", "main")
-    assert (told.returncode, told.stdout) == (1, "")
-    assert "not a git repository" in told.stderr
+    result = offline_previews.run("preview", "tenants", "--against", "main")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "not a git repository" in result.stderr
     offline_previews.commit()
     for revision in ("none-such", "--output=x"):
-        told = offline_previews.run("preview", "tenants", f"--against={revision}")
-        assert told.returncode == 1
-        assert "the revision does not exist here" in told.stderr
+        result = offline_previews.run("preview", "tenants", f"--against={revision}")
+        assert result.returncode == 1
+        assert "the revision does not exist here" in result.stderr
     assert "standard input has no history" in offline_previews.run("preview", "-", "--against", "main").stderr
 
 
 def test_a_repository_hidden_among_the_manifests_is_not_asked(offline_previews: Previews) -> None:
-    """Its settings would have git run a command, to fetch an object that it lacks."""
+    """The configuration of the hidden repository makes git run a command, to fetch a missing object."""
     offline_previews.write("real")
     offline_previews.commit()
     hidden, ran = offline_previews.folder / "tenants", offline_previews.folder / "ran"
@@ -114,14 +114,14 @@ def test_a_repository_hidden_among_the_manifests_is_not_asked(offline_previews: 
         f'worktree = {hidden}\n[extensions]\npartialClone = origin\n[protocol "ext"]\nallow = always\n'
         f'[remote "origin"]\npromisor = true\nurl = ext::touch {ran}\n'
     )
-    told = offline_previews.run("preview", *_AGAINST)
+    result = offline_previews.run("preview", *_AGAINST)
     assert not ran.exists()
-    assert (told.returncode, "safe.bareRepository" in told.stderr) == (1, True)
+    assert (result.returncode, "safe.bareRepository" in result.stderr) == (1, True)
 
 
 def test_a_path_like_an_option_is_a_path(offline_previews: Previews) -> None:
     offline_previews.write("plain").parent.rename(offline_previews.folder / "-d")
     offline_previews.commit()
-    told = offline_previews.run("preview", "--against", "main", "--", "-d")
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert told.stdout.startswith("No tenant changes, 1 unchanged")
+    result = offline_previews.run("preview", "--against", "main", "--", "-d")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout.startswith("No tenant changes, 1 unchanged")

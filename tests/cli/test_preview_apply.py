@@ -1,4 +1,4 @@
-"""What a preview says is what the watcher then does, and saying it changes nothing."""
+"""The watcher makes exactly the changes that a preview shows, and the preview itself changes nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,22 @@ _TWO = [{"name": "dev"}, {"name": "prod"}]
 _THREE = [*_TWO[:1], {"name": "test"}, {"name": "qa"}]
 
 
-def said(preview: dict[str, Any]) -> set[tuple[str, ...]]:
+def previewed_changes(preview: dict[str, Any]) -> set[tuple[str, ...]]:
     return {
         (change["operation"], change["kind"], change["namespace"], change["name"])
         for change in only_tenant(preview)["changes"]
     }
 
 
-def done(platform: Platform, tenant: str) -> set[tuple[str, ...]]:
-    """By the record that the newest update left in the stack's history."""
+def recorded_changes(platform: Platform, tenant: str) -> set[tuple[str, ...]]:
+    """The changes in the record of the newest update in the stack's history."""
     text = platform.history(tenant)[0]["config"][RECORD_KEY]["value"]
     record = UpdateRecord.model_validate_json(text)
     return {(change.operation.value, *change.key) for change in record.changes}
 
 
 def without_status(manifest: Manifest | None) -> Manifest:
-    """An object as its writers left it: controllers count quotas and the watcher repeats it, all the time."""
+    """The object without its status, which controllers and the watcher update at any time."""
     assert manifest is not None
     metadata = {key: value for key, value in manifest["metadata"].items() if key != "resourceVersion"}
     metadata["managedFields"] = [
@@ -38,12 +38,12 @@ def without_status(manifest: Manifest | None) -> Manifest:
 
 
 def traces(platform: Platform, tenant: Manifest) -> tuple[Any, ...]:
-    """All that a write or a lock would leave behind."""
+    """The objects and state files that a write or a lock would change."""
     name = tenant["metadata"]["name"]
-    written = {key: without_status(one) for key, one in platform.objects(name).items()}
-    there = without_status(platform.tenant(tenant))
+    objects = {key: without_status(manifest) for key, manifest in platform.objects(name).items()}
+    live_tenant = without_status(platform.tenant(tenant))
     files = [file for file in (platform.folder / "state").rglob("*") if name in str(file) and file.is_file()]
-    return written, there, {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in files}
+    return objects, live_tenant, {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in files}
 
 
 def test_the_watcher_does_what_the_preview_said(
@@ -52,17 +52,17 @@ def test_the_watcher_does_what_the_preview_said(
     first: dict[str, Any] = {"namespaces": _TWO}
     second: dict[str, Any] = {"namespaces": _THREE, "plan": "pro", "adminUsers": ["alice"]}
     previews.write("foretold", **first)
-    promised = said(previews.json())
+    promised = previewed_changes(previews.json())
     assert {operation for operation, *_ in promised} == {"create"}
     platform.await_active(new_tenant("foretold", **first))
-    assert done(platform, "foretold") == promised
+    assert recorded_changes(platform, "foretold") == promised
     assert previews.json(exit_code=0)["counts"]["unchanged"] == 1
 
     previews.write("foretold", **second)
-    promised = said(previews.json())
+    promised = previewed_changes(previews.json())
     assert {operation for operation, *_ in promised} == {"create", "update", "delete"}
     platform.await_active(new_tenant("foretold", **second))
-    assert done(platform, "foretold") == promised
+    assert recorded_changes(platform, "foretold") == promised
     previews.json(exit_code=0)
 
 
@@ -78,11 +78,11 @@ def test_a_preview_writes_nothing_and_takes_no_lock(
     assert only_tenant(preview)["outcome"] == "changed"
     assert traces(platform, tenant) == before
 
-    # A tenant that no file has is left alone, unless the files are said to be all.
+    # A tenant that is in no file is only deleted with --prune.
     previews.write("untouched").unlink()
     previews.write("another")
-    assert "untouched" not in {one["name"] for one in previews.json()["tenants"]}
-    pruned = {one["name"]: one for one in previews.json("tenants", "--prune")["tenants"]}
+    assert "untouched" not in {tenant["name"] for tenant in previews.json()["tenants"]}
+    pruned = {preview["name"]: preview for preview in previews.json("tenants", "--prune")["tenants"]}
     assert pruned["untouched"]["outcome"] == "deleted"
     assert [finding["rule"] for finding in pruned["untouched"]["findings"]] == ["tenant-deleted"]
     assert traces(platform, tenant) == before

@@ -1,4 +1,4 @@
-"""The CI examples: their scripts are run as a CI system runs them, on a folder of manifests."""
+"""The CI examples: runs their scripts like a CI system, on a folder of manifests."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tests.cli.previews import Previews, offline_fixture, previews_fixture  # no
 from tests.platform import ROOT
 
 _CI = ROOT / "examples" / "ci"
-# Each command that a script calls and this machine may not have; they note what they are asked.
+# Stand-ins for commands that the scripts call. They write their arguments to the file `calls`.
 _GH = """#!/bin/sh
 echo "$@" >> calls
 case "$*" in *--paginate*) printf "%s\\n" "$KNOWN" ;; esac
@@ -37,7 +37,7 @@ def gitlab_script() -> list[str]:
 
 
 def run_script(previews: Previews, script: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """As GitHub and GitLab do it: the first command that fails ends it."""
+    """Run a script like GitHub and GitLab: it ends at the first command that fails."""
     tools = previews.folder.parent / "bin"
     tools.mkdir(exist_ok=True)
     command = f'#!/bin/sh\nexec env PYTHONPATH="{ROOT}" "{sys.executable}" -m cli.main "$@"\n'
@@ -65,7 +65,7 @@ def run_script(previews: Previews, script: str, **environment: str) -> "subproce
 
 
 def github_verdict(previews: Previews, steps: dict[str, Any]) -> int:
-    """The exit code of the step that fails the job; 0 where GitHub leaves it out."""
+    """The exit code of the step that fails the job, or 0 if its condition is false."""
     name, _, value = (previews.folder.parent / "output").read_text().strip().partition("=")
     step = steps["Fail on errors"]
     condition = re.fullmatch(r"steps\.(\w+)\.outputs\.(\w+) == '(\w+)'", step["if"])
@@ -85,8 +85,8 @@ def test_github_previews_against_the_base_branch_where_there_is_no_cluster(
     offline_previews: Previews,
 ) -> None:
     with_a_change(offline_previews)
-    told = run_script(offline_previews, github_steps()["Preview"]["run"])
-    assert told.returncode == 0, told.stderr
+    result = run_script(offline_previews, github_steps()["Preview"]["run"])
+    assert result.returncode == 0, result.stderr
     assert (offline_previews.folder.parent / "output").read_text() == "code=2\n"
     assert github_verdict(offline_previews, github_steps()) == 0
     comment = (offline_previews.folder / "preview.md").read_text()
@@ -100,8 +100,8 @@ def test_github_previews_against_the_cluster_where_there_is_one(previews: Previe
     previews.write("in-review")
     previews.write("in-error", plan="none-such")
     kubeconfig = Path(previews.environment["KUBECONFIG"]).read_text()
-    told = run_script(previews, github_steps()["Preview"]["run"], TENANCY_KUBECONFIG=kubeconfig)
-    assert told.returncode == 0, told.stderr
+    result = run_script(previews, github_steps()["Preview"]["run"], TENANCY_KUBECONFIG=kubeconfig)
+    assert result.returncode == 0, result.stderr
     assert (previews.folder.parent / "output").read_text() == "code=1\n"
     assert github_verdict(previews, github_steps()) == 1
     assert "Compared with the cluster as it is" in (previews.folder / "preview.md").read_text()
@@ -111,14 +111,14 @@ def test_github_previews_against_the_cluster_where_there_is_one(previews: Previe
 def test_gitlab_previews_and_fails_on_errors_only(previews: Previews) -> None:
     preview, _, verdict = gitlab_script()
     with_a_change(previews)
-    told = run_script(previews, f"{preview}\n{verdict}")
-    assert told.returncode == 0, told.stderr
+    result = run_script(previews, f"{preview}\n{verdict}")
+    assert result.returncode == 0, result.stderr
     assert "Compared with revision origin/main" in (previews.folder / "preview.md").read_text()
     previews.write("in-review", plan="none-such")
-    told = run_script(
+    result = run_script(
         previews, f"{preview}\n{verdict}", TENANCY_KUBECONFIG=previews.environment["KUBECONFIG"]
     )
-    assert told.returncode == 1, told.stderr
+    assert result.returncode == 1, result.stderr
     assert "Compared with the cluster as it is" in (previews.folder / "preview.md").read_text()
 
 
@@ -127,8 +127,8 @@ def test_github_writes_one_comment_and_then_changes_it(
     offline_previews: Previews, known: str, method: str
 ) -> None:
     script = github_steps()["Comment"]["run"]
-    told = run_script(offline_previews, script, KNOWN=known, GITHUB_REPOSITORY="a/b", NUMBER="1")
-    assert told.returncode == 0, told.stderr
+    result = run_script(offline_previews, script, KNOWN=known, GITHUB_REPOSITORY="a/b", NUMBER="1")
+    assert result.returncode == 0, result.stderr
     written = (offline_previews.folder / "calls").read_text().splitlines()[-1]
     place = "repos/a/b/issues/comments/7" if known else "repos/a/b/issues/1/comments"
     assert written == f"api --silent --method {method} {place} --field body=@preview.md"
@@ -138,11 +138,11 @@ def test_github_writes_one_comment_and_then_changes_it(
 def test_gitlab_writes_one_note_and_then_changes_it(
     offline_previews: Previews, known: list[int], method: str, place: str
 ) -> None:
-    notes = [{"id": 3, "body": "hello"}, *({"id": found, "body": f"{MARKER}\n…"} for found in known)]
+    notes = [{"id": 3, "body": "hello"}, *({"id": note_id, "body": f"{MARKER}\n…"} for note_id in known)]
     _, note, _ = gitlab_script()
     api = {"CI_API_V4_URL": "https://git.test", "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "6"}
-    told = run_script(offline_previews, note, KNOWN=json.dumps(notes), TENANCY_TOKEN="t", **api)
-    assert told.returncode == 0, told.stderr
+    result = run_script(offline_previews, note, KNOWN=json.dumps(notes), TENANCY_TOKEN="t", **api)
+    assert result.returncode == 0, result.stderr
     written = (offline_previews.folder / "calls").read_text().splitlines()[-1]
     assert f"--request {method} " in written
     assert written.endswith(f"https://git.test/projects/5/merge_requests/6/notes{place}")
@@ -151,7 +151,7 @@ def test_gitlab_writes_one_note_and_then_changes_it(
 def test_github_passes_where_nothing_changes(offline_previews: Previews) -> None:
     with_a_change(offline_previews)
     offline_previews.write("in-review")
-    told = run_script(offline_previews, github_steps()["Preview"]["run"])
-    assert told.returncode == 0, told.stderr
+    result = run_script(offline_previews, github_steps()["Preview"]["run"])
+    assert result.returncode == 0, result.stderr
     assert (offline_previews.folder.parent / "output").read_text() == "code=0\n"
     assert github_verdict(offline_previews, github_steps()) == 0

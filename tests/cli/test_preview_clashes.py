@@ -1,4 +1,4 @@
-"""Two tenants that want the same thing: told before the watcher refuses one of them."""
+"""Previews report tenants that claim the same name, namespace or host."""
 
 import pytest
 
@@ -13,7 +13,10 @@ def test_the_same_namespace_is_one_tenants(offline_previews: Previews) -> None:
     offline_previews.write("a-b", namespaces=[{"name": "c"}])
     offline_previews.write("a", namespaces=[{"name": "x"}, {"name": "b-c"}])
     preview = offline_previews.json(*_OFFLINE, exit_code=1)
-    assert [(one["name"], one["outcome"]) for one in preview["tenants"]] == [("a", "invalid"), ("a-b", "new")]
+    assert [(tenant["name"], tenant["outcome"]) for tenant in preview["tenants"]] == [
+        ("a", "invalid"),
+        ("a-b", "new"),
+    ]
     (finding,) = preview["tenants"][0]["findings"]
     assert finding["rule"] == "namespace-taken"
     assert (finding["file"], finding["line"]) == ("tenants/a.yaml", 8)
@@ -47,13 +50,13 @@ def test_what_live_tenants_have_is_taken(
         "impostor", f"apiVersion: {KLEFF_GROUP}/v1\nkind: Tenant\nmetadata: {{name: clash-holder}}\n"
     )
     preview = previews.json(exit_code=1)
-    found = {one["name"]: one["findings"][0] for one in preview["tenants"]}
-    assert found["grabber"]["rule"] == "host-taken"
-    assert found["clash-holder"]["rule"] == "name-taken"
-    assert "platform.ai/v1" in found["clash-holder"]["message"]
+    findings = {tenant["name"]: tenant["findings"][0] for tenant in preview["tenants"]}
+    assert findings["grabber"]["rule"] == "host-taken"
+    assert findings["clash-holder"]["rule"] == "name-taken"
+    assert "platform.ai/v1" in findings["clash-holder"]["message"]
     previews.write("impostor").unlink()
 
-    # A host that its holder gives up in the same change is free.
+    # A host that its owner gives up in the same change is free.
     previews.write("clash-holder", hostnames=[])
-    outcomes = {one["name"]: one["outcome"] for one in previews.json()["tenants"]}
+    outcomes = {tenant["name"]: tenant["outcome"] for tenant in previews.json()["tenants"]}
     assert outcomes == {"grabber": "new", "clash-holder": "changed"}

@@ -1,4 +1,4 @@
-"""A preview as a table, as JSON, as SARIF, in a file, and as Markdown that is not too long."""
+"""The output formats of a preview: table, JSON, SARIF, Markdown, and output to a file."""
 
 import json
 
@@ -13,13 +13,13 @@ _ESCAPE = "\x1b[31mred"
 def test_the_table_has_no_colours_in_a_pipe_and_obeys_no_manifest(offline_previews: Previews) -> None:
     offline_previews.write("plain")
     offline_previews.write("sick", plan=_ESCAPE)
-    told = offline_previews.run("preview", "tenants", "--offline")
-    assert told.returncode == 1
-    assert "\x1b" not in told.stdout
-    assert "+ Namespace tenant-plain" in told.stdout
-    assert "error: sick: spec.plan:" in told.stdout
-    assert "(tenants/sick.yaml:6) [invalid-spec]" in told.stdout
-    last = told.stdout.splitlines()[-1]
+    result = offline_previews.run("preview", "tenants", "--offline")
+    assert result.returncode == 1
+    assert "\x1b" not in result.stdout
+    assert "+ Namespace tenant-plain" in result.stdout
+    assert "error: sick: spec.plan:" in result.stdout
+    assert "(tenants/sick.yaml:6) [invalid-spec]" in result.stdout
+    last = result.stdout.splitlines()[-1]
     assert last.startswith("1 tenant is new, 1 has an error (compared with nothing")
 
 
@@ -28,8 +28,8 @@ def test_a_file_gets_the_preview_and_standard_output_the_sum(offline_previews: P
     for form in ("table", "markdown", "json", "sarif"):
         file = offline_previews.folder / f"preview.{form}"
         arguments = ("preview", "tenants", "--offline", "--format", form)
-        told = offline_previews.run(*arguments, "--output-file", str(file))
-        assert (told.returncode, told.stdout) == (2, "1 tenant is new\n")
+        result = offline_previews.run(*arguments, "--output-file", str(file))
+        assert (result.returncode, result.stdout) == (2, "1 tenant is new\n")
         assert file.read_text() == offline_previews.run(*arguments).stdout
 
 
@@ -53,14 +53,14 @@ def test_json_has_a_version_and_every_change(offline_previews: Previews) -> None
 def test_sarif_has_a_result_with_a_place_for_every_finding(offline_previews: Previews) -> None:
     offline_previews.write("first", plan="none-such")
     offline_previews.write("torn apart", "kind: [Tenant\n")
-    told = offline_previews.run("preview", "tenants", "--offline", "--format", "sarif")
-    assert told.returncode == 1
-    document = json.loads(told.stdout)
+    result = offline_previews.run("preview", "tenants", "--offline", "--format", "sarif")
+    assert result.returncode == 1
+    document = json.loads(result.stdout)
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
     known = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert known == [rule.value for rule in Rule]
-    found = [
+    results = [
         (
             result["ruleId"],
             known[result["ruleIndex"]],
@@ -70,7 +70,7 @@ def test_sarif_has_a_result_with_a_place_for_every_finding(offline_previews: Pre
         )
         for result in run["results"]
     ]
-    assert found == [
+    assert results == [
         ("invalid-manifest", "invalid-manifest", "error", "tenants/torn%20apart.yaml", 2),
         ("unknown-plan", "unknown-plan", "error", "tenants/first.yaml", 6),
     ]
@@ -79,12 +79,12 @@ def test_sarif_has_a_result_with_a_place_for_every_finding(offline_previews: Pre
 def test_markdown_stays_below_the_limit_and_names_what_is_left_out(offline_previews: Previews) -> None:
     for number in range(60):
         offline_previews.write(f"many-{number:02}", displayName="|" * 200)
-    told = offline_previews.run("preview", "tenants", "--offline", "--format", "markdown")
-    assert told.stdout.startswith(MARKER)
-    assert len(told.stdout) <= LIMIT
-    assert "60 tenants are new" in told.stdout
-    assert "Omitted to keep the comment short: the details of many-" in told.stdout
-    assert told.stdout.count("<details>") == told.stdout.count("</details>")
+    result = offline_previews.run("preview", "tenants", "--offline", "--format", "markdown")
+    assert result.stdout.startswith(MARKER)
+    assert len(result.stdout) <= LIMIT
+    assert "60 tenants are new" in result.stdout
+    assert "Omitted to keep the comment short: the details of many-" in result.stdout
+    assert result.stdout.count("<details>") == result.stdout.count("</details>")
 
 
 def test_offline_needs_no_cluster_and_takes_a_plans_file(offline_previews: Previews) -> None:
@@ -98,13 +98,13 @@ def test_offline_needs_no_cluster_and_takes_a_plans_file(offline_previews: Previ
 
 
 def test_a_path_that_is_not_there_is_an_error(offline_previews: Previews) -> None:
-    told = offline_previews.run("preview", "nowhere", "--offline")
-    assert (told.returncode, told.stdout) == (1, "")
-    assert "nowhere" in told.stderr
+    result = offline_previews.run("preview", "nowhere", "--offline")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "nowhere" in result.stderr
 
 
 def test_a_folder_without_tenants_is_an_error(offline_previews: Previews) -> None:
     offline_previews.write("other", text="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
-    told = offline_previews.run("preview", "tenants", "--offline")
-    assert (told.returncode, told.stdout) == (1, "")
-    assert "found no Tenant in the given paths" in told.stderr
+    result = offline_previews.run("preview", "tenants", "--offline")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "found no Tenant in the given paths" in result.stderr

@@ -1,6 +1,6 @@
-"""The comment that a pull request gets, word by word, for each thing that can happen to a tenant.
+"""The Markdown of previews, compared literally with golden files.
 
-`TENANCY_GOLDEN=1` writes the golden files anew: read the difference before you keep it.
+`TENANCY_GOLDEN=1` overwrites the golden files: read the difference before you commit it.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.waiting import eventually
 
 _TWO = [{"name": "dev"}, {"name": "prod", "purpose": "production"}]
 _VIEWER = {"kind": "User", "name": "eve", "role": "viewer"}
-# A tenant that is there, and what each test changes of it in a manifest.
+# The spec of a live tenant. Tests change parts of it in a manifest.
 _TEAM: dict[str, Any] = {"displayName": "The Team", "access": [_VIEWER]}
 _HOSTILE = "</details> | `x` ``` @octocat <!-- #1 ![x](http://evil.test) **b** \\| \u202e"
 
@@ -53,13 +53,13 @@ def test_a_namespace_less(previews: Previews) -> None:
 
 
 def test_a_quota_below_what_is_used(platform: Platform, previews: Previews) -> None:
-    home = "tenant-golden-quota"
-    allow_pods(platform.admin, home)
+    namespace = "tenant-golden-quota"
+    allow_pods(platform.admin, namespace)
     for _ in range(6):
-        platform.admin.create(POD, pod(home))
+        platform.admin.create(POD, pod(namespace))
 
     def is_filled() -> bool:
-        quota = platform.get("ResourceQuota", home, "tenant-quota") or {}
+        quota = platform.get("ResourceQuota", namespace, "tenant-quota") or {}
         used: str = quota.get("status", {}).get("used", {}).get("cpu", "")
         return used == "150m"
 
@@ -109,9 +109,9 @@ def test_manifests_with_errors(platform: Platform, previews: Previews) -> None:
 
 def test_a_hostile_display_name_stays_in_its_place(previews: Previews) -> None:
     previews.write("golden-team", **{**_TEAM, "displayName": _HOSTILE})
-    told = previews.expect_golden("hostile", exit_code=2)
-    assert told.count("</details>") == 2, "one ends the details, one stands in the fence"
-    outside = told.partition("````diff")[0]
+    comment = previews.expect_golden("hostile", exit_code=2)
+    assert comment.count("</details>") == 2, "one ends the details, one is in the code fence"
+    outside = comment.partition("````diff")[0]
     for dangerous in ("@o", "<!-- #", "`x`", "![", "**b", "http://", "\u202e"):
         assert dangerous not in outside
-    assert "\u202e" not in told
+    assert "\u202e" not in comment

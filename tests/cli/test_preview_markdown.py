@@ -1,4 +1,4 @@
-"""What a comment does with too much, and with texts that want to be more than text."""
+"""The Markdown of a preview: size limits, and escaping of text from manifests."""
 
 import pytest
 
@@ -18,24 +18,28 @@ def test_the_worst_can_not_be_pushed_out_of_sight() -> None:
         for number in range(1, 200)
     ]
     worst = Finding(rule=Rule.TENANT_DELETED, tenant="z", message="the tenant is deleted")
-    told = markdown(Preview(base="nothing", tenants=(tenant("a", *flood), tenant("z", worst))))
-    assert len(told) <= LIMIT
-    first = next(line for line in told.splitlines() if line.startswith("> - "))
+    comment = markdown(Preview(base="nothing", tenants=(tenant("a", *flood), tenant("z", worst))))
+    assert len(comment) <= LIMIT
+    first = next(line for line in comment.splitlines() if line.startswith("> - "))
     assert "**z**: the tenant is deleted" in first
-    assert "> - … and " in told
+    assert "> - … and " in comment
 
 
 def test_no_row_is_so_long_that_it_hides_the_next() -> None:
     loud = [tenant(f"t{number}", display_name="|" * 100_000) for number in range(3)]
-    told = markdown(Preview(base="nothing", tenants=tuple(loud)))
-    assert [line[:5] for line in told.splitlines() if line.startswith("| t")] == ["| t0 ", "| t1 ", "| t2 "]
+    comment = markdown(Preview(base="nothing", tenants=tuple(loud)))
+    assert [line[:5] for line in comment.splitlines() if line.startswith("| t")] == [
+        "| t0 ",
+        "| t1 ",
+        "| t2 ",
+    ]
 
 
 def test_the_sum_counts_in_words() -> None:
     outcomes = ["changed"] * 2 + ["new"] + ["invalid"] + ["unchanged"] * 14
     tenants = tuple(TenantPreview(name="x", outcome=Outcome(outcome)) for outcome in outcomes)
-    told = Preview(base="nothing", tenants=tenants).summary
-    assert told == "2 tenants change, 1 is new, 1 has an error, 14 unchanged"
+    summary = Preview(base="nothing", tenants=tenants).summary
+    assert summary == "2 tenants change, 1 is new, 1 has an error, 14 unchanged"
     assert Preview(base="nothing", tenants=()).summary == "No tenant changes"
 
 

@@ -1,4 +1,4 @@
-"""The rights shipped for previews: enough to preview, and not enough for anything else."""
+"""The shipped roles for previews allow a preview, and nothing else."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,12 +44,12 @@ def test_the_api_server_refuses_every_write(platform: Platform, previewer: Clust
         "read everybody's ConfigMaps": lambda: previewer.list(CONFIG_MAP),
         "read the platform's ConfigMaps": lambda: previewer.list(CONFIG_MAP, namespace=SYSTEM_NAMESPACE),
     }
-    for what, attempt in attempts.items():
+    for description, attempt in attempts.items():
         with pytest.raises(ClusterError) as refused:
             attempt()
-        assert refused.value.status == _FORBIDDEN, what
+        assert refused.value.status == _FORBIDDEN, description
     assert platform.namespace(SYSTEM_NAMESPACE) is not None
-    # Forbidden would be an error: the plans may be read, whether they are there or not.
+    # Raises if it is forbidden: reading the plans is allowed, even if there is no ConfigMap.
     previewer.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
 
 
@@ -59,6 +59,6 @@ def test_what_can_not_be_read_is_said_and_not_guessed(platform: Platform, previe
     assert preview["notes"] == ["2 × ConfigMap not compared: these rights don't allow reading them"]
     assert "ConfigMap" not in {change["kind"] for change in preview["tenants"][0]["changes"]}
 
-    told = previews.run("preview", "tenants", "--format", "json", KUBECONFIG=str(platform.admin_kubeconfig))
-    assert '"kind": "ConfigMap"' in told.stdout
-    assert "not compared" not in told.stdout
+    result = previews.run("preview", "tenants", "--format", "json", KUBECONFIG=str(platform.admin_kubeconfig))
+    assert '"kind": "ConfigMap"' in result.stdout
+    assert "not compared" not in result.stdout

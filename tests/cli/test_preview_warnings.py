@@ -1,4 +1,4 @@
-"""What is told to be destructive, or to widen access, and what is not."""
+"""Warnings of a preview: changes that delete something or widen access have one, others do not."""
 
 from typing import Any
 
@@ -28,13 +28,15 @@ def desired(**spec: Any) -> DesiredState:
     return desired_state(tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec}), read_plans())
 
 
-def found(before: DesiredState | Objects, after: DesiredState, was_protected: bool = False) -> list[Finding]:
+def findings(
+    before: DesiredState | Objects, after: DesiredState, was_protected: bool = False
+) -> list[Finding]:
     objects = dict(before.by_key) if isinstance(before, DesiredState) else before
     return list(change_warnings(after, object_changes(after, objects), objects, was_protected))
 
 
 def rules(before: DesiredState | Objects, after: DesiredState) -> list[Rule]:
-    return [finding.rule for finding in found(before, after)]
+    return [finding.rule for finding in findings(before, after)]
 
 
 def network(**fields: Any) -> DesiredState:
@@ -43,20 +45,21 @@ def network(**fields: Any) -> DesiredState:
 
 def test_a_new_tenant_has_no_warnings() -> None:
     assert (
-        found({}, desired(adminUsers=["alice"], network={"egress": [_BLOCK]}, podSecurity="baseline")) == []
+        findings({}, desired(adminUsers=["alice"], network={"egress": [_BLOCK]}, podSecurity="baseline"))
+        == []
     )
 
 
 def test_no_change_has_no_warnings() -> None:
-    assert found(desired(adminUsers=["alice"]), desired(adminUsers=["alice"])) == []
+    assert findings(desired(adminUsers=["alice"]), desired(adminUsers=["alice"])) == []
 
 
 def test_a_removed_namespace_is_a_warning_and_a_retained_one_a_note() -> None:
     both = desired(namespaces=_TWO)
-    (gone,) = found(both, desired(namespaces=_TWO[:1]))
+    (gone,) = findings(both, desired(namespaces=_TWO[:1]))
     assert (gone.rule, gone.severity) == (Rule.NAMESPACE_REMOVED, Severity.WARNING)
     assert gone.object == "Namespace tenant-acme-prod"
-    (kept,) = found(both, desired(namespaces=_TWO[:1], deletionPolicy="Retain"))
+    (kept,) = findings(both, desired(namespaces=_TWO[:1], deletionPolicy="Retain"))
     assert (kept.rule, kept.severity) == (Rule.NAMESPACE_RELEASED, Severity.NOTE)
 
 
@@ -78,7 +81,7 @@ def quota_in_use(state: DesiredState, **used: str) -> Objects:
 
 def test_a_quota_lowered_below_its_use_is_a_warning() -> None:
     before = quota_in_use(desired(resourceQuotas={"cpu": "4"}), cpu="1500m", pods="3")
-    (low,) = found(before, desired(resourceQuotas={"cpu": "1"}))
+    (low,) = findings(before, desired(resourceQuotas={"cpu": "1"}))
     assert low.rule is Rule.QUOTA_BELOW_USE
     assert low.object == "ResourceQuota tenant-acme/tenant-quota"
     assert low.message.startswith("cpu in tenant-acme is lowered from 4 to 1, but 1500m is used")
@@ -86,28 +89,28 @@ def test_a_quota_lowered_below_its_use_is_a_warning() -> None:
 
 def test_a_quota_that_is_raised_or_still_above_its_use_is_no_warning() -> None:
     before = quota_in_use(desired(resourceQuotas={"cpu": "4"}), cpu="5")
-    assert found(before, desired(resourceQuotas={"cpu": "4500m"})) == []
+    assert findings(before, desired(resourceQuotas={"cpu": "4500m"})) == []
     before = quota_in_use(desired(resourceQuotas={"cpu": "4"}), cpu="1")
-    assert found(before, desired(resourceQuotas={"cpu": "1"})) == []
+    assert findings(before, desired(resourceQuotas={"cpu": "1"})) == []
 
 
 def test_a_new_subject_and_a_higher_role_are_warnings_told_once_for_all_namespaces() -> None:
     viewer, operator = ({"kind": "User", "name": "eve", "role": role} for role in ("viewer", "operator"))
-    nobody, low, high = (desired(namespaces=_TWO, access=given) for given in ([], [viewer], [operator]))
-    (gain,) = found(nobody, low)
+    nobody, low, high = (desired(namespaces=_TWO, access=access) for access in ([], [viewer], [operator]))
+    (gain,) = findings(nobody, low)
     assert gain.rule is Rule.ACCESS_WIDENED
     assert gain.message == "User eve becomes viewer, in tenant-acme-dev, tenant-acme-prod"
-    (rise,) = found(low, high)
+    (rise,) = findings(low, high)
     assert rise.message.startswith("User eve becomes operator, was viewer")
-    assert found(high, low) == []
-    assert found(high, nobody) == []
+    assert findings(high, low) == []
+    assert findings(high, nobody) == []
 
 
 def test_who_has_a_role_gains_nothing_by_a_new_namespace() -> None:
     accounts = {"serviceAccounts": ["deployer"]}
     before = desired(namespaces=_TWO[:1], adminUsers=["alice"], rbacConfig=accounts)
     after = desired(namespaces=_TWO, adminUsers=["alice"], rbacConfig=accounts)
-    assert found(before, after) == []
+    assert findings(before, after) == []
     only_there = {"kind": "User", "name": "eve", "role": "viewer", "namespaces": ["prod"]}
     assert rules(before, desired(namespaces=_TWO, adminUsers=["alice"], access=[only_there])) == [
         Rule.ACCESS_WIDENED
@@ -119,20 +122,20 @@ def test_a_role_that_gains_rules_is_a_warning_and_the_same_rights_written_otherw
         return desired(roles={"admin": list(rules)})
 
     wide = {"apiGroups": ["example.com"], "resources": ["widgets", "gadgets"], "verbs": ["get", "list"]}
-    (gain,) = found(more(wide), more(wide, {**wide, "resources": ["gizmos"]}))
+    (gain,) = findings(more(wide), more(wide, {**wide, "resources": ["gizmos"]}))
     assert gain.message == "role tenant-admin may get, list gizmos.example.com, in tenant-acme"
     parts = [{**wide, "resources": [name]} for name in wide["resources"]]
-    assert found(more(wide), more(*parts)) == []
+    assert findings(more(wide), more(*parts)) == []
     assert rules(more({**wide, "resourceNames": ["one"]}), more(wide)) == [Rule.ACCESS_WIDENED] * 2
 
 
 def test_a_new_peer_is_a_warning() -> None:
-    (gain,) = found(network(), network(egress=[_BLOCK]))
+    (gain,) = findings(network(), network(egress=[_BLOCK]))
     assert gain.rule is Rule.ISOLATION_WIDENED
     assert gain.object == "NetworkPolicy tenant-acme/allow-egress"
-    told = "pods may reach 203.0.113.0/24 except 203.0.113.64/26 on TCP 443-445, in tenant-acme"
-    assert gain.message == told
-    (let_in,) = found(network(), network(monitoring={"team": "metrics"}))
+    message = "pods may reach 203.0.113.0/24 except 203.0.113.64/26 on TCP 443-445, in tenant-acme"
+    assert gain.message == message
+    (let_in,) = findings(network(), network(monitoring={"team": "metrics"}))
     assert let_in.message == "pods accept traffic from namespaceSelector team=metrics, in tenant-acme"
 
 
@@ -163,27 +166,27 @@ def test_a_wider_block_is_a_warning_and_the_way_back_is_none(wider: dict[str, An
     ],
 )
 def test_a_narrower_block_is_no_warning(narrower: dict[str, Any]) -> None:
-    assert found(network(egress=[_BLOCK]), network(egress=[{**_BLOCK, **narrower}])) == []
+    assert findings(network(egress=[_BLOCK]), network(egress=[{**_BLOCK, **narrower}])) == []
 
 
 def test_lower_pod_security_is_a_warning_also_in_a_namespace_that_is_adopted() -> None:
     strict, loose = desired(podSecurity="restricted"), desired(podSecurity="baseline")
-    (low,) = found(strict, loose)
+    (low,) = findings(strict, loose)
     assert low.message == "pod security is lowered from restricted to baseline, in tenant-acme"
-    assert found(loose, strict) == []
+    assert findings(loose, strict) == []
     theirs = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": "tenant-acme", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
     }
-    adopted = found({ObjectKey("Namespace", "", "tenant-acme"): theirs}, loose)
+    adopted = findings({ObjectKey("Namespace", "", "tenant-acme"): theirs}, loose)
     assert [finding.rule for finding in adopted] == [Rule.NAMESPACE_ADOPTED, Rule.POD_SECURITY_LOWERED]
 
 
 def test_protection_taken_away_is_a_warning() -> None:
-    (gone,) = found(desired(protected=True), desired(protected=False), was_protected=True)
+    (gone,) = findings(desired(protected=True), desired(protected=False), was_protected=True)
     assert gone.rule is Rule.PROTECTION_REMOVED
-    assert found(desired(protected=True), desired(protected=True), was_protected=True) == []
+    assert findings(desired(protected=True), desired(protected=True), was_protected=True) == []
 
 
 def test_every_rule_has_a_meaning_and_every_reason_a_rule() -> None:

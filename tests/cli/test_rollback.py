@@ -1,4 +1,4 @@
-"""`tenancy rollback`: the spec of an earlier update becomes the Tenant's again."""
+"""`tenancy rollback`: restores the spec of an earlier update."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
 
-# What each tenant has been through before its test.
+# The specs that each tenant has had before its test.
 SPECS: dict[str, list[Spec]] = {
     "removing": [{"plan": "basic"}, {"plan": "basic", "adminUsers": ["eve"]}],
     "gitted": [
@@ -40,24 +40,24 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def content(platform: Platform, tenant: str) -> dict[tuple[str, str, str], Manifest]:
-    """All objects of a tenant, as far as somebody has decided on them."""
-    decided = ("spec", "rules", "subjects", "roleRef", "data")
+    """The objects of a tenant, without status and server-set metadata."""
+    fields = ("spec", "rules", "subjects", "roleRef", "data")
     return {
         key: {
-            "labels": found["metadata"].get("labels"),
-            **{field: found[field] for field in decided if field in found},
+            "labels": manifest["metadata"].get("labels"),
+            **{field: manifest[field] for field in fields if field in manifest},
         }
-        for key, found in platform.objects(tenant).items()
+        for key, manifest in platform.objects(tenant).items()
     }
 
 
 def updates(tenancy: Run, tenant: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(tenancy("history", tenant, "-o", "json").stdout)
-    return found
+    history: list[dict[str, Any]] = json.loads(tenancy("history", tenant, "-o", "json").stdout)
+    return history
 
 
 def apply_as_git(platform: Platform, manifest: Manifest) -> Manifest:
-    """Server-side apply without force, under the name that tests apply with."""
+    """Apply server-side without force, with the field manager of these tests."""
     path = kind_of(manifest).path(name=manifest["metadata"]["name"])
     query = {"fieldManager": "tenancy"}
     return platform.admin._request("PATCH", path, query, manifest, "application/apply-patch+yaml")
@@ -75,31 +75,31 @@ def test_rollback_to_the_first_of_three_and_back_again(
     for later in (second, third):
         await_settled(platform, platform.apply({**manifest, "spec": later}))
 
-    told = tenancy("rollback", "undone", "--to", "1", "--yes")
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("undone: back to update 1, ")
-    assert ", spec generation 1 by tenancy\n" in told.stdout
-    assert "~ Tenant undone\n    spec.plan\n      - pro\n      + basic\n" in told.stdout
-    assert "- Namespace tenant-undone-b\n" in told.stdout
-    assert "spec.paused" not in told.stdout
-    assert told.stdout.endswith("undone is back to the spec of update 1: update 4.\n")
+    result = tenancy("rollback", "undone", "--to", "1", "--yes")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("undone: back to update 1, ")
+    assert ", spec generation 1 by tenancy\n" in result.stdout
+    assert "~ Tenant undone\n    spec.plan\n      - pro\n      + basic\n" in result.stdout
+    assert "- Namespace tenant-undone-b\n" in result.stdout
+    assert "spec.paused" not in result.stdout
+    assert result.stdout.endswith("undone is back to the spec of update 1: update 4.\n")
     assert live(platform, manifest)["spec"] == spec
     eventually(lambda: content(platform, "undone") == as_first, "all objects are as they were at first")
     newest, *_ = updates(tenancy, "undone")
     assert (newest["version"], newest["by"]) == (4, "tenancy-rollback")
     assert newest["spec"] == spec
 
-    # By default to the newest that is other than now: what the rollback has undone.
-    told = tenancy("rollback", "undone", "--yes")
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("undone: back to update 3, ")
+    # The default is the newest update with another spec: the one that the first rollback undid.
+    result = tenancy("rollback", "undone", "--yes")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("undone: back to update 3, ")
     assert live(platform, manifest)["spec"]["adminUsers"] == ["eve"]
     assert ("Namespace", "", "tenant-undone-b") in content(platform, "undone")
 
 
 def test_rollback_that_only_removes_is_by_the_rollback_too(platform: Platform, tenancy: Run) -> None:
-    told = tenancy("rollback", "removing", "--yes")
-    assert told.returncode == 0, told.stderr
+    result = tenancy("rollback", "removing", "--yes")
+    assert result.returncode == 0, result.stderr
     assert "adminUsers" not in live(platform, tenant_manifest("removing"))["spec"]
     assert updates(tenancy, "removing")[0]["by"] == "tenancy-rollback"
 
@@ -127,23 +127,23 @@ def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none
 def test_preview_changes_nothing(platform: Platform, tenancy: Run) -> None:
     manifest = tenant_manifest("previewed")
     before = live(platform, manifest)["metadata"]["generation"]
-    told = tenancy("rollback", "previewed", "--dry-run")
-    assert told.returncode == 2, told.stderr
-    assert "~ Tenant previewed\n    spec.plan\n      - pro\n      + basic\n" in told.stdout
-    assert "~ ResourceQuota tenant-previewed/tenant-quota\n" in told.stdout
-    # Without a terminal nobody can be asked.
-    told = tenancy("rollback", "previewed", input="y\n")
-    assert told.returncode == 1
-    assert told.stderr == "error: nothing was changed: without a terminal to ask on, say --yes\n"
-    assert asked(platform, "previewed", "n\n").returncode == 1
+    result = tenancy("rollback", "previewed", "--dry-run")
+    assert result.returncode == 2, result.stderr
+    assert "~ Tenant previewed\n    spec.plan\n      - pro\n      + basic\n" in result.stdout
+    assert "~ ResourceQuota tenant-previewed/tenant-quota\n" in result.stdout
+    # Without a terminal, the command cannot ask for confirmation.
+    result = tenancy("rollback", "previewed", input="y\n")
+    assert result.returncode == 1
+    assert result.stderr == "error: nothing was changed: without a terminal to ask on, say --yes\n"
+    assert rollback_with_answer(platform, "previewed", "n\n").returncode == 1
     assert live(platform, manifest)["metadata"]["generation"] == before
-    told = asked(platform, "previewed", "y\n")
-    assert told.returncode == 0, told.stderr
+    result = rollback_with_answer(platform, "previewed", "y\n")
+    assert result.returncode == 0, result.stderr
     assert live(platform, manifest)["spec"]["plan"] == "basic"
 
 
-def asked(platform: Platform, tenant: str, answer: str) -> Completed:
-    """A rollback by somebody at a terminal, who answers like this."""
+def rollback_with_answer(platform: Platform, tenant: str, answer: str) -> Completed:
+    """Run a rollback on a terminal, and answer its question."""
     ours, theirs = pty.openpty()
     try:
         os.write(ours, answer.encode())
@@ -165,22 +165,22 @@ def asked(platform: Platform, tenant: str, answer: str) -> Completed:
 def test_failed_spec_is_rolled_back_to_the_last_good_one(platform: Platform, tenancy: Run) -> None:
     manifest = tenant_manifest("rescued")
     platform.await_condition(manifest, "UnknownPlan")
-    told = tenancy("rollback", "rescued", "--yes")
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.endswith("rescued is back to the spec of update 1: the cluster was so already.\n")
+    result = tenancy("rollback", "rescued", "--yes")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.endswith("rescued is back to the spec of update 1: the cluster was so already.\n")
     assert live(platform, manifest)["status"]["phase"] == "Active"
 
 
 def test_paused_tenant_stays_paused(platform: Platform, tenancy: Run) -> None:
     manifest = tenant_manifest("asleep")
-    told = tenancy("rollback", "asleep", "--yes")
-    assert told.returncode == 0, told.stderr
-    assert "`tenancy resume asleep` has it applied" in told.stdout
+    result = tenancy("rollback", "asleep", "--yes")
+    assert result.returncode == 0, result.stderr
+    assert "`tenancy resume asleep` has it applied" in result.stdout
     tenant = live(platform, manifest)
     assert (tenant["spec"]["plan"], tenant["spec"]["paused"]) == ("basic", True)
     platform.delete(manifest)
-    told = tenancy("rollback", "asleep", "--yes")
-    assert (told.returncode, told.stderr) == (
+    result = tenancy("rollback", "asleep", "--yes")
+    assert (result.returncode, result.stderr) == (
         1,
         "error: asleep is being deleted: there is nothing to roll back\n",
     )

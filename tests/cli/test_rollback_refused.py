@@ -1,4 +1,4 @@
-"""`tenancy rollback` where there is nothing to go back to, or no way there: nothing is changed."""
+"""`tenancy rollback` that is not possible changes nothing, and says why."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,9 +31,9 @@ def test_what_cannot_be_rolled_back_changes_nothing(platform: Platform, tenancy:
     manifest = tenant_manifest("refused")
 
     def problem(*arguments: str) -> str:
-        told = tenancy("rollback", "refused", "--yes", *arguments)
-        assert (told.returncode, told.stdout) == (1, "")
-        return told.stderr.removeprefix("error: ").rstrip("\n")
+        result = tenancy("rollback", "refused", "--yes", *arguments)
+        assert (result.returncode, result.stdout) == (1, "")
+        return result.stderr.removeprefix("error: ").rstrip("\n")
 
     assert problem() == "no earlier update of refused has another spec"
     platform.remove("Role", "tenant-refused", "tenant-viewer")
@@ -60,17 +60,17 @@ def test_spec_that_can_no_longer_be_built_is_not_restored(
     del plans["plans"]["pro"]
     path = tmp_path / "plans.yaml"
     path.write_text(yaml.safe_dump(plans))
-    told = tenancy("rollback", "outdated", "--yes", "--plans", str(path))
-    assert told.returncode == 1
-    assert "update 1 can't be restored today: spec.plan: there is no plan 'pro'" in told.stderr
+    result = tenancy("rollback", "outdated", "--yes", "--plans", str(path))
+    assert result.returncode == 1
+    assert "update 1 can't be restored today: spec.plan: there is no plan 'pro'" in result.stderr
 
-    # Somebody else's namespace stands where one of the tenant's own was.
+    # A namespace that does not belong to the tenant has the name of its former namespace.
     taken = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-outdated-b"}}
     platform.apply(taken)
     try:
-        told = tenancy("rollback", "outdated", "--yes")
+        result = tenancy("rollback", "outdated", "--yes")
     finally:
         platform.delete(taken)
-    assert told.returncode == 1
-    assert "spec.namespaces[1].name: namespace 'tenant-outdated-b' exists already" in told.stderr
+    assert result.returncode == 1
+    assert "spec.namespaces[1].name: namespace 'tenant-outdated-b' exists already" in result.stderr
     assert live(platform, manifest)["metadata"]["generation"] == generation

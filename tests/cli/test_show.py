@@ -1,4 +1,4 @@
-"""`tenancy show`: all about one tenant."""
+"""`tenancy show`: the details of one tenant."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SHOWN = tenant_manifest(
 
 @pytest.fixture(scope="module", autouse=True)
 def _tenants(running_platform: Platform) -> Iterator[None]:
-    """One that is well, one that has drifted and is paused, one whose spec is refused."""
+    """A healthy tenant, a paused one with drift, and one with an invalid spec."""
     skewed = tenant_manifest("skewed")
     with shared_tenants(running_platform, SHOWN, skewed, tenant_manifest("planless", plan="none-such")):
         skewed["spec"]["paused"] = True
@@ -30,15 +30,15 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def section(text: str, title: str) -> list[list[str]]:
-    """The words of each line of a section, its header left out."""
+    """The words of each line of a section, without the header line."""
     lines = text.split(f"\n{title}\n")[1].split("\n\n")[0].splitlines()
     return [line.split() for line in lines[1:]]
 
 
 def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
-    told = tenancy("show", "shown")
-    assert told.returncode == 0, told.stderr
-    text = told.stdout
+    result = tenancy("show", "shown")
+    assert result.returncode == 0, result.stderr
+    text = result.stdout
     assert text.startswith("shown  Shown & Sons\nPhase   Active\nPlan    basic\nAge ")
     assert "\nStack   tenant-shown\n" in text
     assert section(text, "Quotas")[0] == ["cpu", "0/1", "░" * 20, "0%"]
@@ -60,12 +60,12 @@ def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
 
 
 def test_show_tells_drift_and_use_of_quotas(tenancy: Run) -> None:
-    told = tenancy("show", "skewed", FORCE_COLOR="1", TERM="xterm")
-    assert told.returncode == 0, told.stderr
-    assert "\x1b[32mActive\x1b[0m\x1b[33m, paused\x1b[0m" in told.stdout
-    assert "\x1b[32m░░░" in told.stdout
-    assert "+ NetworkPolicy tenant-skewed/default-deny-all" in told.stdout
-    assert " ago" in told.stdout
+    result = tenancy("show", "skewed", FORCE_COLOR="1", TERM="xterm")
+    assert result.returncode == 0, result.stderr
+    assert "\x1b[32mActive\x1b[0m\x1b[33m, paused\x1b[0m" in result.stdout
+    assert "\x1b[32m░░░" in result.stdout
+    assert "+ NetworkPolicy tenant-skewed/default-deny-all" in result.stdout
+    assert " ago" in result.stdout
 
     data = yaml.safe_load(tenancy("show", "skewed", "-o", "yaml").stdout)
     assert [(change["operation"], change["name"]) for change in data["drift"]] == [
@@ -74,16 +74,16 @@ def test_show_tells_drift_and_use_of_quotas(tenancy: Run) -> None:
 
 
 def test_show_without_a_backend_says_why_it_knows_one_update_only(tenancy: Run) -> None:
-    told = tenancy("show", "shown", PULUMI_BACKEND_URL="")
-    assert told.returncode == 0, told.stderr
-    assert "Earlier updates cannot be read: no state backend: set PULUMI_BACKEND_URL" in told.stdout
-    line = section(told.stdout, "Last update")[0]
+    result = tenancy("show", "shown", PULUMI_BACKEND_URL="")
+    assert result.returncode == 0, result.stderr
+    assert "Earlier updates cannot be read: no state backend: set PULUMI_BACKEND_URL" in result.stdout
+    line = section(result.stdout, "Last update")[0]
     assert (line[0], line[2:]) == ("1", ["spec", "generation", "1", "succeeded"])
 
 
 def test_show_of_a_failed_tenant_says_what_is_wrong(tenancy: Run) -> None:
-    told = tenancy("show", "planless")
-    assert told.returncode == 0, told.stderr
-    assert "Phase   Failed\nReason  UnknownPlan: spec.plan: there is no plan 'none-such'" in told.stdout
-    assert "unknown: spec.plan: there is no plan 'none-such'" in told.stdout
-    assert "\nLast updates\nnone\n" in told.stdout
+    result = tenancy("show", "planless")
+    assert result.returncode == 0, result.stderr
+    assert "Phase   Failed\nReason  UnknownPlan: spec.plan: there is no plan 'none-such'" in result.stdout
+    assert "unknown: spec.plan: there is no plan 'none-such'" in result.stdout
+    assert "\nLast updates\nnone\n" in result.stdout

@@ -1,4 +1,4 @@
-"""`tenancy usage`: what tenants had and used, from the watcher or from its file."""
+"""`tenancy usage`: quota and usage of tenants, from the watcher or from its database."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ from watcher.usage.store import UsageStore
 
 NOON = 1_800_000_000 // 3600 * 3600
 GIB = 2**30
-# Around what is recorded.
+# A period that contains all records.
 TIMES = ("--since", "2027-01-15T00:00Z", "--until", "2027-01-16T00:00Z")
 FIGURES = {
     Series("acme", "tenant-acme-a", "cpu"): (0.5, 2.0),
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> UsageStore:
 
 @pytest.fixture
 def watcher(store: UsageStore) -> Iterator[str]:
-    """The address of a page that admits whoever has the right token."""
+    """The URL of a page that serves the recorded usage."""
 
     async def admit(request: Request, _verb: str, _tenant: str) -> str:
         return request.headers.get("authorization", "")
@@ -55,9 +55,9 @@ def tenancy(*arguments: str, **environment: str) -> Completed:
     return run_tenancy("usage", *arguments, environment={**kept, **environment})
 
 
-def lines(told: Completed) -> list[list[str]]:
-    assert told.returncode == 0, told.stderr
-    return [line.split() for line in told.stdout.splitlines()]
+def lines(result: Completed) -> list[list[str]]:
+    assert result.returncode == 0, result.stderr
+    return [line.split() for line in result.stdout.splitlines()]
 
 
 def test_table_has_the_sums_of_each_tenant(store: UsageStore) -> None:
@@ -81,8 +81,8 @@ def test_table_of_one_tenant_has_its_namespaces(store: UsageStore) -> None:
 
 
 def test_csv_has_every_namespace_by_itself(store: UsageStore) -> None:
-    told = tenancy(*TIMES, "--db", str(store.path), "-o", "csv")
-    rows = list(csv.DictReader(told.stdout.splitlines()))
+    result = tenancy(*TIMES, "--db", str(store.path), "-o", "csv")
+    rows = list(csv.DictReader(result.stdout.splitlines()))
     assert len(rows) == 4
     assert rows[1] == {
         "since": "2027-01-15T00:00:00+00:00",
@@ -107,17 +107,17 @@ def test_watcher_tells_the_same_as_its_file(store: UsageStore, watcher: str) -> 
 
 def test_day_without_a_zone_is_this_machines_even_when_it_has_23_hours(store: UsageStore) -> None:
     times, zone = ("--since", "2027-03-28", "--until", "2027-03-29"), "CET-1CEST,M3.5.0,M10.5.0/3"
-    told = json.loads(tenancy(*times, "--db", str(store.path), "-o", "json", TZ=zone).stdout)
-    assert (told["since"], told["until"]) == ("2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z")
+    report = json.loads(tenancy(*times, "--db", str(store.path), "-o", "json", TZ=zone).stdout)
+    assert (report["since"], report["until"]) == ("2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z")
     *_, period = lines(tenancy(*TIMES, "--db", str(store.path), TZ=zone))
     assert period == ["2027-01-15T01:00+01:00", "to", "2027-01-16T01:00+01:00"]
 
 
 def test_time_without_a_record_is_said_to_have_none(store: UsageStore) -> None:
-    told = tenancy("--since", "12h", "--until", "10m", "--db", str(store.path))
-    assert told.stdout.startswith("No usage is recorded from ")
-    told = tenancy("nobody", *TIMES, "--db", str(store.path))
-    assert told.stdout.startswith("No usage of tenant nobody is recorded from 2027-01-15T00:00+00:00 to ")
+    result = tenancy("--since", "12h", "--until", "10m", "--db", str(store.path))
+    assert result.stdout.startswith("No usage is recorded from ")
+    result = tenancy("nobody", *TIMES, "--db", str(store.path))
+    assert result.stdout.startswith("No usage of tenant nobody is recorded from 2027-01-15T00:00+00:00 to ")
 
 
 def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
@@ -140,25 +140,25 @@ def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
     ],
 )
 def test_problem_is_told_with_what_to_do(arguments: tuple[str, ...], problem: str) -> None:
-    told = tenancy(*arguments)
-    assert told.returncode == 1
-    assert problem in " ".join(told.stderr.replace("│", " ").split())
-    assert "Traceback" not in told.stderr
+    result = tenancy(*arguments)
+    assert result.returncode == 1
+    assert problem in " ".join(result.stderr.replace("│", " ").split())
+    assert "Traceback" not in result.stderr
 
 
 def test_watcher_that_does_not_answer_is_told() -> None:
     with socket.socket() as silent:
-        # Bound, so that nobody else gets the port; and nobody listens there.
+        # Bound but not listening: no other process can get the port, and connections are refused.
         silent.bind((HOST, 0))
         address = f"http://{HOST}:{silent.getsockname()[1]}"
-        told = tenancy("--watcher", address)
-    assert told.returncode == 1
-    assert told.stderr == (
+        result = tenancy("--watcher", address)
+    assert result.returncode == 1
+    assert result.stderr == (
         f"error: {address} does not answer: check that the watcher runs and serves its page there\n"
     )
 
 
 def test_address_of_something_else_is_told(watcher: str) -> None:
-    told = tenancy("--watcher", f"{watcher}elsewhere")
-    assert told.returncode == 1
-    assert "not a watcher's page (HTTP 404)" in told.stderr
+    result = tenancy("--watcher", f"{watcher}elsewhere")
+    assert result.returncode == 1
+    assert "not a watcher's page (HTTP 404)" in result.stderr

@@ -1,4 +1,4 @@
-"""How commands wait for tenants: by watching, whatever happens to the watch or the tenant meanwhile."""
+"""Waiting for tenants: broken watches, deleted tenants, timeouts, and the display of progress."""
 
 import json
 import os
@@ -29,13 +29,13 @@ def live(platform: Platform, manifest: Manifest) -> Manifest:
 def test_tenants_of_both_groups_come_back_in_order_when_each_is_done(
     platform: Platform, new_tenant: NewTenant, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    made = [
+    manifests = [
         new_tenant("wait-a", plan="basic"),
         new_tenant("wait-b", "kleff.kleff.io", plan="none-such"),
         new_tenant("wait-c", paused=True),
     ]
-    given = [live(platform, manifest) for manifest in made]
-    final = wait_until_settled(platform.admin, given, 60)
+    tenants = [live(platform, manifest) for manifest in manifests]
+    final = wait_until_settled(platform.admin, tenants, 60)
     assert [tenant["metadata"]["name"] for tenant in final] == ["wait-a", "wait-b", "wait-c"]
     assert [phase_of(tenant) for tenant in final[:2]] == ["Active", "Failed"]
     assert [ready_condition(tenant)["reason"] for tenant in final] == ["Applied", "UnknownPlan", "Paused"]
@@ -61,7 +61,7 @@ def test_a_broken_watch_is_taken_up_again(platform: Platform, new_tenant: NewTen
     broken = threading.Event()
 
     class Flaky(Cluster):
-        """Its first watch is refused as too old, as after a compaction."""
+        """A client whose first watch fails because its resource version is too old, as after a compaction."""
 
         def watch(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Manifest]]:
             if not broken.is_set():
@@ -69,8 +69,8 @@ def test_a_broken_watch_is_taken_up_again(platform: Platform, new_tenant: NewTen
                 raise WatchExpired("too old", 410)
             return super().watch(*args, **kwargs)
 
-    given = live(platform, new_tenant("wait-flaky", plan="basic"))
-    (final,) = wait_until_settled(Flaky.connect(platform.admin_kubeconfig), [given], 60)
+    tenant = live(platform, new_tenant("wait-flaky", plan="basic"))
+    (final,) = wait_until_settled(Flaky.connect(platform.admin_kubeconfig), [tenant], 60)
     assert broken.is_set()
     assert phase_of(final) == "Active"
 
@@ -78,9 +78,9 @@ def test_a_broken_watch_is_taken_up_again(platform: Platform, new_tenant: NewTen
 def test_on_a_terminal_each_tenant_has_a_line_that_moves(platform: Platform, new_tenant: NewTenant) -> None:
     new_tenant("wait-shown", plan="basic")
     manifest = json.dumps(tenant_manifest("wait-shown", plan="basic"))
-    terminal, its_end = pty.openpty()
+    terminal, other_end = pty.openpty()
     shown = bytearray()
-    # All the time: a terminal that nobody reads is full some day, and then whoever writes to it waits.
+    # Read all the time: once the buffer of a terminal is full, writes to it block.
     reader = threading.Thread(target=read_terminal, args=(terminal, shown))
     reader.start()
     command = [sys.executable, "-m", "cli.main", "apply", "-"]
@@ -92,27 +92,27 @@ def test_on_a_terminal_each_tenant_has_a_line_that_moves(platform: Platform, new
     }
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=its_end, text=True
+        command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=other_end, text=True
     ) as process:
-        os.close(its_end)
-        told, _ = process.communicate(manifest)
+        os.close(other_end)
+        stdout, _ = process.communicate(manifest)
     reader.join()
     os.close(terminal)
     assert process.returncode == 0, shown
     assert b"wait-shown" in shown
     assert b"\x1b[" in shown
-    assert told.splitlines()[1].split()[:3] == ["wait-shown", "unchanged", "Active"]
+    assert stdout.splitlines()[1].split()[:3] == ["wait-shown", "unchanged", "Active"]
 
 
 def read_terminal(terminal: int, shown: bytearray) -> None:
-    with suppress(OSError):  # Which it says when its other end is closed.
+    with suppress(OSError):  # Raised when the other end is closed.
         while data := os.read(terminal, 4096):
             shown += data
 
 
 @pytest.fixture
 def unwatched(platform: Platform) -> Iterator[Manifest]:
-    """A tenant that nobody looks after."""
+    """A tenant that no watcher reconciles."""
     platform.stop()
     manifest = tenant_manifest("wait-alone", plan="basic")
     yield platform.apply(manifest)
@@ -120,9 +120,9 @@ def unwatched(platform: Platform) -> Iterator[Manifest]:
 
 
 def test_time_out_says_who_is_late_and_why(platform: Platform, unwatched: Manifest) -> None:
-    with pytest.raises(NotSettled) as told:
+    with pytest.raises(NotSettled) as error:
         wait_until_settled(platform.admin, [unwatched], 0.5)
-    assert str(told.value).splitlines() == [
+    assert str(error.value).splitlines() == [
         "timed out after 0.5 s waiting for:",
         (
             "  wait-alone: Pending, NotSeen: no watcher has reconciled it yet; "

@@ -1,6 +1,6 @@
-"""What links there are in a page, and which of them lead nowhere. For the built site and for Markdown.
+"""Finds links in HTML and Markdown pages, and checks their targets.
 
-There is no network where this runs: of a link to another host only the form is looked at.
+The tests run without a network, so only the form of a link to another host is checked.
 """
 
 import re
@@ -14,14 +14,14 @@ from urllib.parse import unquote, urlsplit
 from markdown_it import MarkdownIt
 from myst_parser.mdit_to_docutils.base import default_slugify
 
-# Of these tags, what the browser fetches by itself.
-_LOADING = {"script", "img", "iframe", "source", "video", "audio", "object", "embed"}
+# Tags whose target a browser loads with the page.
+_LOADING_TAGS = {"script", "img", "iframe", "source", "video", "audio", "object", "embed"}
 _LOADING_RELATIONS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "manifest"}
 
 
 @dataclass
 class Links(HTMLParser):
-    """The addresses in a page: those one can go to, those that are loaded with it, and its own anchors."""
+    """The addresses in a page: link targets, resources that a browser loads with it, and its own anchors."""
 
     targets: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Links(HTMLParser):
         if not address:
             return
         relations = set(values.get("rel", "").split())
-        is_loaded = tag in _LOADING or (tag == "link" and bool(relations & _LOADING_RELATIONS))
+        is_loaded = tag in _LOADING_TAGS or (tag == "link" and bool(relations & _LOADING_RELATIONS))
         (self.loaded if is_loaded else self.targets).append(address)
 
 
@@ -48,7 +48,7 @@ def links_in_html(text: str) -> Links:
 
 
 def links_in_markdown(text: str) -> Links:
-    """With the anchors that a reader of Markdown makes of its headings."""
+    """The links of a Markdown page, with the anchors that its headings get."""
     markdown = MarkdownIt("gfm-like", {"linkify": False})
     links = links_in_html(markdown.render(text))
     tokens = markdown.parse(text)
@@ -68,27 +68,27 @@ def is_external(address: str) -> bool:
 
 
 def faults(page: Path) -> list[str]:
-    """What is wrong with the links of a page, each with the address as it stands there."""
+    """The faults of a page's links, each with the page, the address and the problem."""
     links = links_of(page)
-    found = []
+    messages = []
     for address in (*links.targets, *links.loaded):
         problem = _problem(address) if is_external(address) else _local_problem(page, links, address)
         if problem:
-            found.append(f"{page.name}: {address}: {problem}")
-    return found
+            messages.append(f"{page.name}: {address}: {problem}")
+    return messages
 
 
 def _problem(address: str) -> str:
     parts = urlsplit(address)
     is_well_formed = parts.scheme == "https" and re.fullmatch(r"[a-z0-9.-]+\.[a-z]+", parts.netloc)
-    return "" if is_well_formed else "is no https address"
+    return "" if is_well_formed else "is not an https address"
 
 
 def _local_problem(page: Path, links: Links, address: str) -> str:
     parts = urlsplit(address)
     target = page.parent / unquote(parts.path) if parts.path else page
     if not target.exists():
-        return "is not there"
+        return "does not exist"
     if not parts.fragment or target.suffix not in (".html", ".md"):
         return ""
     anchors = links.anchors if target == page else links_of(target).anchors

@@ -1,4 +1,4 @@
-"""The page of the command line is that of the commands."""
+"""The reference page of the command line matches the help of the commands."""
 
 from embedded.commands_page import COMMANDS_PAGE, commands_page
 

@@ -1,4 +1,4 @@
-"""What the docs show as YAML is what the product takes."""
+"""The YAML examples in the docs are valid."""
 
 import re
 from typing import Any
@@ -26,27 +26,27 @@ def blocks() -> list[Any]:
     ]
 
 
-def tenant_in(shown: dict[str, Any]) -> dict[str, Any]:
-    """A whole Tenant, its `spec` alone, or some fields of it."""
-    if shown.get("kind") == "Tenant":
-        return shown
-    return tenant_manifest("shown", **shown.get("spec", shown))
+def tenant_in(example: dict[str, Any]) -> dict[str, Any]:
+    """The Tenant of an example, which may be a whole Tenant, only its `spec`, or some fields of the spec."""
+    if example.get("kind") == "Tenant":
+        return example
+    return tenant_manifest("example", **example.get("spec", example))
 
 
 @pytest.mark.parametrize("text", blocks())
 def test_shown_yaml_is_taken(text: str) -> None:
-    shown = yaml.safe_load(text)
-    if "plans" in shown:
+    example = yaml.safe_load(text)
+    if "plans" in example:
         assert plans_from_text(text).plans
-    elif "sessions" in shown:
-        assert SessionsConfig.model_validate(shown["sessions"]).models
-    elif shown.get("kind") == "AISession":
-        assert AISessionSpec.model_validate(shown["spec"]).tenant_ref.name
-    elif shown.get("kind", "Tenant") == "Tenant":
-        tenant = tenant_from_manifest(tenant_in(shown))
+    elif "sessions" in example:
+        assert SessionsConfig.model_validate(example["sessions"]).models
+    elif example.get("kind") == "AISession":
+        assert AISessionSpec.model_validate(example["spec"]).tenant_ref.name
+    elif example.get("kind", "Tenant") == "Tenant":
+        tenant = tenant_from_manifest(tenant_in(example))
         assert desired_state(tenant, read_plans()).manifests
     else:
-        assert {"apiVersion", "kind", "metadata"} <= shown.keys()
+        assert {"apiVersion", "kind", "metadata"} <= example.keys()
 
 
 def test_there_are_examples_to_check() -> None:

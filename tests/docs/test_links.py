@@ -1,4 +1,4 @@
-"""Every link in README and docs leads somewhere, and no page of the docs needs another host."""
+"""Every link in README and docs has a target, and no page of the docs loads resources from another host."""
 
 import re
 import subprocess
@@ -36,7 +36,7 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 
 
 def test_every_link_of_the_sources_leads_somewhere() -> None:
-    """They are read as they are, too, without a build."""
+    """The Markdown files are also read directly, without the built site."""
     sources = [
         *(ROOT / "docs").rglob("*.md"),
         ROOT / "CHANGELOG.md",
@@ -62,11 +62,11 @@ def test_site_loads_nothing_from_another_host(site: Path) -> None:
         ("other.md#a-heading", ""),
         ("#here-it-is", ""),
         ("https://kubernetes.io/docs/", ""),
-        ("missing.md", "is not there"),
+        ("missing.md", "does not exist"),
         ("other.md#no-heading", "has no such anchor"),
         ("#nowhere", "has no such anchor"),
-        ("http://kubernetes.io/", "is no https address"),
-        ("https://nowhere", "is no https address"),
+        ("http://kubernetes.io/", "is not an https address"),
+        ("https://nowhere", "is not an https address"),
     ],
 )
 def test_link_that_leads_nowhere_is_told(tmp_path: Path, link: str, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""`docs/start.md` works as it is written: its commands are run, in order and in one shell."""
+"""The commands in `docs/start.md` work and print what the page shows. They run in order, in one shell."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from tests.embedded.dev import COMMAND
 START = ROOT / "docs" / "start.md"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "=== step"
-# What differs from run to run, and what stands for it.
+# Patterns of text that differs from run to run, and their replacements.
 _VARIABLE = {
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)": "TIME",
     r"\b\d+(\.\d+)? s$": "DURATION",
@@ -26,24 +26,24 @@ _VARIABLE = {
 
 
 class Step(NamedTuple):
-    """A block of commands, and what the page says that they print."""
+    """A block of commands, and the output that the page shows for it."""
 
     commands: str
     printed: str
 
 
 def steps(text: str) -> list[Step]:
-    """A block of `text` right after one of `sh` is what that one prints."""
+    """The steps of the page. A `text` block directly after an `sh` block is its output."""
     blocks = _FENCE.findall(text)
-    found = []
+    result = []
     for (language, body), (next_language, next_body) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
         if language == "sh":
-            found.append(Step(body, next_body if next_language == "text" else ""))
-    return found
+            result.append(Step(body, next_body if next_language == "text" else ""))
+    return result
 
 
 def constant(line: str) -> str:
-    """What of a line is the same in every run. The width of columns is not, either."""
+    """The line without parts that differ from run to run, such as times and the width of columns."""
     text = " ".join(line.split())
     for variable, name in _VARIABLE.items():
         text = re.sub(variable, name, text)
@@ -51,14 +51,16 @@ def constant(line: str) -> str:
 
 
 def missing_lines(printed: str, output: str) -> list[str]:
-    """Lines of the page that the output does not have in their order. Between them it may have others: those
-    for which the page has three dots, and what is told on standard error."""
-    told, missing = [constant(line) for line in output.splitlines()], []
+    """The lines of the page that the output lacks, or has in another order.
+
+    The output may have other lines between them: lines for which the page has `…`, and standard error.
+    """
+    remaining, missing = [constant(line) for line in output.splitlines()], []
     for line in map(constant, printed.splitlines()):
         if line in ("", "…"):
             continue
-        if line in told:
-            told = told[told.index(line) + 1 :]
+        if line in remaining:
+            remaining = remaining[remaining.index(line) + 1 :]
         else:
             missing.append(line)
     return missing
@@ -80,12 +82,12 @@ def test_every_command_of_the_start_page_works_and_prints_what_it_says(
     tools: dict[str, Path], tmp_path: Path
 ) -> None:
     assert tools
-    found = steps(START.read_text(encoding="utf-8"))
-    assert len(found) > 5
+    page_steps = steps(START.read_text(encoding="utf-8"))
+    assert len(page_steps) > 5
     dev = f"{shlex.quote(sys.executable)} -c {shlex.quote(COMMAND)}"
     lines = ["set -eu"]
-    for number, step in enumerate(found):
-        # In the running Python, and with files in a folder of the test's own.
+    for number, step in enumerate(page_steps):
+        # Use the running Python, and a temporary folder for files.
         commands = step.commands.replace("/tmp/", f"{tmp_path}/").replace("./dev ", f"{dev} ")
         lines += [f"echo '{_MARK} {number}'", commands]
     environment = {
@@ -107,6 +109,6 @@ def test_every_command_of_the_start_page_works_and_prints_what_it_says(
         subprocess.run([sys.executable, "-c", COMMAND, "stop"], cwd=ROOT, env=environment, check=True)
     assert done.returncode == 0, done.stdout
     outputs = done.stdout.replace(str(tmp_path), "…").split(_MARK)[1:]
-    assert len(outputs) == len(found)
-    for step, output in zip(found, outputs, strict=True):
+    assert len(outputs) == len(page_steps)
+    for step, output in zip(page_steps, outputs, strict=True):
         assert missing_lines(step.printed, output) == [], f"{step.commands}\nprinted:\n{output}"

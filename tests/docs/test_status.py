@@ -1,4 +1,4 @@
-"""The page of statuses names every reason, metric and alert there is."""
+"""The reference page of the status names every reason, metric, alert and condition."""
 
 import re
 from collections.abc import Iterator
@@ -21,15 +21,15 @@ PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
 _WITH_ERRORS = (client, contested_objects, repairs)
 
 
-def below(kind: type[Exception]) -> Iterator[type[Exception]]:
+def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
     yield kind
     for child in kind.__subclasses__():
-        yield from below(child)
+        yield from class_and_subclasses(child)
 
 
 def reasons() -> list[str]:
     """The reasons of Tenants, of every error that a tenant can fail with, of AISessions and of Events."""
-    kinds = [kind for root in (TenancyError, StackError, client.ClusterError) for kind in below(root)]
+    kinds = [kind for root in (TenancyError, StackError, client.ClusterError) for kind in class_and_subclasses(root)]
     # A command's own errors end that command, and reach no status.
     theirs = [
         kind

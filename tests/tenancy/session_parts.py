@@ -1,4 +1,4 @@
-"""Sessions, Jobs and pods as plain data, for tests of what is made of them."""
+"""Builders of AISessions, Jobs, pods and ResourceQuotas as plain data."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ def session(name: str = "one", namespace: str = "tenant-acme") -> Manifest:
 
 
 def job(*conditions: Manifest, **status: Any) -> Manifest:
-    found = {"startTime": STARTED, "conditions": list(conditions), **status}
-    return {"metadata": {"name": "aisession-one", "namespace": "tenant-acme"}, "status": found}
+    job_status = {"startTime": STARTED, "conditions": list(conditions), **status}
+    return {"metadata": {"name": "aisession-one", "namespace": "tenant-acme"}, "status": job_status}
 
 
-def condition(kind: str, reason: str = "", message: str = "") -> Manifest:
+def condition(condition_type: str, reason: str = "", message: str = "") -> Manifest:
     return {
-        "type": kind,
+        "type": condition_type,
         "status": "True",
         "reason": reason,
         "message": message,
@@ -44,7 +44,7 @@ def pod(phase: str, state: Manifest | None = None, **status: Any) -> Manifest:
 
 
 def quota(name: str = "q", used: dict[str, str] | None = None, **hard: str) -> Manifest:
-    """Resources may be written with underscores for dots: keywords have none."""
+    """A ResourceQuota. An underscore in a keyword stands for a dot in the name of the resource."""
     limits = {resource.replace("_", "."): amount for resource, amount in hard.items()}
     return {
         "metadata": {"name": name},

@@ -1,4 +1,4 @@
-"""An AISession is checked by the API server alone: fields, defaults, and that it stays as it began."""
+"""The CRD of AISession: the API server's validation, defaults, and the immutable spec."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ SPEC = {"tenantRef": {"name": "any"}, "sessionType": "analysis"}
 
 @pytest.fixture(scope="module")
 def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One with the CRD and nothing else: no policy, and no watcher that would write a status of its own."""
+    """A cluster with only the CRD. It has no admission policies, and no watcher that writes statuses."""
     with ControlPlane(tools, tmp_path_factory.mktemp("aisession"), is_throw_away=True) as plane:
         admin = Cluster.connect(plane.kubeconfig)
         admin.apply(aisession_crd())
@@ -30,11 +30,11 @@ def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def session(cluster: Cluster) -> Iterator[Manifest]:
-    yield created(cluster, SPEC)
+    yield create_session(cluster, SPEC)
     cluster.delete(AISESSION, "one", "default")
 
 
-def created(cluster: Cluster, spec: dict[str, Any]) -> Manifest:
+def create_session(cluster: Cluster, spec: dict[str, Any]) -> Manifest:
     return cluster.create(
         AISESSION,
         {
@@ -57,7 +57,7 @@ def test_what_is_left_out_is_filled_in_as_the_model_does(session: Manifest) -> N
     assert duration_s(model.timeout) == 1800
 
 
-BAD: dict[str, dict[str, Any]] = {
+INVALID_SPECS: dict[str, dict[str, Any]] = {
     "tenantRef": {"sessionType": "analysis"},
     "tenantRef.name": {**SPEC, "tenantRef": {"name": "Not A Name"}},
     "sessionType": {**SPEC, "sessionType": "chat"},
@@ -68,16 +68,16 @@ BAD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("field", BAD)
+@pytest.mark.parametrize("field", INVALID_SPECS)
 def test_bad_field_is_refused_by_its_name(cluster: Cluster, field: str) -> None:
     with pytest.raises(ClusterError, match=rf"spec\.{field}"):
-        created(cluster, BAD[field])
+        create_session(cluster, INVALID_SPECS[field])
 
 
 @pytest.mark.parametrize("timeout", ["0s", "169h", "30", "1m1h"])
 def test_timeout_is_a_duration_of_at_most_a_week_in_schema_and_model(cluster: Cluster, timeout: str) -> None:
     with pytest.raises(ClusterError, match=r"spec\.timeout"):
-        created(cluster, {**SPEC, "timeout": timeout})
+        create_session(cluster, {**SPEC, "timeout": timeout})
     with pytest.raises(ValueError, match="timeout"):
         AISessionSpec.model_validate({**SPEC, "timeout": timeout})
 
@@ -85,10 +85,10 @@ def test_timeout_is_a_duration_of_at_most_a_week_in_schema_and_model(cluster: Cl
 @pytest.mark.parametrize("field", ["cpu", "memory"])
 @pytest.mark.parametrize("amount", ["0", "0Mi", 0])
 def test_session_asks_for_something(cluster: Cluster, field: str, amount: str | int) -> None:
-    """A limit of 0 is none, and nothing would be charged for it."""
+    """A limit of 0 would mean no limit, and would use no quota."""
     spec = {**SPEC, "resources": {field: amount}}
     with pytest.raises(ClusterError, match=rf"spec\.resources\.{field}.*more than 0"):
-        created(cluster, spec)
+        create_session(cluster, spec)
     with pytest.raises(ValueError, match="more than 0"):
         AISessionSpec.model_validate(spec)
 
@@ -111,7 +111,7 @@ def test_spec_can_be_changed_until_the_session_runs(cluster: Cluster, session: M
     set_phase("Running")
     with pytest.raises(ClusterError, match="can't be changed once the session runs"):
         change(aiModel="larger")
-    # Labels are nobody's spec.
+    # Labels can be changed at any time.
     cluster.patch(AISESSION, "one", {"metadata": {"labels": {"a": "b"}}}, namespace="default")
     set_phase("Completed")
     with pytest.raises(ClusterError, match="can't be changed once the session runs"):

@@ -1,4 +1,4 @@
-"""Rules that plans and tenants add to roles stay below the ceiling, and a fault is told by its field."""
+"""RBAC rules that plans and tenants add to roles: which are rejected, and the field that the error names."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ KAFKA = "kafka.strimzi.io"
 
 
 def rule(group: str, resource: str, *verbs: str, names: list[str] | None = None) -> Rule:
-    given = {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
-    return {**given, "resourceNames": names} if names else given
+    fields = {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+    return {**fields, "resourceNames": names} if names else fields
 
 
 def desired(**roles: list[Rule]) -> DesiredState:
@@ -25,11 +25,11 @@ def desired(**roles: list[Rule]) -> DesiredState:
 
 
 def rules(state: DesiredState, role: str) -> list[Any]:
-    found: list[Any] = state.by_key[ObjectKey("Role", "tenant-acme", f"tenant-{role}")]["rules"]
-    return found
+    role_rules: list[Any] = state.by_key[ObjectKey("Role", "tenant-acme", f"tenant-{role}")]["rules"]
+    return role_rules
 
 
-# The role, its rule, and the field that is wrong in it.
+# The role, the forbidden rule, and the field that the error names.
 REFUSED: dict[str, tuple[str, Rule, str]] = {
     "all groups": ("admin", rule("*", "pods", "get"), "apiGroups"),
     "all resources": ("admin", rule("", "*", "get"), "resources"),
@@ -41,12 +41,12 @@ REFUSED: dict[str, tuple[str, Rule, str]] = {
     "use": ("admin", rule("security.openshift.io", "securitycontextconstraints", "use"), "verbs"),
     "sign": ("admin", rule("certificates.k8s.io", "signers", "sign"), "apiGroups"),
     "nodes": ("admin", rule("", "nodes", "get"), "resources"),
-    "a part of nodes": ("admin", rule("", "nodes/proxy", "get"), "resources"),
+    "a subresource of nodes": ("admin", rule("", "nodes/proxy", "get"), "resources"),
     "volumes": ("admin", rule("", "persistentvolumes", "get"), "resources"),
     "a pod's node": ("admin", rule("", "pods/binding", "create"), "resources"),
     "cluster roles": ("admin", rule("rbac.authorization.k8s.io", "clusterroles", "get"), "resources"),
     "tenants": ("admin", rule("platform.ai", "tenants", "get"), "resources"),
-    "what a session says of itself": (
+    "the status of sessions": (
         "admin",
         rule("platform.ai", "aisessions/status", "patch"),
         "resources",
@@ -59,31 +59,31 @@ REFUSED: dict[str, tuple[str, Rule, str]] = {
     ),
     "token reviews": ("admin", rule("authentication.k8s.io", "tokenreviews", "create"), "apiGroups"),
     "its own quota": ("admin", rule("", "resourcequotas", "update"), "verbs"),
-    "its own quota's count": ("admin", rule("", "resourcequotas/status", "patch"), "verbs"),
+    "its own quota's status": ("admin", rule("", "resourcequotas/status", "patch"), "verbs"),
     "its own namespace": ("admin", rule("", "namespaces", "delete"), "verbs"),
-    "the mesh's walls": ("admin", rule("security.istio.io", "authorizationpolicies", "create"), "verbs"),
+    "the mesh's isolation": ("admin", rule("security.istio.io", "authorizationpolicies", "create"), "verbs"),
     "no group": ("admin", {"apiGroups": [], "resources": ["pods"], "verbs": ["get"]}, "apiGroups"),
     "more than the admin": ("operator", rule(KAFKA, "kafkas", "get"), "resources"),
     "more verbs than the admin": ("operator", rule("", "resourcequotas", "deletecollection"), "verbs"),
-    "what only other roles lack": ("viewer", rule(KAFKA, "kafkas", "get"), "resources"),
+    "more than the admin, for the viewer": ("viewer", rule(KAFKA, "kafkas", "get"), "resources"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_rule_above_the_ceiling_is_refused_in_a_tenant_and_in_a_plan(case: str) -> None:
-    role, bad, field = REFUSED[case]
-    with pytest.raises(InvalidSpec) as refusal:
-        desired(**{role: [rule("", "pods", "get"), bad]})
-    assert refusal.value.field == f"spec.roles.{role}[1].{field}"
+    role, forbidden_rule, field = REFUSED[case]
+    with pytest.raises(InvalidSpec) as invalid_spec:
+        desired(**{role: [rule("", "pods", "get"), forbidden_rule]})
+    assert invalid_spec.value.field == f"spec.roles.{role}[1].{field}"
     plan = {"maxNamespaces": 1, "quotas": [{"name": "q", "hard": {"cpu": 1}}], "limits": {}}
-    with pytest.raises(PlansError) as refused_plan:
-        plans_from_text(str({"plans": {"pro": {**plan, "roles": {role: [bad]}}}}))
-    assert f"plans.pro.roles.{role}[0].{field}: " in str(refused_plan.value)
+    with pytest.raises(PlansError) as plans_error:
+        plans_from_text(str({"plans": {"pro": {**plan, "roles": {role: [forbidden_rule]}}}}))
+    assert f"plans.pro.roles.{role}[0].{field}: " in str(plans_error.value)
 
 
 def test_other_projects_kinds_and_tokens_can_be_given() -> None:
-    given = [rule(KAFKA, "kafkas", "get", "create"), rule("", "serviceaccounts/token", "create")]
-    assert rules(desired(admin=given), "admin")[-2:] == given
+    added_rules = [rule(KAFKA, "kafkas", "get", "create"), rule("", "serviceaccounts/token", "create")]
+    assert rules(desired(admin=added_rules), "admin")[-2:] == added_rules
 
 
 def test_operator_may_have_what_the_admin_was_given() -> None:
@@ -96,9 +96,9 @@ def test_viewer_may_have_more_of_what_the_admin_has_anyway() -> None:
 
 
 def test_admins_names_are_the_operators_limit() -> None:
-    admin = [rule(KAFKA, "kafkas", "get", names=["a", "b"])]
-    desired(admin=admin, operator=[rule(KAFKA, "kafkas", "get", names=["a"])])
+    admin_rules = [rule(KAFKA, "kafkas", "get", names=["a", "b"])]
+    desired(admin=admin_rules, operator=[rule(KAFKA, "kafkas", "get", names=["a"])])
     for names in (None, ["c"]):
-        with pytest.raises(InvalidSpec) as refusal:
-            desired(admin=admin, operator=[rule(KAFKA, "kafkas", "get", names=names)])
-        assert refusal.value.field == "spec.roles.operator[0].resourceNames"
+        with pytest.raises(InvalidSpec) as invalid_spec:
+            desired(admin=admin_rules, operator=[rule(KAFKA, "kafkas", "get", names=names)])
+        assert invalid_spec.value.field == "spec.roles.operator[0].resourceNames"

@@ -1,4 +1,4 @@
-"""What a preview shows and the history keeps, object by object."""
+"""The changes of objects and fields that a preview shows and the history records."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def desired(**spec: Any) -> DesiredState:
     return desired_state(tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec}), read_plans())
 
 
-def live(state: DesiredState) -> dict[ObjectKey, Manifest]:
+def live_objects(state: DesiredState) -> dict[ObjectKey, Manifest]:
     return dict(state.by_key)
 
 
@@ -27,12 +27,12 @@ def test_a_new_tenant_is_all_creates() -> None:
 
 
 def test_nothing_changes_where_all_is_as_desired() -> None:
-    assert object_changes(desired(), live(desired())) == ()
+    assert object_changes(desired(), live_objects(desired())) == ()
 
 
 def test_a_changed_object_tells_each_field_before_and_after() -> None:
     before, after = desired(adminUsers=["alice"]), desired(adminUsers=["bob"], displayName="Acme")
-    changes = {change.key: change for change in object_changes(after, live(before))}
+    changes = {change.key: change for change in object_changes(after, live_objects(before))}
     binding = changes[ObjectKey("RoleBinding", "tenant-acme", "tenant-admin")]
     assert binding.fields == (FieldChange(path="subjects[0].name", before="alice", after="bob"),)
     namespace = changes[ObjectKey("Namespace", "", "tenant-acme")]
@@ -46,38 +46,38 @@ def test_a_changed_object_tells_each_field_before_and_after() -> None:
     ("policy", "operation"), [("Delete", Operation.DELETE), ("Retain", Operation.RELEASE)]
 )
 def test_what_is_no_longer_wanted_is_deleted(policy: str, operation: Operation) -> None:
-    """But a retained namespace, which is released."""
+    """A namespace that is kept (`Retain`) is released instead."""
     before = desired(namespaces=[{"name": "dev"}, {"name": "prod"}])
     after = desired(namespaces=[{"name": "dev"}], deletionPolicy=policy)
-    gone = {key: Operation.DELETE for key in before.by_key if "tenant-acme-prod" in key}
-    assert {change.key: change.operation for change in object_changes(after, live(before))} == {
-        **gone,
+    deletions = {key: Operation.DELETE for key in before.by_key if "tenant-acme-prod" in key}
+    assert {change.key: change.operation for change in object_changes(after, live_objects(before))} == {
+        **deletions,
         ObjectKey("Namespace", "", "tenant-acme-prod"): operation,
     }
 
 
-def ending(manifest: Manifest) -> Manifest:
+def terminating(manifest: Manifest) -> Manifest:
     return {**manifest, "metadata": {**manifest["metadata"], "deletionTimestamp": "now"}}
 
 
 def test_what_is_being_deleted_counts_as_gone() -> None:
     state = desired()
     key = ObjectKey("Role", "tenant-acme", "tenant-admin")
-    (change,) = object_changes(state, {**live(state), key: ending(state.by_key[key])})
+    (change,) = object_changes(state, {**live_objects(state), key: terminating(state.by_key[key])})
     assert (change.key, change.operation) == (key, Operation.CREATE)
 
 
 def test_what_is_in_a_namespace_that_is_being_deleted_counts_as_gone() -> None:
     before = desired(namespaces=[{"name": "dev"}, {"name": "prod"}])
     key = ObjectKey("Namespace", "", "tenant-acme-prod")
-    there = {**live(before), key: ending(before.by_key[key])}
-    assert object_changes(desired(namespaces=[{"name": "dev"}]), there) == ()
-    made = {change.key: change.operation for change in object_changes(before, there)}
-    assert made[ObjectKey("Role", "tenant-acme-prod", "tenant-admin")] == Operation.CREATE
-    assert {key.namespace or key.name for key in made} == {"tenant-acme-prod"}
+    live = {**live_objects(before), key: terminating(before.by_key[key])}
+    assert object_changes(desired(namespaces=[{"name": "dev"}]), live) == ()
+    operations = {change.key: change.operation for change in object_changes(before, live)}
+    assert operations[ObjectKey("Role", "tenant-acme-prod", "tenant-admin")] == Operation.CREATE
+    assert {key.namespace or key.name for key in operations} == {"tenant-acme-prod"}
 
 
 def test_a_record_reads_back_as_it_was_written() -> None:
-    changes = object_changes(desired(plan="pro"), live(desired()))
+    changes = object_changes(desired(plan="pro"), live_objects(desired()))
     record = UpdateRecord(generation=2, written_by="kubectl", spec={"plan": "pro"}, changes=changes)
     assert UpdateRecord.model_validate_json(record.model_dump_json(by_alias=True)) == record

@@ -1,5 +1,4 @@
-"""What the Corefile lists, and that nothing but a tenant's namespaces changes it. Who resolves what by it is
-tested with CoreDNS itself."""
+"""The Corefile: which namespaces it lists. `tests/integrations` tests the resolution with CoreDNS itself."""
 
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 from tenancy.platform.coredns import CorednsSettings, coredns_config_map, corefile
 
 
-def listed(text: str) -> set[str]:
+def namespace_lines(text: str) -> set[str]:
     return {line for line in text.splitlines() if line.startswith("/")}
 
 
@@ -16,16 +15,16 @@ def listed(text: str) -> set[str]:
     ("families", "lines"),
     [
         ([], set()),
-        # The rules know by its name that it is a tenant's.
+        # A single namespace of the form tenant-NAME needs no line: the rules derive the tenant from it.
         ([["tenant-a"], ["tenant-b"]], set()),
         ([["tenant-a", "tenant-a-x"], ["tenant-a-b"]], {"/tenant-a/tenant-a-x/"}),
-        # Adopted: by their names alone they would be the platform's.
+        # Adopted namespaces need a line: their names do not show that they belong to a tenant.
         ([["payments"]], {"/payments/"}),
         ([["tenant-a", "payments"], ["billing"]], {"/payments/tenant-a/", "/billing/"}),
     ],
 )
 def test_only_what_a_name_does_not_tell_is_listed(families: list[list[str]], lines: set[str]) -> None:
-    assert listed(corefile(families)) == lines
+    assert namespace_lines(corefile(families)) == lines
 
 
 def test_all_views_go_by_the_same_list() -> None:
@@ -34,8 +33,8 @@ def test_all_views_go_by_the_same_list() -> None:
 
 def test_order_of_tenants_and_namespaces_changes_nothing() -> None:
     families = [["tenant-a", "tenant-a-x"], ["billing"], ["tenant-b", "payments"]]
-    backwards = [list(reversed(family)) for family in reversed(families)]
-    assert corefile(backwards) == corefile(families)
+    reversed_families = [list(reversed(family)) for family in reversed(families)]
+    assert corefile(reversed_families) == corefile(families)
 
 
 def test_in_a_pod_it_needs_nothing_but_its_service_account() -> None:

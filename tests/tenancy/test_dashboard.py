@@ -1,4 +1,4 @@
-"""The dashboard and the alerts speak of what the watcher serves."""
+"""The Grafana dashboard and the Prometheus alerts query the series that the watcher serves."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from tenancy.platform.grafana_dashboard import DASHBOARD_KEY, dashboard_config_m
 from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 
-# The series under /metrics; a histogram's are named after it.
+# The series under /metrics. The names of a histogram's series end in _bucket, _count and _sum.
 SERIES = {
     "tenancy_quota_used",
     "tenancy_quota_hard",
@@ -34,8 +34,8 @@ def test_dashboard_is_json_with_a_panel_for_every_series() -> None:
     assert dashboard["schemaVersion"]
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert series_in(" ".join(queries)) == SERIES
-    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in dashboard["panels"]]
-    assert len(set(places)) == len(places)
+    positions = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in dashboard["panels"]]
+    assert len(set(positions)) == len(positions)
 
 
 def test_alerts_watch_quotas_tenants_plans_and_the_watcher_itself() -> None:
@@ -43,10 +43,10 @@ def test_alerts_watch_quotas_tenants_plans_and_the_watcher_itself() -> None:
     alerts = {rule["alert"]: rule for group in groups for rule in group["rules"]}
     quota = alerts["TenantResourceQuotaExceeded"]
     assert quota["for"] == "5m"
-    # Where a resource's limit is 0, dividing by it would give a share that is none.
+    # A limit of 0 is left out: the division would give no usable ratio.
     assert quota["expr"] == (
         "max by (tenant, namespace, resource) (tenancy_quota_used / (tenancy_quota_hard > 0)) > 0.9"
     )
-    watched = set().union(*(series_in(rule["expr"]) for rule in alerts.values()))
+    alerted_series = set().union(*(series_in(rule["expr"]) for rule in alerts.values()))
     sums = {"tenancy_usage_used", "tenancy_usage_hard", "tenancy_usage_measured"}
-    assert watched == SERIES - sums - {"tenancy_reconcile_seconds_bucket"}
+    assert alerted_series == SERIES - sums - {"tenancy_reconcile_seconds_bucket"}

@@ -1,4 +1,4 @@
-"""The pure step from spec and plan to objects."""
+"""The desired state: the objects that follow from the spec and the plan."""
 
 from dataclasses import replace
 from typing import Any
@@ -37,9 +37,11 @@ def test_change_of_any_object_changes_the_digest(kind: str) -> None:
 
 def test_namespace_has_all_pod_security_labels() -> None:
     for level in ("restricted", "baseline"):
-        made = desired(podSecurity=level).by_key[ObjectKey("Namespace", "", "tenant-acme")]
+        namespace = desired(podSecurity=level).by_key[ObjectKey("Namespace", "", "tenant-acme")]
         labels = {
-            key: value for key, value in made["metadata"]["labels"].items() if key.startswith("pod-security.")
+            key: value
+            for key, value in namespace["metadata"]["labels"].items()
+            if key.startswith("pod-security.")
         }
         modes = ("enforce", "audit", "warn")
         assert labels == {
@@ -50,10 +52,10 @@ def test_namespace_has_all_pod_security_labels() -> None:
 
 def test_default_namespace_is_named_by_the_tenant_or_its_name_field() -> None:
     assert desired().namespaces == ("tenant-acme",)
-    made = desired_state(
+    state = desired_state(
         tenant_from_manifest({"metadata": {"name": "acme"}, "spec": {"name": "main"}}), read_plans()
     )
-    assert made.namespaces == ("tenant-acme-main",)
+    assert state.namespaces == ("tenant-acme-main",)
 
 
 def test_every_namespace_comes_before_its_content() -> None:
@@ -78,12 +80,12 @@ def test_no_policy_lets_an_unnamed_neighbour_in_or_out() -> None:
         if key.kind == "NetworkPolicy":
             for rule in (*manifest["spec"]["ingress"], *manifest["spec"]["egress"]):
                 peers = rule.get("from", []) + rule.get("to", [])
-                assert peers, f"{key} has a rule for everybody"
+                assert peers, f"{key} has a rule that allows all peers"
                 assert all(peer["namespaceSelector"]["matchLabels"] for peer in peers)
 
 
-def rights(role: AccessRole) -> set[tuple[str, str, str]]:
-    """Group, resource and verb of all that a role allows."""
+def permissions(role: AccessRole) -> set[tuple[str, str, str]]:
+    """The permissions of a role as API group, resource and verb."""
     return {
         (group, resource, verb)
         for rule in ROLE_RULES[role]
@@ -94,29 +96,30 @@ def rights(role: AccessRole) -> set[tuple[str, str, str]]:
 
 
 def test_admin_may_what_operator_may_and_operator_may_not_delete_collections() -> None:
-    admin, operator, viewer = (rights(role) for role in AccessRole)
+    admin, operator, viewer = (permissions(role) for role in AccessRole)
     assert operator < admin
     assert viewer < admin
-    assert not [right for right in operator if right[2] == "deletecollection"]
+    assert not [permission for permission in operator if permission[2] == "deletecollection"]
     assert ("", "pods/exec", "create") in operator
     assert {verb for _, _, verb in viewer} == {"get", "list", "watch"}
-    assert not [right for right in admin if "*" in right]
+    assert not [permission for permission in admin if "*" in permission]
 
 
 def test_viewer_reads_no_secrets() -> None:
-    assert ("", "pods", "get") in rights(AccessRole.VIEWER)
-    assert not [right for right in rights(AccessRole.VIEWER) if right[1] == "secrets"]
+    viewer = permissions(AccessRole.VIEWER)
+    assert ("", "pods", "get") in viewer
+    assert not [permission for permission in viewer if permission[1] == "secrets"]
 
 
 def test_tenants_own_figures_stand_instead_of_the_plans() -> None:
-    made = desired(resourceQuotas={"cpu": 3, "memory": "2048Mi", "storage": "1Ti"}).by_key
-    compute = made[ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota")]["spec"]["hard"]
+    objects = desired(resourceQuotas={"cpu": 3, "memory": "2048Mi", "storage": "1Ti"}).by_key
+    compute = objects[ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota")]["spec"]["hard"]
     assert (compute["cpu"], compute["limits.cpu"], compute["memory"], compute["limits.memory"]) == (
         *("3", "3"),
         *("2Gi", "2Gi"),
     )
     assert compute["requests.ephemeral-storage"] == "2Gi"
-    storage = made[ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota-storage")]["spec"]["hard"]
+    storage = objects[ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota-storage")]["spec"]["hard"]
     assert storage == {"requests.storage": "1Ti"}
 
 
@@ -140,6 +143,6 @@ def test_tenants_own_figures_stand_instead_of_the_plans() -> None:
     ],
 )
 def test_bad_spec_is_refused_by_its_field(spec: dict[str, Any], field: str) -> None:
-    with pytest.raises(InvalidSpec) as refusal:
+    with pytest.raises(InvalidSpec) as error:
         tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec})
-    assert refusal.value.field == field
+    assert error.value.field == field

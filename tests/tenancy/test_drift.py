@@ -1,4 +1,4 @@
-"""What counts as drift, and what is other people's business."""
+"""Drift: which differences between desired and live objects are drift, and the patches that repair it."""
 
 import copy
 import json
@@ -28,7 +28,7 @@ ALICE = {"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io
 
 
 def as_served(manifest: Manifest) -> Manifest:
-    """The object as the API server gives it back: empty fields dropped, its own ones added."""
+    """The object as the API server returns it: without empty fields, with server-set metadata."""
     live: Manifest = json.loads(json.dumps(manifest))
     live["metadata"] |= {"uid": "1", "resourceVersion": "2", "managedFields": []}
     if "spec" in live:
@@ -61,7 +61,7 @@ HARMLESS: dict[str, tuple[ObjectKey, Callable[[Manifest], Any]]] = {
         NAMESPACE,
         lambda live: live.update(spec={"finalizers": ["kubernetes"]}),
     ),
-    "a quota's count": (QUOTA, lambda live: live.update(status={"used": {"cpu": "1"}})),
+    "a quota's status": (QUOTA, lambda live: live.update(status={"used": {"cpu": "1"}})),
     "a default the server adds to the limits": (
         LIMITS,
         lambda live: live["spec"]["limits"][0]["default"].update({"example.com/gpu": "1"}),
@@ -147,18 +147,18 @@ HARMFUL: dict[str, tuple[ObjectKey, Callable[[Manifest], Any], str, Manifest]] =
 
 @pytest.mark.parametrize("case", HARMFUL)
 def test_change_of_ours_is_drift_and_is_put_back(case: str) -> None:
-    key, change, fault, patch = HARMFUL[case]
+    key, change, difference, patch = HARMFUL[case]
     live = changed(key, change)
-    assert object_drift(DESIRED.by_key[key], live) == fault
+    assert object_drift(DESIRED.by_key[key], live) == difference
     assert repair_patch(DESIRED.by_key[key], live) == patch
 
 
 def test_missing_and_unwanted_objects_are_told_apart() -> None:
-    planted = {**LIVE[DENY], "metadata": {**LIVE[DENY]["metadata"], "name": "planted"}}
-    live = {**LIVE, object_key(planted): planted}
+    added = {**LIVE[DENY], "metadata": {**LIVE[DENY]["metadata"], "name": "added"}}
+    live = {**LIVE, object_key(added): added}
     del live[QUOTA]
     assert drift(DESIRED, live) == {QUOTA: "deleted"}
-    assert unwanted(DESIRED, live) == {object_key(planted): planted}
+    assert unwanted(DESIRED, live) == {object_key(added): added}
 
 
 def test_long_drift_is_told_briefly() -> None:
@@ -192,7 +192,8 @@ EXTRAS = desired_state(
     ),
     read_plans(),
 )
-SERVED: dict[str, Callable[[Manifest], Any]] = {
+# The defaults and other fields that the API server adds to each kind.
+SERVER_ADDITIONS: dict[str, Callable[[Manifest], Any]] = {
     "ConfigMap": lambda live: live.pop("binaryData"),
     "ServiceAccount": lambda live: live.update(secrets=[{"name": "x-token"}]),
     "Service": lambda live: live["spec"].update(
@@ -240,13 +241,13 @@ EDITED: dict[str, tuple[str, Callable[[Manifest], Any], str, Manifest]] = {
         "spec.selector.more changed",
         {"spec": {"selector": {"more": None}}},
     ),
-    "a service's foreign address": (
+    "a service's external IP": (
         "Service",
         lambda live: live["spec"].update(externalIPs=["192.0.2.1"]),
         "spec.externalIPs changed",
         {"spec": {"externalIPs": []}},
     ),
-    "a budget": (
+    "a disruption budget": (
         "PodDisruptionBudget",
         lambda live: live["spec"].update(minAvailable=0),
         "spec.minAvailable changed",
@@ -261,25 +262,25 @@ EDITED: dict[str, tuple[str, Callable[[Manifest], Any], str, Manifest]] = {
 }
 
 
-def served(kind: str) -> tuple[Manifest, Manifest]:
-    """An extra object, and the same completed by the server."""
-    wanted = EXTRAS.by_key[ObjectKey(kind, "tenant-acme", "x")]
-    live = as_served(wanted)
-    SERVED[kind](live)
-    return wanted, live
+def desired_and_live(kind: str) -> tuple[Manifest, Manifest]:
+    """An extra object, and the live object with the fields that the API server adds."""
+    desired = EXTRAS.by_key[ObjectKey(kind, "tenant-acme", "x")]
+    live = as_served(desired)
+    SERVER_ADDITIONS[kind](live)
+    return desired, live
 
 
-@pytest.mark.parametrize("kind", SERVED)
+@pytest.mark.parametrize("kind", SERVER_ADDITIONS)
 def test_what_the_server_adds_to_an_extra_object_is_no_drift(kind: str) -> None:
-    wanted, live = served(kind)
-    assert object_drift(wanted, live) is None
-    assert repair_patch(wanted, live) == {}
+    desired, live = desired_and_live(kind)
+    assert object_drift(desired, live) is None
+    assert repair_patch(desired, live) == {}
 
 
 @pytest.mark.parametrize("case", EDITED)
 def test_edited_extra_object_is_put_back(case: str) -> None:
-    kind, change, fault, patch = EDITED[case]
-    wanted, live = served(kind)
+    kind, change, difference, patch = EDITED[case]
+    desired, live = desired_and_live(kind)
     change(live)
-    assert object_drift(wanted, live) == fault
-    assert repair_patch(wanted, live) == patch
+    assert object_drift(desired, live) == difference
+    assert repair_patch(desired, live) == patch

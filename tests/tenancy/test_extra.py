@@ -1,4 +1,4 @@
-"""Extra objects: what may be one, what is filled in, and how a bad one is told by its field."""
+"""Extra objects: allowed kinds and fields, placeholders, and the field that an error names."""
 
 from typing import Any
 
@@ -34,13 +34,14 @@ def desired(*extras: Manifest, plans: Plans | None = None, **spec: Any) -> Desir
     )
 
 
-def made(name: str = "x", kind: str = "ConfigMap", *, of: DesiredState) -> Manifest:
-    return of.by_key[ObjectKey(kind, of.namespaces[0], name)]
+def extra_in(state: DesiredState, kind: str = "ConfigMap") -> Manifest:
+    """The extra object `x` of this kind in the first namespace."""
+    return state.by_key[ObjectKey(kind, state.namespaces[0], "x")]
 
 
 def test_facts_of_the_tenant_are_filled_in_each_namespace() -> None:
-    facts = ("name", "namespace", "purpose", "plan", "labels[kleff.io/tenant-username]")
-    text = " ".join(f"${{tenant.{fact}}}" for fact in facts)
+    names = ("name", "namespace", "purpose", "plan", "labels[kleff.io/tenant-username]")
+    text = " ".join(f"${{tenant.{name}}}" for name in names)
     state = desired(
         {
             **extra(name="${tenant.name}-facts", data={"${tenant.name}.txt": text}),
@@ -49,7 +50,7 @@ def test_facts_of_the_tenant_are_filled_in_each_namespace() -> None:
         username="joe",
         namespaces=[{"name": "a", "purpose": "staging"}, {"name": "b"}],
     )
-    a, b = (state.by_key[ObjectKey("ConfigMap", f"tenant-acme-{home}", "acme-facts")] for home in ("a", "b"))
+    a, b = (state.by_key[ObjectKey("ConfigMap", f"tenant-acme-{name}", "acme-facts")] for name in ("a", "b"))
     assert a["data"] == {"acme.txt": "acme tenant-acme-a staging basic joe"}
     assert b["data"] == {"acme.txt": "acme tenant-acme-b development basic joe"}
     assert a["metadata"]["labels"] == {
@@ -60,12 +61,12 @@ def test_facts_of_the_tenant_are_filled_in_each_namespace() -> None:
 
 
 def test_namespace_without_a_purpose_is_for_development() -> None:
-    assert made(of=desired(extra(data={"p": "${tenant.purpose}"})))["data"] == {"p": "development"}
+    assert extra_in(desired(extra(data={"p": "${tenant.purpose}"})))["data"] == {"p": "development"}
 
 
 def test_dollars_of_other_people_are_left_alone() -> None:
     script = "echo ${HOME} $tenant ${tenant} $${x} $(date) ${tenants.name}"
-    assert made(of=desired(extra(data={"run.sh": script})))["data"] == {"run.sh": script}
+    assert extra_in(desired(extra(data={"run.sh": script})))["data"] == {"run.sh": script}
 
 
 def test_plans_objects_come_before_the_tenants() -> None:
@@ -80,20 +81,20 @@ def test_what_the_server_would_add_is_there_already() -> None:
         extra("Service", spec={"ports": [{"port": 80}]}),
         extra("ResourceQuota", spec={"hard": {"cpu": 1, "memory": "1024Mi"}}),
     )
-    assert made(kind="NetworkPolicy", of=state)["spec"] == {
+    assert extra_in(state, "NetworkPolicy")["spec"] == {
         "podSelector": {},
         "policyTypes": ["Ingress", "Egress"],
         "ingress": [],
         "egress": [{"to": [peer], "ports": [{"protocol": "TCP", "port": 80}]}],
     }
-    assert made(kind="Service", of=state)["spec"]["type"] == "ClusterIP"
-    assert made(kind="ResourceQuota", of=state)["spec"]["hard"] == {"cpu": "1", "memory": "1Gi"}
+    assert extra_in(state, "Service")["spec"]["type"] == "ClusterIP"
+    assert extra_in(state, "ResourceQuota")["spec"]["hard"] == {"cpu": "1", "memory": "1Gi"}
 
 
-# What is wrong by itself: the object, the field below it, and what is told.
-BAD: dict[str, tuple[Manifest, str, str]] = {
+# Objects that no tenant can have: the object, the invalid field, and a part of the message.
+INVALID: dict[str, tuple[Manifest, str, str]] = {
     "a kind that holds secrets": (extra("Secret"), "kind", "allowed are ConfigMap (v1), ServiceAccount (v1)"),
-    "a kind that gives rights": (
+    "a kind that grants permissions": (
         extra("Role", version="rbac.authorization.k8s.io/v1"),
         "kind",
         "'Role' is not allowed",
@@ -105,7 +106,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "metadata.namespace",
         "no such field",
     ),
-    "an owner": (
+    "an owner reference": (
         {**extra(), "metadata": {"name": "x", "ownerReferences": []}},
         "metadata.ownerReferences",
         "no such field",
@@ -116,7 +117,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "no such field",
     ),
     "no name": ({**extra(), "metadata": {}}, "metadata.name", "required"),
-    "a name made up by the API server": (
+    "a name that the API server generates": (
         {**extra(), "metadata": {"generateName": "x"}},
         "metadata.generateName",
         "no such field here (and 1 more)",
@@ -126,31 +127,31 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "metadata.labels",
         "reserved",
     ),
-    "an annotation that steers Pulumi": (
+    "an annotation that configures Pulumi": (
         {**extra(), "metadata": {"name": "x", "annotations": {"pulumi.com/waitFor": "x"}}},
         "metadata.annotations",
         "reserved",
     ),
     "a status": (extra(status={}), "status", "no such field"),
-    "data that is no text": (extra(data={"a": {}}), "data.a", "string"),
+    "data that is not text": (extra(data={"a": {}}), "data.a", "string"),
     "an unknown placeholder": (
         extra(data={"a": "${tenant.nam}"}),
         "data.a",
-        "there is no ${tenant.nam}; known: ${tenant.name}",
+        "unknown placeholder ${tenant.nam}; known: ${tenant.name}",
     ),
-    "a placeholder that is not closed": (extra(data={"a": "${tenant.name"}), "data.a", "there is no"),
-    "a node's port": (extra("Service", spec={"type": "NodePort"}), "spec.type", "ClusterIP"),
-    "a foreign address": (
+    "a placeholder that is not closed": (extra(data={"a": "${tenant.name"}), "data.a", "unknown placeholder"),
+    "a node port": (extra("Service", spec={"type": "NodePort"}), "spec.type", "ClusterIP"),
+    "an external IP": (
         extra("Service", spec={"externalIPs": ["192.0.2.1"]}),
         "spec.externalIPs",
         "0 items",
     ),
-    "a quantity that is none": (
+    "an invalid quantity": (
         extra("ResourceQuota", spec={"hard": {"cpu": "lots"}}),
         "spec.hard.cpu",
         "not a Kubernetes quantity",
     ),
-    "a policy for everybody": (policy(ingress=[{}]), "spec.ingress[0].from", "required"),
+    "a policy without peers": (policy(ingress=[{}]), "spec.ingress[0].from", "required"),
     "a policy for all namespaces": (
         policy(ingress=[{"from": [{"namespaceSelector": {"matchLabels": {}}}]}]),
         "spec.ingress[0].from[0].namespaceSelector",
@@ -159,54 +160,57 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", INVALID)
 def test_bad_object_is_refused_by_its_field_in_a_tenant_and_in_a_plan(case: str) -> None:
-    manifest, field, told = BAD[case]
-    with pytest.raises(InvalidSpec) as refusal:
+    manifest, field, message = INVALID[case]
+    with pytest.raises(InvalidSpec) as invalid_spec:
         desired(extra(name="good"), manifest)
-    assert refusal.value.field == f"spec.extraResources[1].{field}"
-    assert told in str(refusal.value)
-    with pytest.raises(PlansError) as refused_plan:
+    assert invalid_spec.value.field == f"spec.extraResources[1].{field}"
+    assert message in str(invalid_spec.value)
+    with pytest.raises(PlansError) as plans_error:
         plans_with(extra(name="good"), manifest)
-    assert f"plans.basic.extraResources[1].{field}: " in str(refused_plan.value)
+    assert f"plans.basic.extraResources[1].{field}: " in str(plans_error.value)
 
 
-# What is only wrong for this tenant.
-TAKEN: dict[str, tuple[Extras, str]] = {
-    "a quota of the product": ([extra("ResourceQuota", "tenant-quota", spec={"hard": {"cpu": 1}})], "[0]"),
-    "the product's limits": (
+# Names that are invalid or already used only in this tenant: the objects, and the index of the invalid one.
+UNUSABLE_NAMES: dict[str, tuple[Extras, str]] = {
+    "the platform's quota": ([extra("ResourceQuota", "tenant-quota", spec={"hard": {"cpu": 1}})], "[0]"),
+    "the platform's limit range": (
         [extra("LimitRange", "tenant-limits", spec={"limits": [{"type": "Pod"}]})],
         "[0]",
     ),
-    "a wall": (
+    "the platform's network policy": (
         [{**policy(), "metadata": {"name": "default-deny-all"}}],
         "[0]",
     ),
     "a name given twice": ([extra(), extra()], "[1]"),
-    "a name that is the same once filled in": ([extra(name="acme"), extra(name="${tenant.name}")], "[1]"),
-    "no name once filled in": ([extra(name="-${tenant.name}")], "[0]"),
+    "the same name after placeholders are replaced": (
+        [extra(name="acme"), extra(name="${tenant.name}")],
+        "[1]",
+    ),
+    "an invalid name after placeholders are replaced": ([extra(name="-${tenant.name}")], "[0]"),
 }
 
 
-@pytest.mark.parametrize("case", TAKEN)
+@pytest.mark.parametrize("case", UNUSABLE_NAMES)
 def test_name_that_cannot_be_had_is_refused(case: str) -> None:
-    extras, index = TAKEN[case]
-    with pytest.raises(InvalidSpec) as refusal:
+    extras, index = UNUSABLE_NAMES[case]
+    with pytest.raises(InvalidSpec) as error:
         desired(*extras)
-    assert refusal.value.field == f"spec.extraResources{index}.metadata.name"
+    assert error.value.field == f"spec.extraResources{index}.metadata.name"
 
 
 def test_fault_in_a_plans_object_names_the_plan() -> None:
     plans = plans_with(extra(data={"user": "${tenant.labels[kleff.io/tenant-username]}"}))
-    with pytest.raises(InvalidSpec) as refusal:
+    with pytest.raises(InvalidSpec) as error:
         desired(plans=plans)
-    assert refusal.value.field == "plans.basic.extraResources[0].data.user"
-    assert "namespace 'tenant-acme' has nothing for ${tenant.labels[kleff.io/tenant-username]}" in str(
-        refusal.value
+    assert error.value.field == "plans.basic.extraResources[0].data.user"
+    assert "namespace 'tenant-acme' has no value for ${tenant.labels[kleff.io/tenant-username]}" in str(
+        error.value
     )
 
 
 def test_tenant_may_not_take_the_name_of_a_plans_object() -> None:
-    with pytest.raises(InvalidSpec) as refusal:
+    with pytest.raises(InvalidSpec) as error:
         desired(extra(), plans=plans_with(extra()))
-    assert refusal.value.field == "spec.extraResources[0].metadata.name"
+    assert error.value.field == "spec.extraResources[0].metadata.name"

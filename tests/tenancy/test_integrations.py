@@ -1,4 +1,4 @@
-"""What a tenant gets of Gatekeeper, Istio and HNC, as plain objects."""
+"""A tenant's objects of Gatekeeper, Istio and HNC."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.names import object_labels
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import object_drift, repair_patch
-from tenancy.objects.hnc import staying
-from tenancy.objects.integrations import EVERYTHING, Served
+from tenancy.objects.hnc import without_hnc_propagation
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
 from tenancy.plans import read_plans
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.spec.tenant import tenant_from_manifest
 
-TWO = [{"name": "web"}, {"name": "data"}]
+NAMESPACES = [{"name": "web"}, {"name": "data"}]
 WEB, DATA = "tenant-acme-web", "tenant-acme-data"
 ALL: dict[str, Any] = {
     "plan": "pro",
-    "namespaces": TWO,
+    "namespaces": NAMESPACES,
     "hostnames": ["shop.acme.test", "*.acme.test"],
     "registries": ["registry.example.test"],
     "istio": {"enabled": True},
@@ -29,12 +29,12 @@ ALL: dict[str, Any] = {
 }
 
 
-def desired(served: Served = EVERYTHING, **spec: Any) -> DesiredState:
+def desired(served: ServedKinds = ALL_INTEGRATION_KINDS, **spec: Any) -> DesiredState:
     manifest = {"metadata": {"name": "acme"}, "spec": spec}
     return desired_state(tenant_from_manifest(manifest), read_plans(), served)
 
 
-def made(integration: str, **spec: Any) -> dict[tuple[str, str, str], Manifest]:
+def objects_of(integration: str, **spec: Any) -> dict[tuple[str, str, str], Manifest]:
     """The objects of one integration, by kind, namespace and name."""
     kinds = {kind.key: kind.kind for kind in INTEGRATION_KINDS[integration]}
     return {
@@ -45,10 +45,10 @@ def made(integration: str, **spec: Any) -> dict[tuple[str, str, str], Manifest]:
 
 
 def test_nothing_is_made_of_what_is_not_enabled() -> None:
-    off = {name: {"enabled": False} for name in ("istio", "gatekeeper", "hnc")}
-    for spec in ({}, off):
+    disabled = {name: {"enabled": False} for name in ("istio", "gatekeeper", "hnc")}
+    for spec in ({}, disabled):
         state = desired(**(ALL | {"istio": {}, "gatekeeper": {}, "hnc": {}} | spec))
-        assert not any(kind_of(manifest) in EVERYTHING for manifest in state.manifests)
+        assert not any(kind_of(manifest) in ALL_INTEGRATION_KINDS for manifest in state.manifests)
         assert not state.missing
 
 
@@ -59,13 +59,15 @@ def test_every_object_is_marked_as_the_tenants() -> None:
 
 
 def test_objects_do_not_depend_on_the_order_of_namespaces() -> None:
-    turned = {**ALL, "namespaces": TWO[::-1], "hnc": {"enabled": True, "parent": "web"}}
-    first = {key: value for name in INTEGRATION_KINDS for key, value in made(name, **ALL).items()}
-    other = {key: value for name in INTEGRATION_KINDS for key, value in made(name, **turned).items()}
-    for key in first.keys() & other.keys():
-        assert first[key] == other[key]
-    # Only the gateway's home is the first namespace, whichever that is.
-    assert first.keys() ^ other.keys() == {
+    reordered_spec = {**ALL, "namespaces": NAMESPACES[::-1], "hnc": {"enabled": True, "parent": "web"}}
+    original, reordered = (
+        {key: value for name in INTEGRATION_KINDS for key, value in objects_of(name, **spec).items()}
+        for spec in (ALL, reordered_spec)
+    )
+    for key in original.keys() & reordered.keys():
+        assert original[key] == reordered[key]
+    # Only the Gateway depends on the order: it is in the first namespace.
+    assert original.keys() ^ reordered.keys() == {
         ("Gateway", WEB, "tenant-gateway"),
         ("Gateway", DATA, "tenant-gateway"),
     }
@@ -90,7 +92,7 @@ def test_kinds_that_the_cluster_lacks_are_named_and_left_out() -> None:
 
 
 def test_constraints_hold_the_tenants_pods_in_its_namespaces_only() -> None:
-    constraints = made("Gatekeeper", **ALL)
+    constraints = objects_of("Gatekeeper", **ALL)
     assert list(constraints) == [
         ("TenantImageRegistries", "", "tenant-acme"),
         ("TenantPodSecurity", "", "tenant-acme"),
@@ -116,8 +118,8 @@ def test_constraints_hold_the_tenants_pods_in_its_namespaces_only() -> None:
     ],
 )
 def test_constraint_is_made_only_where_something_is_forbidden(spec: dict[str, Any], kinds: list[str]) -> None:
-    found = made("Gatekeeper", gatekeeper={"enabled": True}, **spec)
-    assert [kind for kind, _, _ in found] == kinds
+    constraints = objects_of("Gatekeeper", gatekeeper={"enabled": True}, **spec)
+    assert [kind for kind, _, _ in constraints] == kinds
 
 
 def test_each_kind_of_constraint_has_its_template() -> None:
@@ -132,7 +134,7 @@ def test_each_kind_of_constraint_has_its_template() -> None:
 
 
 def test_each_namespace_is_strict_and_lets_only_the_tenant_and_the_gateway_in() -> None:
-    objects = made("Istio", **ALL)
+    objects = objects_of("Istio", **ALL)
     for namespace in (WEB, DATA):
         assert objects["PeerAuthentication", namespace, "default"]["spec"] == {"mtls": {"mode": "STRICT"}}
         assert objects["AuthorizationPolicy", namespace, "tenant-isolation"]["spec"] == {
@@ -148,7 +150,7 @@ def test_each_namespace_is_strict_and_lets_only_the_tenant_and_the_gateway_in() 
 
 
 def test_gateway_takes_routes_for_the_tenants_hosts_from_its_namespaces_only() -> None:
-    gateway = made("Istio", **ALL)["Gateway", WEB, "tenant-gateway"]["spec"]
+    gateway = objects_of("Istio", **ALL)["Gateway", WEB, "tenant-gateway"]["spec"]
     hosts = [f"{DATA}/shop.acme.test", f"{WEB}/shop.acme.test", f"{DATA}/*.acme.test", f"{WEB}/*.acme.test"]
     assert gateway == {
         "selector": {"istio": "ingressgateway"},
@@ -163,7 +165,7 @@ def test_gateway_with_a_certificate_serves_https_and_sends_http_there() -> None:
         "gatewaySelector": {"app": "edge"},
         "gatewayNamespace": "edge",
     }
-    objects = made("Istio", **ALL | {"istio": istio})
+    objects = objects_of("Istio", **ALL | {"istio": istio})
     gateway = objects["Gateway", WEB, "tenant-gateway"]["spec"]
     http, https = gateway["servers"]
     assert gateway["selector"] == {"app": "edge"}
@@ -176,7 +178,7 @@ def test_gateway_with_a_certificate_serves_https_and_sends_http_there() -> None:
 
 
 def test_tenant_without_hosts_has_no_gateway() -> None:
-    assert "Gateway" not in {kind for kind, _, _ in made("Istio", istio={"enabled": True})}
+    assert "Gateway" not in {kind for kind, _, _ in objects_of("Istio", istio={"enabled": True})}
 
 
 # HNC
@@ -184,7 +186,7 @@ def test_tenant_without_hosts_has_no_gateway() -> None:
 
 @pytest.mark.parametrize(("parent", "root", "child"), [(None, WEB, DATA), ("data", DATA, WEB)])
 def test_namespaces_form_a_tree_below_the_parent(parent: str | None, root: str, child: str) -> None:
-    objects = made("HNC", namespaces=TWO, hnc={"enabled": True, "parent": parent})
+    objects = objects_of("HNC", namespaces=NAMESPACES, hnc={"enabled": True, "parent": parent})
     assert objects["HierarchyConfiguration", child, "hierarchy"]["spec"] == {"parent": root}
     assert objects["HierarchyConfiguration", root, "hierarchy"]["spec"] == {}
 
@@ -192,34 +194,34 @@ def test_namespaces_form_a_tree_below_the_parent(parent: str | None, root: str, 
 def test_what_is_slipped_into_the_roots_hierarchy_is_drift_and_is_taken_back() -> None:
     key = ObjectKey("HierarchyConfiguration.hnc.x-k8s.io", WEB, "hierarchy")
     root = desired(**ALL).by_key[key]
-    for found in ({"parent": "tenant-other"}, {"allowCascadingDeletion": True}):
-        live = {**root, "spec": found}
-        assert object_drift(root, live) == f"spec.{next(iter(found))} changed"
-        assert repair_patch(root, live) == {"spec": dict.fromkeys(found)}
+    for live_spec in ({"parent": "tenant-other"}, {"allowCascadingDeletion": True}):
+        live = {**root, "spec": live_spec}
+        assert object_drift(root, live) == f"spec.{next(iter(live_spec))} changed"
+        assert repair_patch(root, live) == {"spec": dict.fromkeys(live_spec)}
 
 
-@pytest.mark.parametrize("spec", [{"namespaces": TWO}, {}])
+@pytest.mark.parametrize("spec", [{"namespaces": NAMESPACES}, {}])
 def test_unknown_parent_is_refused_by_its_field(spec: dict[str, Any]) -> None:
-    with pytest.raises(InvalidSpec, match=r"'nowhere' is not in spec\.namespaces") as refusal:
+    with pytest.raises(InvalidSpec, match=r"'nowhere' is not in spec\.namespaces") as error:
         desired(hnc={"enabled": True, "parent": "nowhere"}, **spec)
-    assert refusal.value.field == "spec.hnc.parent"
+    assert error.value.field == "spec.hnc.parent"
 
 
 def test_roles_and_bindings_stay_where_they_are_in_a_tree() -> None:
-    for is_tree in (True, False):
-        marks = {
+    for is_enabled in (True, False):
+        has_annotation = {
             "propagate.hnc.x-k8s.io/none" in manifest["metadata"].get("annotations", {})
-            for manifest in desired(hnc={"enabled": is_tree}).manifests
+            for manifest in desired(hnc={"enabled": is_enabled}).manifests
             if manifest["kind"] in ("Role", "RoleBinding")
         }
-        assert marks == {is_tree}
+        assert has_annotation == {is_enabled}
 
 
 def test_staying_object_keeps_its_own_annotations() -> None:
-    given = {"metadata": {"name": "x", "annotations": {"a": "b"}}}
-    marked = staying(given)
-    assert marked["metadata"]["annotations"] == {"a": "b", "propagate.hnc.x-k8s.io/none": "true"}
-    assert given["metadata"]["annotations"] == {"a": "b"}
+    manifest = {"metadata": {"name": "x", "annotations": {"a": "b"}}}
+    annotated = without_hnc_propagation(manifest)
+    assert annotated["metadata"]["annotations"] == {"a": "b", "propagate.hnc.x-k8s.io/none": "true"}
+    assert manifest["metadata"]["annotations"] == {"a": "b"}
 
 
 def test_hnc_copies_nothing_by_itself_and_is_not_told_what_it_refuses() -> None:

@@ -1,4 +1,4 @@
-"""Names are legal wherever they are used."""
+"""Names of namespaces and stacks, and the encoding of label values."""
 
 import re
 

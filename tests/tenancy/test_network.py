@@ -1,4 +1,4 @@
-"""The walls are there whatever a plan says, and each hole is as wide as it says."""
+"""A tenant's NetworkPolicies: the mandatory ones, and those that the plan and the tenant add."""
 
 from typing import Any
 
@@ -6,10 +6,16 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.names import object_labels
 from tenancy.desired import desired_state
 from tenancy.plans import Plans
-from tenancy.reachability import Endpoint, Network, Port
+from tenancy.reachability import Endpoint, PodNetwork, Port
 from tenancy.spec.tenant import tenant_from_manifest
 
-WALLS = ("default-deny-all", "allow-intra-tenant", "tenant-isolation", "allow-dns", "allow-platform-shared")
+MANDATORY = (
+    "default-deny-all",
+    "allow-intra-tenant",
+    "tenant-isolation",
+    "allow-dns",
+    "allow-platform-shared",
+)
 EVERYTHING: dict[str, Any] = {
     "network": {
         "ingressController": {"kubernetes.io/metadata.name": "ingress-nginx"},
@@ -29,18 +35,22 @@ def policies(plan: dict[str, Any] | None = None, **spec: Any) -> dict[str, Manif
     quotas = [{"name": "quota", "hard": {"pods": 1}}]
     plans = {"basic": {"maxNamespaces": 1, "quotas": quotas, "limits": {}, **(plan or {})}}
     tenant = tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec})
-    made = desired_state(tenant, Plans.model_validate({"plans": plans})).manifests
-    return {found["metadata"]["name"]: found["spec"] for found in made if found["kind"] == "NetworkPolicy"}
+    manifests = desired_state(tenant, Plans.model_validate({"plans": plans})).manifests
+    return {
+        manifest["metadata"]["name"]: manifest["spec"]
+        for manifest in manifests
+        if manifest["kind"] == "NetworkPolicy"
+    }
 
 
 def test_plan_that_says_nothing_has_the_walls_and_no_holes() -> None:
-    assert tuple(policies()) == WALLS
+    assert tuple(policies()) == MANDATORY
 
 
 def test_walls_are_the_same_whatever_is_added() -> None:
-    bare, full = policies(), policies(EVERYTHING)
-    assert {name: full[name] for name in WALLS} == bare
-    assert full.keys() - bare.keys() == {
+    minimal, full = policies(), policies(EVERYTHING)
+    assert {name: full[name] for name in MANDATORY} == minimal
+    assert full.keys() - minimal.keys() == {
         "allow-ingress-controller",
         "allow-monitoring",
         "allow-egress",
@@ -50,8 +60,8 @@ def test_walls_are_the_same_whatever_is_added() -> None:
 
 
 def test_tenant_takes_away_what_its_plan_allows_by_an_empty_list() -> None:
-    names = policies(EVERYTHING, network={"egress": [], "ingress": []}, istio={"enabled": False})
-    assert names.keys() - set(WALLS) == {"allow-ingress-controller", "allow-monitoring"}
+    reduced = policies(EVERYTHING, network={"egress": [], "ingress": []}, istio={"enabled": False})
+    assert reduced.keys() - set(MANDATORY) == {"allow-ingress-controller", "allow-monitoring"}
 
 
 def test_every_policy_is_a_wall_both_ways_and_leaves_no_list_to_others() -> None:
@@ -62,7 +72,7 @@ def test_every_policy_is_a_wall_both_ways_and_leaves_no_list_to_others() -> None
 
 
 def test_no_rule_is_open_to_all_and_every_port_says_its_protocol() -> None:
-    """An empty list of peers would mean everybody; an unsaid protocol would read back as drift."""
+    """An empty list of peers would allow everybody. A missing protocol would look like drift."""
     for spec in policies(EVERYTHING).values():
         for rule in (*spec["ingress"], *spec["egress"]):
             assert rule.get("from") or rule.get("to")
@@ -70,26 +80,26 @@ def test_no_rule_is_open_to_all_and_every_port_says_its_protocol() -> None:
 
 
 def test_no_other_tenant_gets_in_or_is_reached() -> None:
-    """Nor does a namespace that is no tenant's."""
+    """The same holds for a namespace that belongs to no tenant."""
     own, sibling = Endpoint("10.0.0.1", "tenant-acme-a"), Endpoint("10.0.0.2", "tenant-acme-b")
-    labels = {place.namespace: object_labels("acme") for place in (own, sibling)}
+    labels = {endpoint.namespace: object_labels("acme") for endpoint in (own, sibling)}
     labels |= {"tenant-rival": object_labels("rival"), "default": {}}
-    walls = [
-        {"metadata": {"name": name, "namespace": place.namespace}, "spec": spec}
-        for place in (own, sibling)
+    manifests = [
+        {"metadata": {"name": name, "namespace": endpoint.namespace}, "spec": spec}
+        for endpoint in (own, sibling)
         for name, spec in policies().items()
     ]
-    network = Network(tuple(walls), labels)
-    assert network.lets(own, sibling, Port(80))
+    network = PodNetwork(tuple(manifests), labels)
+    assert network.allows(own, sibling, Port(80))
     for stranger in (Endpoint("10.0.0.3", "tenant-rival"), Endpoint("10.0.0.4", "default")):
-        assert not network.lets(stranger, own, Port(80))
-        assert not network.lets(own, stranger, Port(80))
+        assert not network.allows(stranger, own, Port(80))
+        assert not network.allows(own, stranger, Port(80))
 
 
 def test_addresses_become_one_rule_each() -> None:
-    made = policies(EVERYTHING)
-    assert made["allow-egress"]["ingress"] == []
-    assert made["allow-egress"]["egress"] == [
+    specs = policies(EVERYTHING)
+    assert specs["allow-egress"]["ingress"] == []
+    assert specs["allow-egress"]["egress"] == [
         {
             "to": [{"ipBlock": {"cidr": "203.0.113.0/24", "except": ["203.0.113.7/32"]}}],
             "ports": [{"protocol": "TCP", "port": 443}],
@@ -99,18 +109,20 @@ def test_addresses_become_one_rule_each() -> None:
             "ports": [{"protocol": "UDP", "port": 8000, "endPort": 8010}],
         },
     ]
-    assert made["allow-ingress"]["ingress"] == [{"from": [{"ipBlock": {"cidr": "198.51.100.0/24"}}]}]
-    assert made["allow-ingress"]["egress"] == []
+    assert specs["allow-ingress"]["ingress"] == [{"from": [{"ipBlock": {"cidr": "198.51.100.0/24"}}]}]
+    assert specs["allow-ingress"]["egress"] == []
 
 
 def test_mesh_lets_the_gateway_in_and_sidecars_to_the_control_plane() -> None:
-    def named(name: str) -> Manifest:
+    def namespace_peer(name: str) -> Manifest:
         return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
 
     ports = [{"protocol": "TCP", "port": 15012}]
     spec = policies(istio={"enabled": True})["allow-mesh"]
-    assert spec["ingress"] == [{"from": [named("istio-system")]}]
-    assert spec["egress"] == [{"to": [named("istio-system")], "ports": ports}]
+    assert spec["ingress"] == [{"from": [namespace_peer("istio-system")]}]
+    assert spec["egress"] == [{"to": [namespace_peer("istio-system")], "ports": ports}]
     spec = policies(istio={"enabled": True, "gatewayNamespace": "edge"})["allow-mesh"]
-    assert spec["ingress"] == [{"from": [named("edge")]}]
-    assert spec["egress"] == [{"to": [named("edge"), named("istio-system")], "ports": ports}]
+    assert spec["ingress"] == [{"from": [namespace_peer("edge")]}]
+    assert spec["egress"] == [
+        {"to": [namespace_peer("edge"), namespace_peer("istio-system")], "ports": ports}
+    ]

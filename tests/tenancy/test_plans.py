@@ -1,11 +1,11 @@
-"""The plans file is taken whole or refused by the field that is wrong."""
+"""The plans file: the shipped file is valid, and the error for an invalid file names the field."""
 
 import pytest
 
 from tenancy.base.errors import PlansError, UnknownPlan
 from tenancy.plans import plans_from_text, read_plans
 
-GOOD = "plans: {p: {maxNamespaces: 1, quotas: [{name: q, hard: {cpu: 1}}], limits: {}}}"
+VALID = "plans: {p: {maxNamespaces: 1, quotas: [{name: q, hard: {cpu: 1}}], limits: {}}}"
 
 
 def test_shipped_plans_are_sound() -> None:
@@ -19,31 +19,31 @@ def test_shipped_plans_are_sound() -> None:
 
 def test_unknown_plan_is_named_with_those_there_are() -> None:
     with pytest.raises(UnknownPlan, match=r"spec\.plan: there is no plan 'gold'; known: p"):
-        plans_from_text(GOOD).plan("gold")
+        plans_from_text(VALID).plan("gold")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("plans: {", "not YAML"),
         ("", "plans file"),
         ("plans: {}", "plans"),
-        (GOOD.replace("cpu: 1", "cpu: lots"), r"plans\.p\.quotas\[0\]\.hard\.cpu"),
-        (GOOD.replace("maxNamespaces: 1", "maxNamespaces: 0"), r"plans\.p\.maxNamespaces"),
-        (GOOD.replace("limits: {}", "limits: {}, surprise: 1"), r"plans\.p\.surprise: there is no such"),
-        (GOOD.replace("maxNamespaces: 1, ", ""), r"plans\.p\.maxNamespaces: is required$"),
+        (VALID.replace("cpu: 1", "cpu: lots"), r"plans\.p\.quotas\[0\]\.hard\.cpu"),
+        (VALID.replace("maxNamespaces: 1", "maxNamespaces: 0"), r"plans\.p\.maxNamespaces"),
+        (VALID.replace("limits: {}", "limits: {}, surprise: 1"), r"plans\.p\.surprise: there is no such"),
+        (VALID.replace("maxNamespaces: 1, ", ""), r"plans\.p\.maxNamespaces: is required$"),
         (
-            GOOD.replace("maxNamespaces", "maxNamespacez"),
+            VALID.replace("maxNamespaces", "maxNamespacez"),
             r"plans\.p\.maxNamespacez: there is no such field here \(and 1 more\)$",
         ),
-        (GOOD.replace("limits: {}", "limits: {}, podSecurity: none"), r"plans\.p\.podSecurity"),
+        (VALID.replace("limits: {}", "limits: {}, podSecurity: none"), r"plans\.p\.podSecurity"),
         (
-            GOOD.replace("limits: {}", "limits: {}, network: {monitoring: {}}"),
+            VALID.replace("limits: {}", "limits: {}, network: {monitoring: {}}"),
             r"plans\.p\.network\.monitoring",
         ),
-        (GOOD.replace("hard: {cpu: 1}}", "hard: {cpu: 1}}, {name: q, hard: {cpu: 1}}"), "given twice"),
+        (VALID.replace("hard: {cpu: 1}}", "hard: {cpu: 1}}, {name: q, hard: {cpu: 1}}"), "given twice"),
     ],
 )
-def test_broken_file_is_refused_by_its_field(text: str, told: str) -> None:
-    with pytest.raises(PlansError, match=told):
+def test_broken_file_is_refused_by_its_field(text: str, message: str) -> None:
+    with pytest.raises(PlansError, match=message):
         plans_from_text(text)

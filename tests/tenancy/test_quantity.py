@@ -1,4 +1,4 @@
-"""Quantities are read and written as the API server does."""
+"""Parsing of quantities, and their canonical form, as in the API server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A budget is split by weight, to the last unit, and written as the API server writes it."""
+"""The ResourceQuotas and the LimitRange of a tenant, and the shares of a budget."""
 
 import random
 from decimal import Decimal
@@ -27,9 +27,9 @@ def weighted(**weights: int) -> list[dict[str, Any]]:
 
 
 def hard(state: DesiredState, namespace: str, quota: str = "tenant-quota") -> dict[str, str]:
-    found = state.by_key[ObjectKey("ResourceQuota", f"tenant-acme-{namespace}", quota)]
-    figures: dict[str, str] = found["spec"]["hard"]
-    return figures
+    manifest = state.by_key[ObjectKey("ResourceQuota", f"tenant-acme-{namespace}", quota)]
+    limits: dict[str, str] = manifest["spec"]["hard"]
+    return limits
 
 
 def test_shares_go_by_weight_and_add_up_to_the_budget() -> None:
@@ -53,9 +53,12 @@ def test_what_cannot_be_split_evenly_is_split_to_the_last_unit() -> None:
 
 
 def test_order_of_namespaces_decides_nothing() -> None:
-    one, other = desired(namespaces=weighted(a=1, b=1, c=5)), desired(namespaces=weighted(c=5, b=1, a=1))
-    for key, manifest in one.by_key.items():
-        assert other.by_key[key] == manifest
+    state, reordered = (
+        desired(namespaces=weighted(a=1, b=1, c=5)),
+        desired(namespaces=weighted(c=5, b=1, a=1)),
+    )
+    for key, manifest in state.by_key.items():
+        assert reordered.by_key[key] == manifest
 
 
 def test_number_of_quotas_is_not_split() -> None:
@@ -87,23 +90,23 @@ def test_any_split_is_whole_exact_and_as_near_to_its_weights_as_can_be() -> None
 def test_every_share_is_written_as_the_api_server_writes_it() -> None:
     dice = random.Random(11)
     for _ in range(200):
-        names = weighted(**{name: dice.randint(1, 9) for name in "abcd"[: dice.randint(1, 4)]})
+        namespaces = weighted(**{name: dice.randint(1, 9) for name in "abcd"[: dice.randint(1, 4)]})
         memory = f"{dice.randint(1, 9999)}{dice.choice(['', 'k', 'M', 'Mi', 'Gi'])}"
         state = desired(
-            namespaces=names, resourceQuotas={"memory": memory, "cpu": f"{dice.randint(0, 9999)}m"}
+            namespaces=namespaces, resourceQuotas={"memory": memory, "cpu": f"{dice.randint(0, 9999)}m"}
         )
-        figures = [hard(state, given["name"]) for given in names]
-        assert sum(quantity_value(figure["memory"]) for figure in figures) == quantity_value(memory)
-        for figure in figures:
-            assert figure == {key: canonical_quantity(text) for key, text in figure.items()}
+        limits = [hard(state, namespace["name"]) for namespace in namespaces]
+        assert sum(quantity_value(limit["memory"]) for limit in limits) == quantity_value(memory)
+        for limit in limits:
+            assert limit == {resource: canonical_quantity(text) for resource, text in limit.items()}
 
 
 def test_limit_range_has_the_plans_defaults_and_maxima() -> None:
     limits = PLANS.plan("basic").limits
     assert limits.default
     assert limits.default_request
-    made = desired().by_key[ObjectKey("LimitRange", "tenant-acme", "tenant-limits")]
-    assert made["spec"]["limits"] == [
+    limit_range = desired().by_key[ObjectKey("LimitRange", "tenant-acme", "tenant-limits")]
+    assert limit_range["spec"]["limits"] == [
         {
             "type": "Container",
             "default": limits.default,
@@ -117,7 +120,7 @@ def test_more_quotas_than_the_tenant_may_have_are_refused() -> None:
     quotas = [{"name": f"more-{index}", "hard": {"pods": 1}} for index in range(3)]
     with pytest.raises(
         InvalidSpec, match="6 ResourceQuotas, but quota 'tenant-quota-objects' allows 5"
-    ) as no:
+    ) as error:
         desired(quotas=quotas)
-    assert no.value.field == "spec.quotas"
+    assert error.value.field == "spec.quotas"
     assert hard(desired(quotas=quotas[:2], namespaces=weighted(a=1)), "a", "more-1") == {"pods": "1"}

@@ -1,11 +1,11 @@
-"""The model of NetworkPolicies follows Kubernetes' rules, one by one."""
+"""`PodNetwork` evaluates NetworkPolicies by the rules of Kubernetes."""
 
 from typing import Any
 
 import pytest
 
 from tenancy.base.manifest import Manifest
-from tenancy.reachability import Endpoint, Network, Port, selects
+from tenancy.reachability import Endpoint, PodNetwork, Port, selects
 
 UDP = {"protocol": "UDP"}
 HTTP, DNS, HIGH = Port(80), Port(53, "UDP"), Port(32100)
@@ -22,56 +22,56 @@ def policy(namespace: str = "red", **spec: Any) -> Manifest:
     return {"metadata": {"name": "any", "namespace": namespace}, "spec": {"podSelector": {}, **spec}}
 
 
-def network(*policies: Manifest) -> Network:
-    return Network(policies, NAMESPACES)
+def network(*policies: Manifest) -> PodNetwork:
+    return PodNetwork(policies, NAMESPACES)
 
 
-def ingress(*rules: Manifest) -> Network:
+def ingress(*rules: Manifest) -> PodNetwork:
     return network(policy(policyTypes=["Ingress"], ingress=list(rules)))
 
 
 def test_without_a_policy_all_is_allowed() -> None:
-    assert network().lets(STRANGER, WEB, HTTP)
-    assert network(policy("blue", policyTypes=["Ingress"])).lets(STRANGER, WEB, HTTP)
+    assert network().allows(STRANGER, WEB, HTTP)
+    assert network(policy("blue", policyTypes=["Ingress"])).allows(STRANGER, WEB, HTTP)
 
 
 def test_selected_pod_is_isolated_in_the_named_direction_only() -> None:
-    closed = network(policy(policyTypes=["Ingress"]))
-    assert not closed.lets(STRANGER, WEB, HTTP)
-    assert closed.lets(WEB, STRANGER, HTTP)
-    mute = network(policy(policyTypes=["Egress"]))
-    assert mute.lets(STRANGER, WEB, HTTP)
-    assert not mute.lets(WEB, STRANGER, HTTP)
+    no_ingress = network(policy(policyTypes=["Ingress"]))
+    assert not no_ingress.allows(STRANGER, WEB, HTTP)
+    assert no_ingress.allows(WEB, STRANGER, HTTP)
+    no_egress = network(policy(policyTypes=["Egress"]))
+    assert no_egress.allows(STRANGER, WEB, HTTP)
+    assert not no_egress.allows(WEB, STRANGER, HTTP)
 
 
 def test_both_ends_must_allow() -> None:
-    opened = policy(ingress=[{}], egress=[{}])
-    assert network(opened).lets(STRANGER, WEB, HTTP)
-    assert not network(opened, policy("blue", policyTypes=["Egress"])).lets(STRANGER, WEB, HTTP)
-    assert not network(opened, policy("blue", policyTypes=["Ingress"])).lets(WEB, STRANGER, HTTP)
+    allow_all = policy(ingress=[{}], egress=[{}])
+    assert network(allow_all).allows(STRANGER, WEB, HTTP)
+    assert not network(allow_all, policy("blue", policyTypes=["Egress"])).allows(STRANGER, WEB, HTTP)
+    assert not network(allow_all, policy("blue", policyTypes=["Ingress"])).allows(WEB, STRANGER, HTTP)
 
 
 def test_policy_types_follow_from_the_rules_where_they_are_left_out() -> None:
-    silent = network(policy())
-    assert not silent.lets(STRANGER, WEB, HTTP)
-    assert silent.lets(WEB, STRANGER, HTTP)
-    assert network(policy(egress=[])).lets(WEB, STRANGER, HTTP)
-    speaking = network(policy(egress=[{"ports": [{"port": 443}]}]))
-    assert not speaking.lets(WEB, STRANGER, HTTP)
-    assert not speaking.lets(STRANGER, WEB, HTTP)
+    without_rules = network(policy())
+    assert not without_rules.allows(STRANGER, WEB, HTTP)
+    assert without_rules.allows(WEB, STRANGER, HTTP)
+    assert network(policy(egress=[])).allows(WEB, STRANGER, HTTP)
+    with_egress_rule = network(policy(egress=[{"ports": [{"port": 443}]}]))
+    assert not with_egress_rule.allows(WEB, STRANGER, HTTP)
+    assert not with_egress_rule.allows(STRANGER, WEB, HTTP)
 
 
 def test_rules_of_a_direction_that_the_types_leave_out_do_nothing() -> None:
-    assert network(policy(policyTypes=["Ingress"], egress=[{"to": [{"podSelector": {}}]}])).lets(
+    assert network(policy(policyTypes=["Ingress"], egress=[{"to": [{"podSelector": {}}]}])).allows(
         WEB, STRANGER, HTTP
     )
 
 
 def test_policy_selects_pods_of_its_namespace_by_label() -> None:
     only_web = network(policy(podSelector={"matchLabels": {"app": "web"}}, policyTypes=["Ingress"]))
-    assert not only_web.lets(STRANGER, WEB, HTTP)
-    assert only_web.lets(STRANGER, DATABASE, HTTP)
-    assert only_web.lets(WEB, STRANGER, HTTP)
+    assert not only_web.allows(STRANGER, WEB, HTTP)
+    assert only_web.allows(STRANGER, DATABASE, HTTP)
+    assert only_web.allows(WEB, STRANGER, HTTP)
 
 
 def test_policies_add_up() -> None:
@@ -79,43 +79,43 @@ def test_policies_add_up() -> None:
         policy(policyTypes=["Ingress"]),
         policy(ingress=[{"from": [{"namespaceSelector": {"matchLabels": {"colour": "blue"}}}]}]),
     )
-    assert both.lets(STRANGER, WEB, HTTP)
-    assert not both.lets(DATABASE, WEB, HTTP)
+    assert both.allows(STRANGER, WEB, HTTP)
+    assert not both.allows(DATABASE, WEB, HTTP)
 
 
 @pytest.mark.parametrize("rule", [{}, {"from": []}, {"from": None}, {"ports": []}])
 def test_empty_rule_allows_everything(rule: Manifest) -> None:
-    assert ingress(rule).lets(STRANGER, WEB, HTTP)
-    assert ingress(rule).lets(OUTSIDE, WEB, DNS)
+    assert ingress(rule).allows(STRANGER, WEB, HTTP)
+    assert ingress(rule).allows(OUTSIDE, WEB, DNS)
 
 
 def test_pod_selector_alone_means_the_policys_own_namespace() -> None:
     from_web = ingress({"from": [{"podSelector": {"matchLabels": {"app": "web"}}}]})
-    assert from_web.lets(WEB, DATABASE, HTTP)
-    assert not from_web.lets(STRANGER, DATABASE, HTTP)
-    anybody_here = ingress({"from": [{"podSelector": {}}]})
-    assert anybody_here.lets(DATABASE, WEB, HTTP)
-    assert not anybody_here.lets(STRANGER, WEB, HTTP)
+    assert from_web.allows(WEB, DATABASE, HTTP)
+    assert not from_web.allows(STRANGER, DATABASE, HTTP)
+    from_own_namespace = ingress({"from": [{"podSelector": {}}]})
+    assert from_own_namespace.allows(DATABASE, WEB, HTTP)
+    assert not from_own_namespace.allows(STRANGER, WEB, HTTP)
 
 
 def test_namespace_selector_alone_means_every_pod_there() -> None:
     from_blue = ingress({"from": [{"namespaceSelector": {"matchLabels": {"colour": "blue"}}}]})
-    assert from_blue.lets(STRANGER, WEB, HTTP)
-    assert not from_blue.lets(DATABASE, WEB, HTTP)
+    assert from_blue.allows(STRANGER, WEB, HTTP)
+    assert not from_blue.allows(DATABASE, WEB, HTTP)
     from_all = ingress({"from": [{"namespaceSelector": {}}]})
-    assert from_all.lets(STRANGER, WEB, HTTP)
-    assert from_all.lets(DATABASE, WEB, HTTP)
-    assert not from_all.lets(OUTSIDE, WEB, HTTP)
+    assert from_all.allows(STRANGER, WEB, HTTP)
+    assert from_all.allows(DATABASE, WEB, HTTP)
+    assert not from_all.allows(OUTSIDE, WEB, HTTP)
 
 
 def test_two_selectors_in_one_peer_must_both_match_and_in_two_peers_either() -> None:
     blue, database = {"matchLabels": {"colour": "blue"}}, {"matchLabels": {"app": "db"}}
-    one = ingress({"from": [{"namespaceSelector": blue, "podSelector": database}]})
-    assert not one.lets(STRANGER, WEB, HTTP)
-    assert not one.lets(DATABASE, WEB, HTTP)
-    two = ingress({"from": [{"namespaceSelector": blue}, {"podSelector": database}]})
-    assert two.lets(STRANGER, WEB, HTTP)
-    assert two.lets(DATABASE, WEB, HTTP)
+    one_peer = ingress({"from": [{"namespaceSelector": blue, "podSelector": database}]})
+    assert not one_peer.allows(STRANGER, WEB, HTTP)
+    assert not one_peer.allows(DATABASE, WEB, HTTP)
+    two_peers = ingress({"from": [{"namespaceSelector": blue}, {"podSelector": database}]})
+    assert two_peers.allows(STRANGER, WEB, HTTP)
+    assert two_peers.allows(DATABASE, WEB, HTTP)
 
 
 @pytest.mark.parametrize(
@@ -148,59 +148,59 @@ def test_labels_and_expressions_must_all_match() -> None:
 
 def test_ip_block_holds_its_addresses_but_for_the_exceptions() -> None:
     block = {"cidr": "203.0.113.0/24", "except": ["203.0.113.128/25"]}
-    opened = ingress({"from": [{"ipBlock": block}]})
-    assert opened.lets(OUTSIDE, WEB, HTTP)
-    assert not opened.lets(Endpoint("203.0.113.200"), WEB, HTTP)
-    assert not opened.lets(Endpoint("198.51.100.1"), WEB, HTTP)
-    assert not opened.lets(Endpoint("2001:db8::1"), WEB, HTTP)
-    assert not opened.lets(STRANGER, WEB, HTTP)
-    everything = ingress({"from": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]})
-    assert everything.lets(STRANGER, WEB, HTTP)
+    from_block = ingress({"from": [{"ipBlock": block}]})
+    assert from_block.allows(OUTSIDE, WEB, HTTP)
+    assert not from_block.allows(Endpoint("203.0.113.200"), WEB, HTTP)
+    assert not from_block.allows(Endpoint("198.51.100.1"), WEB, HTTP)
+    assert not from_block.allows(Endpoint("2001:db8::1"), WEB, HTTP)
+    assert not from_block.allows(STRANGER, WEB, HTTP)
+    from_all_addresses = ingress({"from": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]})
+    assert from_all_addresses.allows(STRANGER, WEB, HTTP)
 
 
 def test_selectors_never_match_an_address_outside() -> None:
-    everybody = ingress({"from": [{"namespaceSelector": {}, "podSelector": {}}, {"podSelector": {}}]})
-    assert not everybody.lets(OUTSIDE, WEB, HTTP)
+    from_all_pods = ingress({"from": [{"namespaceSelector": {}, "podSelector": {}}, {"podSelector": {}}]})
+    assert not from_all_pods.allows(OUTSIDE, WEB, HTTP)
 
 
 def test_ports_are_matched_by_number_range_and_protocol() -> None:
-    one = ingress({"ports": [{"port": 80}]})
-    assert one.lets(STRANGER, WEB, HTTP)
-    assert not one.lets(STRANGER, WEB, Port(80, "UDP"))
-    assert not one.lets(STRANGER, WEB, Port(81))
-    some = ingress({"ports": [{"port": 32000, "endPort": 32767, "protocol": "TCP"}, {"port": 53, **UDP}]})
-    assert all(some.lets(STRANGER, WEB, port) for port in (Port(32000), HIGH, Port(32767), DNS))
-    assert not any(some.lets(STRANGER, WEB, port) for port in (Port(31999), Port(32768), Port(53)))
+    one_port = ingress({"ports": [{"port": 80}]})
+    assert one_port.allows(STRANGER, WEB, HTTP)
+    assert not one_port.allows(STRANGER, WEB, Port(80, "UDP"))
+    assert not one_port.allows(STRANGER, WEB, Port(81))
+    ports = ingress({"ports": [{"port": 32000, "endPort": 32767, "protocol": "TCP"}, {"port": 53, **UDP}]})
+    assert all(ports.allows(STRANGER, WEB, port) for port in (Port(32000), HIGH, Port(32767), DNS))
+    assert not any(ports.allows(STRANGER, WEB, port) for port in (Port(31999), Port(32768), Port(53)))
 
 
 def test_protocol_without_a_port_means_all_its_ports() -> None:
     udp = ingress({"ports": [UDP]})
-    assert udp.lets(STRANGER, WEB, DNS)
-    assert not udp.lets(STRANGER, WEB, HTTP)
+    assert udp.allows(STRANGER, WEB, DNS)
+    assert not udp.allows(STRANGER, WEB, HTTP)
 
 
 def test_named_port_is_the_targets() -> None:
     named = ingress({"ports": [{"port": "http"}, {"port": "dns"}]})
-    assert named.lets(STRANGER, WEB, Port(8080))
-    assert not named.lets(STRANGER, WEB, HTTP)
-    # Of the same name but in another protocol, it is another port.
-    assert not named.lets(STRANGER, WEB, Port(5353, "UDP"))
-    assert not named.lets(STRANGER, DATABASE, Port(8080))
-    outwards = network(policy(policyTypes=["Egress"], egress=[{"ports": [{"port": "http"}]}]))
-    assert outwards.lets(DATABASE, WEB, Port(8080))
-    assert not outwards.lets(WEB, STRANGER, Port(8080))
-    assert not outwards.lets(WEB, OUTSIDE, Port(8080))
+    assert named.allows(STRANGER, WEB, Port(8080))
+    assert not named.allows(STRANGER, WEB, HTTP)
+    # The rule means the TCP port of that name, not the UDP port.
+    assert not named.allows(STRANGER, WEB, Port(5353, "UDP"))
+    assert not named.allows(STRANGER, DATABASE, Port(8080))
+    egress = network(policy(policyTypes=["Egress"], egress=[{"ports": [{"port": "http"}]}]))
+    assert egress.allows(DATABASE, WEB, Port(8080))
+    assert not egress.allows(WEB, STRANGER, Port(8080))
+    assert not egress.allows(WEB, OUTSIDE, Port(8080))
 
 
 def test_peers_and_ports_of_one_rule_must_both_match() -> None:
     rules = ingress(
         {"from": [{"podSelector": {}}], "ports": [{"port": 80}]}, {"ports": [{"port": 53, **UDP}]}
     )
-    assert rules.lets(DATABASE, WEB, HTTP)
-    assert not rules.lets(STRANGER, WEB, HTTP)
-    assert rules.lets(STRANGER, WEB, DNS)
+    assert rules.allows(DATABASE, WEB, HTTP)
+    assert not rules.allows(STRANGER, WEB, HTTP)
+    assert rules.allows(STRANGER, WEB, DNS)
 
 
 def test_no_policy_parts_a_pod_from_itself() -> None:
-    assert network(policy(policyTypes=["Ingress", "Egress"])).lets(WEB, WEB, HTTP)
-    assert not network(policy(policyTypes=["Ingress", "Egress"])).lets(DATABASE, WEB, HTTP)
+    assert network(policy(policyTypes=["Ingress", "Egress"])).allows(WEB, WEB, HTTP)
+    assert not network(policy(policyTypes=["Ingress", "Egress"])).allows(DATABASE, WEB, HTTP)

@@ -1,4 +1,4 @@
-"""The page of all fields is that of the models, and says something of every field."""
+"""The reference page of all fields is current, and every field has a description."""
 
 from typing import Any
 
@@ -19,18 +19,18 @@ def test_page_of_fields_is_current() -> None:
 def test_every_field_and_every_model_is_described(model: type[Model]) -> None:
     schema = model.model_json_schema(by_alias=True)
     models: dict[str, Any] = {model.__name__: schema, **schema.get("$defs", {})}
-    silent = [
+    undescribed = [
         f"{name}.{field}"
         for name, definition in models.items()
-        for field, told in definition.get("properties", {}).items()
-        if not told.get("description")
+        for field, field_schema in definition.get("properties", {}).items()
+        if not field_schema.get("description")
     ]
-    silent += [
+    undescribed += [
         name
         for name, definition in models.items()
         if "properties" in definition and "description" not in definition
     ]
-    assert silent == []
+    assert undescribed == []
 
 
 def test_links_lead_to_a_table() -> None:

@@ -1,4 +1,4 @@
-"""What AISessions run is a part of the plans file, and is refused with it by the field that is wrong."""
+"""The `sessions` section of the plans file, and `maxSessions`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tenancy.base.errors import PlansError
 from tenancy.desired import desired_state
 from tenancy.plans import Plan, Plans, plans_from_text, read_plans
 from tenancy.spec.aisession import SessionType
-from tenancy.spec.settings import settings_of
+from tenancy.spec.settings import effective_settings
 from tenancy.spec.tenant import TenantSpec, tenant_from_manifest
 from tests.platform import tenant_manifest
 
@@ -18,8 +18,10 @@ ANALYSIS = {"image": "registry.example/a:1", "model": "small"}
 
 
 def plans(sessions: dict[str, Any] | None = None, **plan: Any) -> Plans:
-    given = {"plans": {"basic": {**PLAN, **plan}}}
-    return plans_from_text(yaml.safe_dump(given if sessions is None else {**given, "sessions": sessions}))
+    content: dict[str, Any] = {"plans": {"basic": {**PLAN, **plan}}}
+    if sessions is not None:
+        content["sessions"] = sessions
+    return plans_from_text(yaml.safe_dump(content))
 
 
 def test_shipped_file_has_all_types_and_their_models() -> None:
@@ -40,7 +42,7 @@ def test_type_is_told_apart_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sessions", "told"),
+    ("sessions", "message"),
     [
         ({"types": {"chat": ANALYSIS}}, r"sessions\.types\.chat"),
         ({"types": {"analysis": {"model": "small"}}}, r"sessions\.types\.analysis\.image: is required"),
@@ -56,7 +58,7 @@ def test_type_is_told_apart_by_its_name() -> None:
             {"types": {"analysis": {**ANALYSIS, "serviceAccount": "Not One"}}, "models": {"small": {}}},
             r"sessions\.types\.analysis\.serviceAccount",
         ),
-        ({"models": {"small": {"env": {"1x": "y"}}}}, r"sessions\.models\.small\.env: '1x' is no name"),
+        ({"models": {"small": {"env": {"1x": "y"}}}}, r"sessions\.models\.small\.env: '1x' is not a name"),
         (
             {"models": {"small": {"env": {"AISESSION_NAME": "y"}}}},
             r"sessions\.models\.small\.env: 'AISESSION_NAME' is reserved",
@@ -64,8 +66,8 @@ def test_type_is_told_apart_by_its_name() -> None:
         ({"model": {}}, r"sessions\.model: there is no such field"),
     ],
 )
-def test_fault_is_told_by_its_field(sessions: dict[str, Any], told: str) -> None:
-    with pytest.raises(PlansError, match=told):
+def test_fault_is_told_by_its_field(sessions: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlansError, match=message):
         plans(sessions)
 
 
@@ -76,7 +78,7 @@ def test_fault_is_told_by_its_field(sessions: dict[str, Any], told: str) -> None
 def test_limit_is_the_tenants_else_the_plans_else_three(
     plan: dict[str, int], tenant: dict[str, int], limit: int
 ) -> None:
-    settings = settings_of(Plan.model_validate({**PLAN, **plan}), TenantSpec.model_validate(tenant))
+    settings = effective_settings(Plan.model_validate({**PLAN, **plan}), TenantSpec.model_validate(tenant))
     assert settings.max_sessions == limit
 
 

@@ -1,4 +1,4 @@
-"""The Job of a session: what it runs, within which walls, and whose it is."""
+"""The Job of an AISession: its container, its security settings, and its owner."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ CONFIG = SessionsConfig.model_validate(
 )
 
 
-def made(settings: TenantSettings | None = None, **fields: Any) -> Manifest:
+def job_for(settings: TenantSettings | None = None, **fields: Any) -> Manifest:
     return session_job(session(), spec(**fields), CONFIG, settings or TenantSettings())
 
 
@@ -44,9 +44,9 @@ def pod_of(job: Manifest) -> Manifest:
 
 
 def container_of(job: Manifest) -> Manifest:
-    [container] = pod_of(job)["containers"]
-    found: Manifest = container
-    return found
+    containers: list[Manifest] = pod_of(job)["containers"]
+    [container] = containers
+    return container
 
 
 def env_of(job: Manifest) -> dict[str, str]:
@@ -54,7 +54,7 @@ def env_of(job: Manifest) -> dict[str, str]:
 
 
 def test_job_is_the_sessions_own_and_the_tenants() -> None:
-    job = made()
+    job = job_for()
     metadata = job["metadata"]
     assert (metadata["name"], metadata["namespace"]) == ("aisession-one", "tenant-acme")
     assert metadata["labels"] == {"platform.ai/session": "one", "tenant.platform.ai/name": "acme"}
@@ -67,24 +67,24 @@ def test_job_is_the_sessions_own_and_the_tenants() -> None:
 
 
 def test_job_that_only_says_so_is_not_the_sessions() -> None:
-    """The owner may be named by anybody, the tenant's label is the platform's."""
-    job = made()
+    """Any user can set the owner reference, but only the platform can set the tenant label."""
+    job = job_for()
     forged = {**job, "metadata": {**job["metadata"], "labels": {"platform.ai/session": "one"}}}
     assert not is_job_of(forged, session())
 
 
 def test_pod_carries_no_label_of_the_tenants() -> None:
-    assert made()["spec"]["template"]["metadata"]["labels"] == {"platform.ai/session": "one"}
+    assert job_for()["spec"]["template"]["metadata"]["labels"] == {"platform.ai/session": "one"}
 
 
 def test_job_runs_once_until_its_timeout_and_is_cleaned_up() -> None:
-    job = made(timeout="1h30m")["spec"]
+    job = job_for(timeout="1h30m")["spec"]
     assert (job["activeDeadlineSeconds"], job["backoffLimit"]) == (5400, 0)
     assert job["ttlSecondsAfterFinished"] > 0
 
 
 def test_pod_is_restricted_and_has_no_token() -> None:
-    pod, container = pod_of(made()), container_of(made())
+    pod, container = pod_of(job_for()), container_of(job_for())
     assert pod["automountServiceAccountToken"] is False
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -97,31 +97,31 @@ def test_pod_is_restricted_and_has_no_token() -> None:
 
 def test_requests_are_the_limits_and_the_sessions() -> None:
     amounts = {"cpu": "250m", "memory": "2Gi"}
-    assert container_of(made(resources=amounts))["resources"] == {"requests": amounts, "limits": amounts}
+    assert container_of(job_for(resources=amounts))["resources"] == {"requests": amounts, "limits": amounts}
 
 
 def test_result_is_a_file_and_never_the_log() -> None:
-    container = container_of(made())
+    container = container_of(job_for())
     assert container["terminationMessagePolicy"] == "File"
-    assert env_of(made())["AISESSION_RESULT_FILE"] == container["terminationMessagePath"]
+    assert env_of(job_for())["AISESSION_RESULT_FILE"] == container["terminationMessagePath"]
 
 
 def test_image_and_command_go_by_the_type() -> None:
-    container = container_of(made())
+    container = container_of(job_for())
     assert container["image"] == "registry.example/analysis:1"
     assert (container["command"], container["args"]) == (["run"], ["--fast"])
-    assert pod_of(made())["serviceAccountName"] == "analyst"
-    other = made(sessionType="research", aiModel="small")
+    assert pod_of(job_for())["serviceAccountName"] == "analyst"
+    other = job_for(sessionType="research", aiModel="small")
     assert container_of(other)["image"] == "registry.example/research:1"
     assert not container_of(other).keys() & {"command", "args"}
     assert pod_of(other)["serviceAccountName"] == "default"
 
 
 def test_model_stands_over_the_type() -> None:
-    assert container_of(made(aiModel="large"))["image"] == "registry.example/large:1"
-    env = env_of(made())
+    assert container_of(job_for(aiModel="large"))["image"] == "registry.example/large:1"
+    env = env_of(job_for())
     assert (env["LEVEL"], env["SIZE"]) == ("info", "small")
-    assert made()["spec"]["template"]["metadata"]["annotations"] == {"a": "small", "b": "type"}
+    assert job_for()["spec"]["template"]["metadata"]["annotations"] == {"a": "small", "b": "type"}
     assert (env["AISESSION_NAME"], env["AISESSION_TYPE"], env["AISESSION_MODEL"]) == (
         "one",
         "analysis",
@@ -131,9 +131,9 @@ def test_model_stands_over_the_type() -> None:
 
 def test_what_the_platform_does_not_run_is_told() -> None:
     with pytest.raises(NotOffered, match=r"add sessions\.types\.automation to the plans file"):
-        made(sessionType="automation")
+        job_for(sessionType="automation")
     with pytest.raises(UnknownModel, match=r"spec\.aiModel: there is no model 'huge'; known: large, small"):
-        made(aiModel="huge")
+        job_for(aiModel="huge")
 
 
 def test_pod_keeps_to_what_the_tenant_is_given() -> None:
@@ -142,14 +142,14 @@ def test_pod_keeps_to_what_the_tenant_is_given() -> None:
         image_pull_policies=(PullPolicy.ALWAYS,),
         runtime_classes=("sandbox",),
     )
-    pod = pod_of(made(settings))
+    pod = pod_of(job_for(settings))
     assert (pod["nodeSelector"], pod["runtimeClassName"]) == ({"pool": "tenants"}, "sandbox")
-    assert container_of(made(settings))["imagePullPolicy"] == "Always"
-    free = made(TenantSettings(runtime_classes=("", "sandbox")))
-    assert not pod_of(free).keys() & {"nodeSelector", "runtimeClassName"}
-    assert "imagePullPolicy" not in container_of(free)
+    assert container_of(job_for(settings))["imagePullPolicy"] == "Always"
+    unrestricted = job_for(TenantSettings(runtime_classes=("", "sandbox")))
+    assert not pod_of(unrestricted).keys() & {"nodeSelector", "runtimeClassName"}
+    assert "imagePullPolicy" not in container_of(unrestricted)
     either = TenantSettings(image_pull_policies=(PullPolicy.ALWAYS, PullPolicy.IF_NOT_PRESENT))
-    assert container_of(made(either))["imagePullPolicy"] == "IfNotPresent"
+    assert container_of(job_for(either))["imagePullPolicy"] == "IfNotPresent"
 
 
 @pytest.mark.parametrize("length", [1, 53, 54, 253])

@@ -1,4 +1,4 @@
-"""What a session writes into its result file comes out in its status, as far as it makes sense."""
+"""The results in a session's status, parsed from the result file that the session writes."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Whether a session fits into what the quotas of its namespace still have."""
+"""Whether the quotas of a namespace have enough left for a session."""
 
 from decimal import Decimal
 from typing import Any
@@ -12,21 +12,25 @@ from tests.tenancy.session_parts import quota, spec
 DEMAND = session_demand(spec(resources={"cpu": "500m", "memory": "1Gi"}))
 
 
-def lack(*quotas: Manifest, promised: dict[str, Decimal] | None = None) -> Shortage | None:
+def shortage_in(*quotas: Manifest, promised: dict[str, Decimal] | None = None) -> Shortage | None:
     return shortage(quotas, DEMAND, promised or {})
 
 
 def test_room_to_the_last_bit_is_room() -> None:
-    assert lack(quota(used={"cpu": "1500m", "memory": "1Gi"}, cpu="2", memory="2Gi", pods="1")) is None
-    assert lack() is None
+    assert shortage_in(quota(used={"cpu": "1500m", "memory": "1Gi"}, cpu="2", memory="2Gi", pods="1")) is None
+    assert shortage_in() is None
 
 
 @pytest.mark.parametrize("resource", ["cpu", "requests.cpu", "limits.cpu"])
 def test_too_little_cpu_is_told_by_quota_and_resource(resource: str) -> None:
-    found = lack(quota(), quota("tight", {resource: "1501m"}, **{resource: "2"}))
-    assert found is not None
-    assert (found.quota, found.resource, found.can_never_fit) == ("tight", resource, False)
-    assert found.message == f"quota tight has less than 500m of {resource} left; its limit is 2"
+    quota_shortage = shortage_in(quota(), quota("tight", {resource: "1501m"}, **{resource: "2"}))
+    assert quota_shortage is not None
+    assert (quota_shortage.quota, quota_shortage.resource, quota_shortage.can_never_fit) == (
+        "tight",
+        resource,
+        False,
+    )
+    assert quota_shortage.message == f"quota tight has less than 500m of {resource} left; its limit is 2"
 
 
 @pytest.mark.parametrize(
@@ -41,16 +45,16 @@ def test_too_little_cpu_is_told_by_quota_and_resource(resource: str) -> None:
     ],
 )
 def test_each_resource_of_a_session_counts(resource: str, hard: str, used: str) -> None:
-    found = lack(quota(used={resource: used}, **{resource: hard}))
-    assert found is not None
-    assert found.resource == resource
+    quota_shortage = shortage_in(quota(used={resource: used}, **{resource: hard}))
+    assert quota_shortage is not None
+    assert quota_shortage.resource == resource
 
 
 def test_what_could_never_fit_is_told_apart() -> None:
-    found = lack(quota(memory="512Mi"))
-    assert found is not None
-    assert found.can_never_fit
-    assert found.message == (
+    quota_shortage = shortage_in(quota(memory="512Mi"))
+    assert quota_shortage is not None
+    assert quota_shortage.can_never_fit
+    assert quota_shortage.message == (
         "quota q allows 512Mi of memory, but the session requests 1Gi: "
         "request less, or ask for a larger quota"
     )
@@ -58,21 +62,21 @@ def test_what_could_never_fit_is_told_apart() -> None:
 
 def test_what_is_promised_to_others_is_no_room() -> None:
     roomy = quota(cpu="1", pods="5")
-    assert lack(roomy, promised=dict(DEMAND)) is None
-    assert lack(roomy, promised=total_demand((DEMAND, DEMAND))) is not None
+    assert shortage_in(roomy, promised=dict(DEMAND)) is None
+    assert shortage_in(roomy, promised=total_demand((DEMAND, DEMAND))) is not None
 
 
 def test_quota_without_figures_has_no_room_yet() -> None:
     fresh = {"metadata": {"name": "fresh"}, "spec": {"hard": {"cpu": "8"}}}
-    found = lack(fresh)
-    assert found is not None
-    assert not found.can_never_fit
+    quota_shortage = shortage_in(fresh)
+    assert quota_shortage is not None
+    assert not quota_shortage.can_never_fit
 
 
 def test_figures_that_lag_behind_the_spec_count_as_the_api_server_counts() -> None:
     lowered = quota(cpu="8")
     lowered["spec"] = {"hard": {"cpu": "100m"}}
-    assert lack(lowered) is None
+    assert shortage_in(lowered) is None
 
 
 @pytest.mark.parametrize(
@@ -88,8 +92,8 @@ def test_figures_that_lag_behind_the_spec_count_as_the_api_server_counts() -> No
 def test_quota_for_other_pods_does_not_count(scope: dict[str, Any], counts: bool) -> None:
     full = quota(used={"cpu": "1"}, cpu="1")
     full["spec"].update(scope)
-    assert (lack(full) is not None) == counts
+    assert (shortage_in(full) is not None) == counts
 
 
 def test_resources_no_session_asks_for_do_not_count() -> None:
-    assert lack(quota(used={"services": "1"}, services="1", requests_storage="0")) is None
+    assert shortage_in(quota(used={"services": "1"}, services="1", requests_storage="0")) is None

@@ -1,9 +1,9 @@
-"""A tenant's own settings lie over its plan's, field by field."""
+"""Effective settings: a tenant's settings override those of its plan, field by field."""
 
 from typing import Any
 
 from tenancy.plans import Plan
-from tenancy.spec.settings import PodSecurity, QuotaScope, TenantSettings, settings_of
+from tenancy.spec.settings import PodSecurity, QuotaScope, TenantSettings, effective_settings
 from tenancy.spec.tenant import TenantSpec
 
 QUOTA = {"name": "q", "hard": {"cpu": "1"}}
@@ -11,8 +11,8 @@ CONFIG = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
 def merged(plan: dict[str, Any], tenant: dict[str, Any]) -> TenantSettings:
-    least = {"maxNamespaces": 3, "quotas": [QUOTA], "limits": {"max": {"cpu": "1"}}}
-    return settings_of(Plan.model_validate({**least, **plan}), TenantSpec.model_validate(tenant))
+    required = {"maxNamespaces": 3, "quotas": [QUOTA], "limits": {"max": {"cpu": "1"}}}
+    return effective_settings(Plan.model_validate({**required, **plan}), TenantSpec.model_validate(tenant))
 
 
 def test_what_nobody_sets_is_the_products_default() -> None:

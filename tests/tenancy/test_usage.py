@@ -1,4 +1,4 @@
-"""What a tenant uses is summed up once, the same for everybody who tells it."""
+"""Resource usage of a tenant: sums of quotas and of measured usage, and significant changes."""
 
 from decimal import Decimal
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.usage import (
     Amount,
-    Measured,
-    is_news,
+    MeasuredUsage,
+    is_significant_change,
     measured_by_namespace,
     namespace_amounts,
     total_amounts,
@@ -17,18 +17,18 @@ from tenancy.usage import (
 )
 
 MIB = 2**20
-WHILE_S = 300
+SMALL_CHANGE_AFTER_S = 300
 
 
-def quotas(*found: tuple[str, dict[str, str], dict[str, str]], **spec: Any) -> dict[ObjectKey, Manifest]:
-    """Live quotas, each of a namespace with what it allows and what is used of that."""
+def quotas(*entries: tuple[str, dict[str, str], dict[str, str]], **spec: Any) -> dict[ObjectKey, Manifest]:
+    """Live ResourceQuotas, each from its namespace, its hard limits and its used amounts."""
     return {
         ObjectKey("ResourceQuota", namespace, f"quota-{number}"): {
             "kind": "ResourceQuota",
             "spec": {"hard": hard, **spec},
             "status": {"used": used},
         }
-        for number, (namespace, hard, used) in enumerate(found)
+        for number, (namespace, hard, used) in enumerate(entries)
     }
 
 
@@ -75,24 +75,24 @@ def test_share_of_nothing_is_none() -> None:
 
 def test_measured_use_is_summed_up_over_containers_and_pods() -> None:
     pods = [pod("a", ("100m", "10Mi"), ("50000001n", "1024Ki")), pod("a", ("1", "1")), pod("b")]
-    found = measured_by_namespace(pods)
-    assert found["a"] == Measured(Decimal("1.150000001"), Decimal(11 * MIB + 1))
-    assert found["b"] == Measured()
-    total = total_measured(found.values())
-    # Rounded up: what is in use is not told as less.
+    by_namespace = measured_by_namespace(pods)
+    assert by_namespace["a"] == MeasuredUsage(Decimal("1.150000001"), Decimal(11 * MIB + 1))
+    assert by_namespace["b"] == MeasuredUsage()
+    total = total_measured(by_namespace.values())
+    # The texts are rounded up, so that they never report less than the usage.
     assert (total.cpu_text, total.memory_text) == ("1151m", "12Mi")
-    assert (Measured().cpu_text, Measured().memory_text) == ("0", "0")
+    assert (MeasuredUsage().cpu_text, MeasuredUsage().memory_text) == ("0", "0")
 
 
 def test_pod_whose_figures_can_not_be_read_is_left_out() -> None:
-    strange = pod("a", ("lots", "1Mi"))
+    invalid = pod("a", ("lots", "1Mi"))
     number: Manifest = {"metadata": {"namespace": "b"}, "containers": [{"usage": {"cpu": 2}}, {}]}
-    found = measured_by_namespace([strange, pod("a", ("1", "1Mi")), number])
-    assert found == {"a": Measured(Decimal(1), Decimal(MIB)), "b": Measured(Decimal(2))}
+    by_namespace = measured_by_namespace([invalid, pod("a", ("1", "1Mi")), number])
+    assert by_namespace == {"a": MeasuredUsage(Decimal(1), Decimal(MIB)), "b": MeasuredUsage(Decimal(2))}
 
 
 @pytest.mark.parametrize(
-    "strange",
+    "invalid",
     [
         pod("a", ("1e999999999999999999", "1Mi")),
         pod("a", ("1e25", "1Mi")),
@@ -102,14 +102,14 @@ def test_pod_whose_figures_can_not_be_read_is_left_out() -> None:
         {"metadata": {"namespace": "a"}, "containers": 1},
     ],
 )
-def test_figures_that_make_no_sense_break_nothing(strange: Manifest) -> None:
-    assert measured_by_namespace([strange, pod("a", ("1", "1Mi"))]) == {
-        "a": Measured(Decimal(1), Decimal(MIB))
+def test_figures_that_make_no_sense_break_nothing(invalid: Manifest) -> None:
+    assert measured_by_namespace([invalid, pod("a", ("1", "1Mi"))]) == {
+        "a": MeasuredUsage(Decimal(1), Decimal(MIB))
     }
 
 
 def test_nothing_measured_is_nothing_in_all() -> None:
-    assert total_measured([]) == Measured()
+    assert total_measured([]) == MeasuredUsage()
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,12 @@ def test_nothing_measured_is_nothing_in_all() -> None:
     ],
 )
 def test_move_by_more_than_a_tenth_is_news_after_a_while(cpu: str, memory: int, expected: bool) -> None:
-    told, now = Measured(Decimal(1), Decimal(1000 * MIB)), Measured(Decimal(cpu), Decimal(memory * MIB))
-    assert is_news(told, now, WHILE_S) is expected
-    assert not is_news(told, now, WHILE_S - 1)
+    reported, current = (
+        MeasuredUsage(Decimal(1), Decimal(1000 * MIB)),
+        MeasuredUsage(Decimal(cpu), Decimal(memory * MIB)),
+    )
+    assert is_significant_change(reported, current, SMALL_CHANGE_AFTER_S) is expected
+    assert not is_significant_change(reported, current, SMALL_CHANGE_AFTER_S - 1)
 
 
 @pytest.mark.parametrize(
@@ -134,16 +137,21 @@ def test_move_by_more_than_a_tenth_is_news_after_a_while(cpu: str, memory: int, 
     [("1.5", 1500, False), ("1.51", 1000, True), ("0.49", 1000, True), ("1", 1501, True), ("1", 499, True)],
 )
 def test_move_by_more_than_half_is_news_at_once(cpu: str, memory: int, expected: bool) -> None:
-    told, now = Measured(Decimal(1), Decimal(1000 * MIB)), Measured(Decimal(cpu), Decimal(memory * MIB))
-    assert is_news(told, now, 0) is expected
+    reported, current = (
+        MeasuredUsage(Decimal(1), Decimal(1000 * MIB)),
+        MeasuredUsage(Decimal(cpu), Decimal(memory * MIB)),
+    )
+    assert is_significant_change(reported, current, 0) is expected
 
 
 def test_trembling_of_an_idle_tenant_is_no_news() -> None:
-    assert not is_news(Measured(), Measured(Decimal("0.009"), Decimal(15 * MIB)), WHILE_S)
-    assert is_news(Measured(), Measured(Decimal("0.011"), Decimal()), 0)
+    assert not is_significant_change(
+        MeasuredUsage(), MeasuredUsage(Decimal("0.009"), Decimal(15 * MIB)), SMALL_CHANGE_AFTER_S
+    )
+    assert is_significant_change(MeasuredUsage(), MeasuredUsage(Decimal("0.011"), Decimal()), 0)
 
 
 def test_figures_that_come_or_go_are_news() -> None:
-    assert is_news(None, Measured(), 0)
-    assert is_news(Measured(), None, 0)
-    assert not is_news(None, None, WHILE_S)
+    assert is_significant_change(None, MeasuredUsage(), 0)
+    assert is_significant_change(MeasuredUsage(), None, 0)
+    assert not is_significant_change(None, None, SMALL_CHANGE_AFTER_S)

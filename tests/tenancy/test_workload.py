@@ -1,4 +1,4 @@
-"""The watcher's pod keeps the record of use where it lasts, and may read figures of pods, not pods."""
+"""The watcher's StatefulSet: the volume of the usage database, and its permissions on pods."""
 
 from typing import NamedTuple
 
@@ -8,16 +8,16 @@ from tenancy.platform.watcher_rights import watcher_rbac
 from tenancy.platform.watcher_workload import watcher_workload
 
 
-class Kept(NamedTuple):
-    """Where the record of use is, where a volume is mounted, and how large that is."""
+class UsageStorage(NamedTuple):
+    """The path of the usage database, and the mount path and size of its volume."""
 
-    record: str
-    volume: str
+    database: str
+    mount_path: str
     size: str
 
 
-def kept(**settings: str) -> Kept | None:
-    """None: there is no volume, and the record is in the run folder."""
+def usage_storage(**settings: str) -> UsageStorage | None:
+    """None if there is no volume. The database is then in the watcher's run folder."""
     _, stateful_set = watcher_workload(PlatformSettings.model_validate({"image": "watcher:1", **settings}))
     [container] = stateful_set["spec"]["template"]["spec"]["containers"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
@@ -27,25 +27,25 @@ def kept(**settings: str) -> Kept | None:
         return None
     [claim] = stateful_set["spec"]["volumeClaimTemplates"]
     assert claim["metadata"]["name"] == "state"
-    record = container["args"][container["args"].index("--usage-db") + 1]
-    return Kept(record, mounts["state"], claim["spec"]["resources"]["requests"]["storage"])
+    database = container["args"][container["args"].index("--usage-db") + 1]
+    return UsageStorage(database, mounts["state"], claim["spec"]["resources"]["requests"]["storage"])
 
 
 def test_record_of_use_is_on_the_volume_of_the_state() -> None:
-    assert kept() == Kept("/var/lib/tenancy/usage.db", "/var/lib/tenancy", "1Gi")
-    elsewhere = kept(backend="file:///var/lib/elsewhere", storage="5Gi")
-    assert elsewhere == Kept("/var/lib/elsewhere/usage.db", "/var/lib/elsewhere", "5Gi")
+    assert usage_storage() == UsageStorage("/var/lib/tenancy/usage.db", "/var/lib/tenancy", "1Gi")
+    other_backend = usage_storage(backend="file:///var/lib/elsewhere", storage="5Gi")
+    assert other_backend == UsageStorage("/var/lib/elsewhere/usage.db", "/var/lib/elsewhere", "5Gi")
 
 
 def test_record_of_use_has_a_volume_of_its_own_where_the_state_has_none_and_one_is_asked_for() -> None:
-    assert kept(backend="s3://bucket", storage="2Gi") == Kept(
+    assert usage_storage(backend="s3://bucket", storage="2Gi") == UsageStorage(
         "/var/lib/tenancy/usage.db", "/var/lib/tenancy", "2Gi"
     )
-    assert kept(backend="s3://bucket") is None
+    assert usage_storage(backend="s3://bucket") is None
 
 
 def test_watcher_may_follow_pods_and_read_their_figures_and_no_more() -> None:
-    [role] = [found for found in watcher_rbac() if found["kind"] == "ClusterRole"]
+    [role] = [manifest for manifest in watcher_rbac() if manifest["kind"] == "ClusterRole"]
     for group, verbs in (("", ["list", "watch"]), (POD_METRICS.group, ["list"])):
         [rule] = [
             rule
