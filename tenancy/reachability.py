@@ -73,7 +73,7 @@ class PodNetwork:
     ) -> bool:
         """Whether the policies of the endpoint `own` allow the connection in this direction.
 
-        If no policy selects the endpoint, everything is allowed; otherwise, what any of its policies allows.
+        If no policy selects the endpoint, everything is allowed. Otherwise one of them must allow it.
         """
         if not own.namespace:
             return True

@@ -26,6 +26,7 @@ Rules = list[dict[str, Any]]
 
 
 def network_policies(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
+    """The NetworkPolicies of one namespace: the mandatory ones, and those of the settings."""
     own_namespaces = _namespaces_with(object_labels(tenant.name))
     policies: dict[str, tuple[Rules, Rules]] = {
         "default-deny-all": ([], []),

@@ -12,7 +12,7 @@ from tenancy.spec.tenant import AccessRole
 def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
     """The rules of operator and viewer that the admin's rules do not cover.
 
-    Each is given as the path of the offending field below `roles`, and the problem.
+    Each item is the path of the offending field below `roles`, and a description of the problem.
     """
     admin_rules = [
         *ROLE_RULES[AccessRole.ADMIN],

@@ -110,6 +110,7 @@ def role_name(role: AccessRole) -> str:
 
 
 def roles(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
+    """The Roles of one namespace, with the rules that the plan and the tenant add."""
     return [
         namespaced_manifest(
             API_VERSION,
