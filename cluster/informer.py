@@ -6,17 +6,15 @@ version. Handlers run on the informer's thread: they must return quickly and lea
 
 import threading
 from collections.abc import Callable
-from typing import Final
 
 import structlog
 
 from cluster.client import Cluster, ClusterError, WatchExpired
+from tenancy.base.backoff import WATCH
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 
 log = structlog.get_logger(__name__)
-
-_RETRY_S: Final = (0.2, 1.0, 5.0, 15.0)
 
 # Arguments: the old and the new object. The old one is None on creation, the new one is None on deletion.
 OnChange = Callable[[Manifest | None, Manifest | None], None]
@@ -66,7 +64,7 @@ class Informer(threading.Thread):
                 if isinstance(error, WatchExpired):
                     self._version = None
                 log.warning("watch failed", kind=self.kind.kind, problem=str(error))
-                self._retry_now.wait(_RETRY_S[min(self._failures, len(_RETRY_S) - 1)])
+                self._retry_now.wait(WATCH.wait_s(self._failures))
                 self._retry_now.clear()
                 self._failures += 1
 

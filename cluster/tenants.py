@@ -7,6 +7,7 @@ the newer one is rejected.
 from cluster.client import Cluster
 from cluster.informer import Informer, OnChange
 from cluster.live_objects import is_ending, tenant_of
+from cluster.written_objects import WrittenObjects
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, TENANTS, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.names import FINALIZER, tenant_selector
@@ -109,12 +110,14 @@ class Tenants:
     def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
         self.informers = tuple(Informer(cluster, kind, on_change) for kind in TENANTS)
         self._cluster = cluster
-        self._written: dict[str, Manifest] = {}
+        self._written = WrittenObjects()
 
     def named(self, name: str) -> list[Manifest]:
         """All Tenants of this name in both API groups. The first one is the tenant."""
         key = ObjectKey("Tenant", "", name)
-        manifests = [self._newest(tenant) for informer in self.informers if (tenant := informer.get(key))]
+        manifests = [
+            self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))
+        ]
         return sorted(manifests, key=_precedence)
 
     def names(self) -> set[str]:
@@ -126,7 +129,7 @@ class Tenants:
     def remove_finalizer(self, tenant: Manifest) -> None:
         others = [name for name in tenant["metadata"].get("finalizers", []) if name != FINALIZER]
         self._set_finalizers(tenant, others)
-        self._written.pop(tenant["metadata"]["uid"], None)
+        self._written.forget(tenant)
 
     def write_status(self, tenant: Manifest, status: Manifest) -> Manifest:
         """Replace the status, and return the Tenant with it. Writes nothing if the status is the same."""
@@ -138,31 +141,17 @@ class Tenants:
             {"op": "add", "path": "/status", "value": status},
         ]
         name = tenant["metadata"]["name"]
-        return self._remember(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
+        return self._written.put(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
 
     def forget(self, tenant: Manifest) -> None:
-        self._written.pop(tenant["metadata"]["uid"], None)
+        """Forget a Tenant that is deleted."""
+        self._written.forget(tenant)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:
         # With the resource version the write fails instead of removing a finalizer that somebody else added.
         version = tenant["metadata"]["resourceVersion"]
         change = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
-        return self._remember(self._cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change))
-
-    def _remember(self, tenant: Manifest) -> Manifest:
-        self._written[tenant["metadata"]["uid"]] = tenant
-        return tenant
-
-    def _newest(self, seen: Manifest) -> Manifest:
-        """The Tenant as last written, until the informer has seen that version."""
-        written = self._written.get(seen["metadata"]["uid"])
-        if written is not None and _version(written) > _version(seen):
-            return written
-        return seen
-
-
-def _version(manifest: Manifest) -> int:
-    return int(manifest["metadata"]["resourceVersion"])
+        return self._written.put(self._cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change))
 
 
 def _precedence(tenant: Manifest) -> tuple[str, bool, int]:

@@ -12,14 +12,8 @@ from typing import Final, NamedTuple
 from tenancy.base.kinds import RESOURCE_QUOTA
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.quantity import QUANTITY_MAX, canonical_quantity, quantity_value
+from tenancy.base.quota_keys import REPORTED_KEYS
 
-# The reported resources, and their keys in a ResourceQuota. The first key that the quota has counts.
-_QUOTA_KEYS: Final = {
-    "cpu": ("requests.cpu", "cpu"),
-    "memory": ("requests.memory", "memory"),
-    "storage": ("requests.storage",),
-    "pods": ("pods",),
-}
 _MILLI: Final = Decimal("0.001")
 _MEBI: Final = Decimal(2**20)
 _SMALL_SHARE: Final = Decimal("0.1")
@@ -40,7 +34,7 @@ class Amount(NamedTuple):
         return round(float(quantity_value(self.used) / limit), 4) if limit else 0.0
 
 
-# By resource, in the order of _QUOTA_KEYS.
+# By resource, in the order of REPORTED_KEYS.
 Amounts = dict[str, Amount]
 
 
@@ -74,7 +68,7 @@ def namespace_amounts(live: Mapping[ObjectKey, Manifest]) -> dict[str, Amounts]:
             continue
         hard, used = quota["spec"].get("hard") or {}, (quota.get("status") or {}).get("used") or {}
         amounts = by_namespace.setdefault(key.namespace, {})
-        for resource, quota_keys in _QUOTA_KEYS.items():
+        for resource, quota_keys in REPORTED_KEYS.items():
             quota_key = next((quota_key for quota_key in quota_keys if quota_key in hard), None)
             if quota_key is None:
                 continue
@@ -144,7 +138,7 @@ def _measured(usage: Manifest) -> MeasuredUsage:
 
 
 def _ordered(amounts: Amounts) -> Amounts:
-    return {resource: amounts[resource] for resource in _QUOTA_KEYS if resource in amounts}
+    return {resource: amounts[resource] for resource in REPORTED_KEYS if resource in amounts}
 
 
 def _sum(amounts: Iterable[str]) -> str:

@@ -1,8 +1,7 @@
-"""The watcher as a whole: its parts, its threads, its start and its end."""
+"""The watcher as a whole: its informers, queues and services, and how they start and stop."""
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -15,7 +14,6 @@ from cluster.plans_in_force import LivePlans
 from cluster.served_kinds import Integrations
 from cluster.tenants import Tenants, has_lost_finalizer, known_namespaces, needs_work
 from stacks.command import PulumiProcess
-from stacks.errors import StackStopped
 from stacks.stack import Stacks
 from tenancy.base.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, Kind
 from tenancy.base.manifest import Manifest
@@ -23,13 +21,13 @@ from tenancy.base.names import MANAGED_SELECTOR
 from tenancy.desired import DesiredState
 from watcher.dns import DnsConfig
 from watcher.metrics import Metrics
-from watcher.periods import DEFAULT_PERIODS, Periods
+from watcher.options import Options
 from watcher.queue import TenantQueue
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.reconcile import Reconciler
 from watcher.reconciler.repairs import Repairs
-from watcher.reconciler.retry import TryAgain
+from watcher.service import QueueWorkers, Service, TryAgain, join
 from watcher.sessions.controller import SessionController
 from watcher.sessions.metrics import SessionPhaseCollector
 from watcher.usage.pod_metrics import PodMetrics
@@ -38,14 +36,13 @@ from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
-# Together less than the 30 s that Kubernetes gives a pod to end.
+# Together less than the 30 s that Kubernetes gives a pod to terminate.
 _FINISH_S: Final = 15.0
-_WIND_DOWN_S: Final = 10.0
-_SESSIONS_S: Final = 2.0
+_CANCEL_S: Final = 10.0
 
 
 class Watcher:
-    """Wires informers to the queue and the queue to workers."""
+    """Connects the informers to the queues, and the queues to their workers."""
 
     def __init__(
         self,
@@ -54,43 +51,42 @@ class Watcher:
         command: PulumiProcess,
         plans: LivePlans,
         usage: UsageStore,
-        workers: int,
-        periods: Periods = DEFAULT_PERIODS,
+        options: Options,
     ) -> None:
         self._queue = TenantQueue()
-        self._usage_status_s = periods.usage_status_s
+        self._usage_status_s = options.usage_status_s
         self._command = command
         self._plans = plans
-        self._on_news: Callable[[str], None] = lambda _: None
+        self._on_change: Callable[[str], None] = lambda _: None
         self.managed = ManagedObjects()
         self.tenants = Tenants(cluster, self._tenant_changed)
         self._informers = [
             Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
         ]
         namespaces = next(informer for informer in self._informers if informer.kind == NAMESPACE)
-        self._dns = DnsConfig(cluster, namespaces)
+        self._dns = DnsConfig(cluster, namespaces) if options.has_dns_isolation else None
         self._integrations = Integrations(cluster, self._managed_changed, self._add_all, self._crd_changed)
-        self._pod_metrics = PodMetrics(
-            cluster, self.managed, self.tenants.names, self._queue.add, periods.usage_metrics_s
+        pod_metrics = PodMetrics(
+            cluster, self.managed, self.tenants.names, self._queue.add, options.usage_metrics_s
         )
-        self._recorder = UsageRecorder(usage, self.managed, self.tenants.names, periods.usage_record_s)
+        recorder = UsageRecorder(usage, self.managed, self.tenants.names, options.usage_record_s)
         self.metrics = Metrics(
             self.tenants,
             self.managed,
             self._queue.depth,
             lambda: plans.is_valid,
-            self._recorder.is_recording,
-            self._pod_metrics.current,
+            recorder.is_recording,
+            pod_metrics.current,
         )
 
         def served() -> frozenset[Kind]:
             return self._integrations.served
 
         applied = LastApplied()
-        self._loader = AppliedLoader(
+        loader = AppliedLoader(
             stacks, self.tenants, applied, lambda: plans.current, served, self._applied_loaded
         )
-        self._repairs = Repairs(cluster, applied, self._loader, self.managed, served, self._queue.add)
+        self._repairs = Repairs(cluster, applied, loader, self.managed, served, self._queue.add)
         self._reconciler = Reconciler(
             cluster,
             stacks,
@@ -99,96 +95,101 @@ class Watcher:
             plans,
             served,
             applied,
-            self._loader,
+            loader,
             self._repairs,
             self.metrics,
-            self._pod_metrics.reported,
+            pod_metrics.reported,
         )
-        self._workers = [
-            threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
-            for number in range(workers)
-        ]
-        self._sessions = SessionController(cluster, self.tenants, plans, namespaces, periods.session_retry_s)
+        self._sessions = SessionController(cluster, self.tenants, plans, namespaces, options.session_retry_s)
         self.metrics.register(SessionPhaseCollector(self._sessions.phase_counts))
+        workers = QueueWorkers(
+            "worker",
+            self._queue,
+            self._reconciler.reconcile,
+            count=options.workers,
+            on_failure=self._reconcile_failed,
+        )
+        # These start once the cluster is listed; they need no plans.
+        self._observers: list[Service] = [pod_metrics, recorder, *([self._dns] if self._dns else ())]
+        # These write to the cluster; they start once the plans are loaded too.
+        self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
-    def follow(self, on_news: Callable[[str], None]) -> None:
-        """Has it called with a tenant's name whenever something of that tenant has changed, on an informer's
-        thread. Called before the start, if at all."""
-        self._on_news = on_news
+    def follow(self, on_change: Callable[[str], None]) -> None:
+        """Call `on_change` with a tenant's name after each change of its objects, on an informer's thread.
+
+        Must be set before `start`.
+        """
+        self._on_change = on_change
 
     def desired(self, tenant: str) -> DesiredState | None:
-        """What the tenant should be, once it has had its first turn."""
+        """The tenant's desired state; None before it is first reconciled."""
         return self._reconciler.desired(tenant)
 
     def start(self) -> None:
-        """Returns at once; `not_ready` tells how far it is."""
+        """Start without waiting; `not_ready` says what the watcher waits for."""
         for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
             informer.start()
         self._sessions.start()
         self._plans.start(self._add_all)
-        threading.Thread(target=self._start_workers, name="start", daemon=True).start()
+        threading.Thread(target=self._start_services, name="start", daemon=True).start()
 
     def stop(self) -> None:
-        """Takes no more work, lets what is under way end, and asks what takes too long to wind down."""
+        """Take no more work, let running updates finish, and cancel those that take too long."""
         log.info("stopping")
-        self._queue.close()
-        self._repairs.stop()
-        self._loader.stop()
-        self._sessions.stop(_SESSIONS_S)
-        for informer in self._all_informers():
+        services = [*self._writers, self._sessions.workers]
+        for service in (*services, *self._observers):
+            service.stop()
+        for informer in (*self._all_informers(), *self._sessions.informers):
             informer.stop()
         self._plans.stop()
-        self._dns.stop()
-        self._pod_metrics.stop()
-        self._recorder.stop()
-        self._join_workers(_FINISH_S)
+        join(services, _FINISH_S)
         self._command.stop()
-        self._join_workers(_WIND_DOWN_S)
+        join(services, _CANCEL_S)
 
     def not_ready(self) -> list[str]:
+        """What the watcher waits for before it reconciles tenants."""
         return [*self.not_listed(), *self._plans.not_loaded()]
 
     def notes(self) -> list[str]:
-        """What waits though tenants are looked after: a cluster may have no AISessions, or not yet."""
-        return [f"no session starts: {told}" for told in _not_synced(self._sessions.informers)]
+        """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
+        return [f"no session starts: {problem}" for problem in _not_synced(self._sessions.informers)]
 
     def not_listed(self) -> list[str]:
-        """What of the cluster has not been seen yet."""
+        """The kinds that are not listed yet."""
         return _not_synced(self._all_informers())
 
     def not_healthy(self) -> list[str]:
-        usage = [self._pod_metrics.thread, self._recorder.thread]
-        others = [self._plans.thread, self._dns.thread, self._dns.informer, self._loader.thread, *usage]
-        threads = [*self._all_informers(), *self._workers, *self._repairs.threads, *others]
+        """The threads that have died."""
+        services = [*self._observers, *self._writers, self._sessions.workers]
+        informers = [*self._all_informers(), *self._sessions.informers]
+        dns = [self._dns.informer] if self._dns else []
+        threads = [thread for service in services for thread in service.threads]
         return [
             f"thread died: {thread.name}"
-            for thread in (*threads, *self._sessions.threads)
+            for thread in (*informers, *dns, self._plans.thread, *threads)
             if thread.ident and not thread.is_alive()
         ]
 
-    def _start_workers(self) -> None:
-        # A worker that saw half of the cluster would take the other half for drift.
+    def _start_services(self) -> None:
+        # Without the complete list, objects that are not listed yet would count as deleted.
         self._integrations.crds.is_synced.wait()
         for informer in self._all_informers():
             informer.is_synced.wait()
-        self._dns.start()
-        self._pod_metrics.start()
-        self._recorder.start()
+        for service in self._observers:
+            service.start()
         for problem in self._plans.not_loaded():
             log.warning("waiting for plans", problem=problem)
         self._plans.is_loaded.wait()
-        log.info("watching", workers=len(self._workers), tenants=self._queue.depth())
+        log.info("watching", tenants=self._queue.depth())
         self._reconciler.keep_applied()
-        self._repairs.start()
-        self._loader.thread.start()
-        for worker in self._workers:
-            worker.start()
+        for service in self._writers:
+            service.start()
 
     def _all_informers(self) -> list[Informer]:
         return [*self._informers, *self.tenants.informers, *self._integrations.informers]
 
     def _add_all(self) -> None:
-        """Has every tenant looked at, because what they are made from has changed."""
+        """Queue all tenants: the plans or the served kinds have changed."""
         for name in self.tenants.names():
             self._queue.add_now(name)
             self._sessions.wake(name)
@@ -197,11 +198,11 @@ class Watcher:
         self._repairs.check(tenant)
         self._queue.add(tenant)
 
-    def _join_workers(self, limit_s: float) -> None:
-        deadline = time.monotonic() + limit_s
-        for worker in (*self._workers, *self._repairs.threads):
-            if worker.ident is not None:
-                worker.join(max(0.0, deadline - time.monotonic()))
+    def _reconcile_failed(self, tenant: str, error: Exception) -> None:
+        self.metrics.count_failed()
+        if not isinstance(error, TryAgain | ClusterError):
+            with contextlib.suppress(ClusterError):
+                self._reconciler.reporter.report_internal_error(tenant, error)
 
     def _tenant_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         if before is None and after is not None:
@@ -209,16 +210,17 @@ class Watcher:
         known = after or before
         if known is None:
             return
-        self._on_news(known["metadata"]["name"])
+        name = known["metadata"]["name"]
+        self._on_change(name)
         if after is None:
             self.tenants.forget(known)
         if after is None or needs_work(before, after):
-            self._queue.add_now(known["metadata"]["name"])
-            self._sessions.wake(known["metadata"]["name"])
+            self._queue.add_now(name)
+            self._sessions.wake(name)
         elif has_lost_finalizer(before, after):
-            self._queue.add(known["metadata"]["name"])
+            self._queue.add(name)
         elif before and known_namespaces(before) != known_namespaces(after):
-            self._sessions.wake(known["metadata"]["name"])  # No session starts where no wall is.
+            self._sessions.wake(name)  # AISessions start only in namespaces that are built completely.
 
     def _crd_changed(self, name: str) -> None:
         if name == AISESSION.crd:
@@ -227,42 +229,20 @@ class Watcher:
 
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         self.managed.put(before, after)
-        for tenant in {tenant_of(found) for found in (before, after) if found}:
-            self._on_news(tenant)
-        if (after or before or {}).get("kind") == NAMESPACE.kind:
+        tenants = {tenant_of(manifest) for manifest in (before, after) if manifest}
+        for tenant in tenants:
+            self._on_change(tenant)
+        kind = (after or before or {}).get("kind")
+        if kind == NAMESPACE.kind and self._dns:
             self._dns.wake()
         self._repairs.notice(before, after)
         for tenant in self._reconciler.tenants_to_requeue(before, after):
             self._queue.add(tenant)
         if before and after and quota_use(before) != quota_use(after):
             self._queue.add(tenant_of(after), self._usage_status_s)
-        if (after or before or {}).get("kind") == RESOURCE_QUOTA.kind:
-            for tenant in {tenant_of(found) for found in (before, after) if found}:
-                self._sessions.wake(tenant)  # There may be room now.
-
-    def _work(self) -> None:
-        while (tenant := self._queue.take()) is not None:
-            try:
-                again_after_s = self._reconciler.reconcile(tenant)
-            except TryAgain:
-                self.metrics.count_failed()
-                self._queue.failed(tenant)
-            except StackStopped:
-                return  # The next process takes it up.
-            except ClusterError as error:
-                self.metrics.count_failed()
-                retry_after_s = self._queue.failed(tenant)
-                log.warning("cluster refused", tenant=tenant, problem=str(error), retry_after_s=retry_after_s)
-            except Exception as error:
-                self.metrics.count_failed()
-                retry_after_s = self._queue.failed(tenant)
-                log.exception("turn broke", tenant=tenant, retry_after_s=retry_after_s)
-                with contextlib.suppress(ClusterError):
-                    self._reconciler.reporter.report_internal_error(tenant, error)
-            else:
-                self._queue.done(tenant)
-                if again_after_s is not None:
-                    self._queue.add(tenant, again_after_s)
+        if kind == RESOURCE_QUOTA.kind:
+            for tenant in tenants:
+                self._sessions.wake(tenant)  # Waiting AISessions may fit now.
 
 
 def _not_synced(informers: Iterable[Informer]) -> list[str]:

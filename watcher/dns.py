@@ -10,16 +10,16 @@ import structlog
 from cluster.client import Cluster, ClusterError
 from cluster.informer import Informer
 from cluster.live_objects import is_ending, tenant_of
+from tenancy.base.backoff import DNS
 from tenancy.base.kinds import CONFIG_MAP
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY, coredns_config_map
+from watcher.service import Service
 
 log = structlog.get_logger(__name__)
 
 # Changes within this time are written together: a tenant's namespaces change at about the same time.
 _GATHER_S: Final = 1.0
-# The wait after a failure doubles up to this.
-_LAST_RETRY_S: Final = 15.0
 
 
 def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
@@ -36,12 +36,12 @@ def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
     return list(groups.values())
 
 
-class DnsConfig:
-    """Writes the ConfigMap on a thread of its own, and retries after errors."""
+class DnsConfig(Service):
+    """Writes the ConfigMap, and retries after errors."""
 
     def __init__(self, cluster: Cluster, namespaces: Informer) -> None:
         """`namespaces` is the informer of all managed namespaces. Call `wake` when they change."""
-        self.thread = threading.Thread(target=self._write_changes, name="keep DNS config", daemon=True)
+        super().__init__("write DNS config")
         self.informer = Informer(
             cluster,
             CONFIG_MAP,
@@ -52,36 +52,36 @@ class DnsConfig:
         self._cluster = cluster
         self._namespaces = namespaces
         self._woken = threading.Event()
-        self._stopping = threading.Event()
 
     def start(self) -> None:
         """Call this after the namespaces are listed: a missing one would count as the platform's."""
         self.wake()
         self.informer.start()
-        self.thread.start()
+        super().start()
 
     def wake(self) -> None:
         self._woken.set()
 
     def stop(self) -> None:
-        self._stopping.set()
+        super().stop()
         self.informer.stop()
         self.wake()
 
-    def _write_changes(self) -> None:
+    def _run(self) -> None:
         # Without the live ConfigMap, an unchanged one would be written at each start.
         self.informer.is_synced.wait()
-        pause_s = _GATHER_S
+        failures, pause_s = 0, _GATHER_S
         while self._woken.wait() and not self._stopping.wait(pause_s):
             self._woken.clear()
             try:
                 self._write()
             except ClusterError as error:
-                pause_s = min(2 * pause_s, _LAST_RETRY_S)
+                pause_s = DNS.wait_s(failures)
+                failures += 1
                 log.warning("DNS config not written", problem=str(error), retry_after_s=pause_s)
                 self.wake()
             else:
-                pause_s = _GATHER_S
+                failures, pause_s = 0, _GATHER_S
 
     def _write(self) -> None:
         namespaces = [self._namespaces.get(key) for key in self._namespaces.object_keys()]

@@ -7,16 +7,13 @@ a new spec ends the wait early.
 import heapq
 import threading
 import time
-from typing import Final
 
-_FIRST_RETRY_S: Final = 1.0
-_LAST_RETRY_S: Final = 300.0
+from tenancy.base.backoff import RECONCILE, Backoff
 
 
 class TenantQueue:
-    def __init__(self, first_retry_s: float = _FIRST_RETRY_S, last_retry_s: float = _LAST_RETRY_S) -> None:
-        self._first_retry_s = first_retry_s
-        self._last_retry_s = last_retry_s
+    def __init__(self, backoff: Backoff = RECONCILE) -> None:
+        self._backoff = backoff
         self._changed = threading.Condition()
         self._due: list[tuple[float, str]] = []
         self._waiting: dict[str, float] = {}
@@ -69,7 +66,7 @@ class TenantQueue:
         with self._changed:
             failures = self._failures.get(tenant, 0)
             # A new spec that arrived while the old one failed does not wait.
-            wait_s = 0.0 if tenant in self._renewed else self._wait_s(failures)
+            wait_s = 0.0 if tenant in self._renewed else self._backoff.wait_s(failures)
             if wait_s:
                 self._failures[tenant] = failures + 1
                 self._not_before[tenant] = time.monotonic() + wait_s
@@ -89,9 +86,6 @@ class TenantQueue:
     def _forgive(self, tenant: str) -> None:
         self._failures.pop(tenant, None)
         self._not_before.pop(tenant, None)
-
-    def _wait_s(self, failures: int) -> float:
-        return float(min(self._first_retry_s * 2**failures, self._last_retry_s))
 
     def _release(self, tenant: str) -> None:
         self._working.discard(tenant)

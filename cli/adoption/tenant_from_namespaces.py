@@ -13,18 +13,13 @@ from tenancy.base.kinds import TENANTS
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name
 from tenancy.base.quantity import quantity_value
+from tenancy.base.quota_keys import OVERRIDE_KEYS
 from tenancy.plans import Plan, Plans
 from tenancy.spec.tenant import AccessRole, DeletionPolicy, Purpose, SubjectKind
 
 # The user-facing ClusterRoles of Kubernetes, and the tenant roles closest to them.
 _ROLES: Final = {"admin": AccessRole.ADMIN, "edit": AccessRole.OPERATOR, "view": AccessRole.VIEWER}
-# The fields of spec.resourceQuotas, and the ResourceQuota keys that each field limits.
-_QUOTA_KEYS: Final = {
-    "cpu": ("cpu", "requests.cpu", "limits.cpu"),
-    "memory": ("memory", "requests.memory", "limits.memory"),
-    "storage": ("requests.storage",),
-}
-_IMPORTED_QUOTA_KEYS: Final = {key for keys in _QUOTA_KEYS.values() for key in keys}
+_IMPORTED_KEYS: Final = {key for keys in OVERRIDE_KEYS.values() for key in keys}
 _PURPOSES: Final = {
     "prod": Purpose.PRODUCTION,
     "production": Purpose.PRODUCTION,
@@ -56,7 +51,7 @@ def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
     """
     quotas: dict[str, str] = {}
     for namespace in namespaces:
-        for field, keys in _QUOTA_KEYS.items():
+        for field, keys in OVERRIDE_KEYS.items():
             limits = [_tightest(namespace.quotas, key) for key in keys]
             for limit in filter(None, limits):
                 if field not in quotas or quantity_value(limit) > quantity_value(quotas[field]):
@@ -72,7 +67,7 @@ def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace])
         plan = plans.plans[name]
         limits = _plan_limits(plan)
         if len(namespaces) <= plan.max_namespaces and all(
-            needs[field] <= limits[field] for field in _QUOTA_KEYS
+            needs[field] <= limits[field] for field in OVERRIDE_KEYS
         ):
             return name
     return by_size[-1]
@@ -117,7 +112,7 @@ def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
 def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
     """One note per ResourceQuota, with the limits that the Tenant does not import."""
     for quota in namespace.quotas:
-        others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_QUOTA_KEYS)
+        others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_KEYS)
         not_imported = f" Not imported: {', '.join(others)}." if others else ""
         yield (
             f"ResourceQuota {namespace.name}/{quota['metadata']['name']} stays and applies in addition to "
@@ -234,7 +229,7 @@ def _plan_limits(plan: Plan) -> dict[str, Decimal]:
     """Per field of spec.resourceQuotas the plan's limit for one namespace; infinite if the plan sets none."""
     quotas = [{"spec": {"hard": quota.hard}} for quota in plan.quotas]
     limits = {}
-    for field, keys in _QUOTA_KEYS.items():
+    for field, keys in OVERRIDE_KEYS.items():
         amounts = [quantity_value(amount) for key in keys if (amount := _tightest(quotas, key))]
         limits[field] = min(amounts, default=Decimal("Infinity"))
     return limits

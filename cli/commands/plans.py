@@ -21,6 +21,7 @@ from cli.yaml_lines import field_line
 from cluster.tenants import is_deleting, read_tenants
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
+from tenancy.base.quota_keys import REPORTED_KEYS
 from tenancy.plans import Plan, Plans, read_plans
 from tenancy.spec.settings import PodSecurity
 
@@ -138,10 +139,7 @@ def _cells(row: PlanRow) -> tuple[str, ...]:
 
     return (
         row.name,
-        limit("requests.cpu", "cpu"),
-        limit("requests.memory", "memory"),
-        limit("requests.storage"),
-        limit("pods"),
+        *(limit(*keys) for keys in REPORTED_KEYS.values()),
         str(row.max_namespaces),
         row.pod_security,
         ", ".join(row.network) or "-",

@@ -9,13 +9,13 @@ from embedded.controlplane.processes import ProcessGroup, log_tail
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
 from embedded.run.state_folder import StateFolder
+from tenancy.base.backoff import WATCHER_PROCESS
 
 NAME = "watcher"
 READY_TIMEOUT_S = 60.0
 POLL_S = 0.05
 # On SIGTERM, the watcher completes running updates before it exits.
 GRACE_S = 60.0
-BACKOFF_S = (0.2, 1.0, 5.0, 15.0)
 # If the watcher has run for at least this long, the backoff starts again at its first value.
 BACKOFF_RESET_S = 60.0
 
@@ -75,7 +75,7 @@ class WatcherProcess:
         for process_exit in self._group.exits(timeout_s=timeout_s):
             is_reset = time.monotonic() - self._started_at > BACKOFF_RESET_S
             self._failures = 0 if is_reset else self._failures + 1
-            pause_s = BACKOFF_S[min(max(self._failures - 1, 0), len(BACKOFF_S) - 1)]
+            pause_s = WATCHER_PROCESS.wait_s(max(self._failures - 1, 0))
             report(f"the watcher ended with exit code {process_exit.code}; it is restarted in {pause_s:g} s")
             self._restart_at = time.monotonic() + pause_s
         if self._restart_at is None or time.monotonic() < self._restart_at:

@@ -29,5 +29,7 @@ LOAD_APPLIED: Final = Backoff(1.0, 5.0)
 WATCH: Final = Backoff(0.2, 15.0)
 # The CoreDNS configuration.
 DNS: Final = Backoff(1.0, 15.0)
-# The watcher process of `./dev run`.
-WATCHER_PROCESS: Final = Backoff(1.0, 30.0)
+# The watcher process of `./dev run`, after it has exited.
+WATCHER_PROCESS: Final = Backoff(0.2, 15.0)
+# The start of an AISession that the API server rejects. An option sets the first wait.
+SESSION_START: Final = Backoff(5.0, 60.0)

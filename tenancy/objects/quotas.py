@@ -11,19 +11,12 @@ from typing import Final
 from tenancy.base.errors import InvalidSpec
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.quantity import canonical_quantity, quantity_value
+from tenancy.base.quota_keys import CPU_KEYS, OVERRIDE_KEYS, QUOTA_KEYS
 from tenancy.spec.settings import QuotaScope, TenantSettings
 from tenancy.spec.tenant import Tenant
 
-# The resources of a ResourceQuota that each field of `spec.resourceQuotas` overrides.
-_OVERRIDES: Final = {
-    "cpu": ("cpu", "requests.cpu", "limits.cpu"),
-    "memory": ("memory", "requests.memory", "limits.memory"),
-    "storage": ("requests.storage",),
-}
-_CPU_KEYS: Final = _OVERRIDES["cpu"]
-_QUOTA_COUNTS: Final = ("resourcequotas", "count/resourcequotas")
 # Not split: each namespace has all of the tenant's ResourceQuotas, so it needs the whole number.
-UNSPLIT_KEYS: Final = frozenset(_QUOTA_COUNTS)
+UNSPLIT_KEYS: Final = frozenset(QUOTA_KEYS)
 
 
 def resource_quotas(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
@@ -35,7 +28,7 @@ def resource_quotas(tenant: Tenant, settings: TenantSettings, namespace: str) ->
     tenant_amounts = tenant.spec.resource_quotas.model_dump(exclude_none=True)
     overrides = {
         resource: tenant_amounts[field]
-        for field, resources in _OVERRIDES.items()
+        for field, resources in OVERRIDE_KEYS.items()
         if field in tenant_amounts
         for resource in resources
     }
@@ -95,7 +88,7 @@ def _share(tenant: Tenant, namespace: str, resource: str, amount: str) -> str:
     weights = {name: spec.weight if spec else 1 for name, spec in tenant.namespaces().items()}
     # Sorted by name, so that a change of the order in the spec does not change the shares.
     names = sorted(weights)
-    unit = Decimal("0.001") if resource in _CPU_KEYS else Decimal(1)
+    unit = Decimal("0.001") if resource in CPU_KEYS else Decimal(1)
     total = int(quantity_value(amount) / unit)
     share = shares(total, tuple(weights[name] for name in names))[names.index(namespace)]
     if amount.endswith("i") and share % 1024 == 0:
@@ -111,7 +104,7 @@ def _check_quota_count(settings: TenantSettings) -> None:
     extra = sum(1 for manifest in settings.extra_resources if manifest.get("kind") == "ResourceQuota")
     quota_count = len(settings.quotas) + extra
     for quota in settings.quotas:
-        for resource in _QUOTA_COUNTS:
+        for resource in QUOTA_KEYS:
             if resource in quota.hard and quantity_value(quota.hard[resource]) < quota_count:
                 raise InvalidSpec(
                     "spec.quotas",

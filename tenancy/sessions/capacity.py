@@ -10,12 +10,12 @@ from typing import Final
 
 from tenancy.base.manifest import Manifest
 from tenancy.base.quantity import quantity_value
+from tenancy.base.quota_keys import CPU_KEYS, JOB_KEYS, MEMORY_KEYS, POD_KEYS
 from tenancy.spec.aisession import AISessionSpec
 
 # Amounts that sessions charge to quotas, by the resource names of quotas.
 Demand = Mapping[str, Decimal]
 
-JOBS: Final = "count/jobs.batch"
 # The scopes that match the pod of a session: the pod has no deadline of its own, and it has requests.
 _SCOPES: Final = frozenset({"NotTerminating", "NotBestEffort"})
 
@@ -48,9 +48,9 @@ def session_demand(spec: AISessionSpec) -> dict[str, Decimal]:
     cpu, memory = (quantity_value(text) for text in (spec.resources.cpu, spec.resources.memory))
     one = Decimal(1)
     return {
-        **dict.fromkeys(("cpu", "requests.cpu", "limits.cpu"), cpu),
-        **dict.fromkeys(("memory", "requests.memory", "limits.memory"), memory),
-        **dict.fromkeys(("pods", "count/pods", JOBS), one),
+        **dict.fromkeys(CPU_KEYS, cpu),
+        **dict.fromkeys(MEMORY_KEYS, memory),
+        **dict.fromkeys((*POD_KEYS, *JOB_KEYS), one),
     }
 
 

@@ -29,7 +29,11 @@ def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 def reasons() -> list[str]:
     """The reasons of Tenants, of every error that a tenant can fail with, of AISessions and of Events."""
-    kinds = [kind for root in (TenancyError, StackError, client.ClusterError) for kind in class_and_subclasses(root)]
+    kinds = [
+        kind
+        for root in (TenancyError, StackError, client.ClusterError)
+        for kind in class_and_subclasses(root)
+    ]
     # A command's own errors end that command, and reach no status.
     theirs = [
         kind

@@ -7,6 +7,7 @@ import pytest
 
 from cluster.client import Cluster, ClusterError
 from cluster.informer import Informer
+from tenancy.base.backoff import Backoff
 from tenancy.base.kinds import AISESSION
 from tenancy.base.manifest import Manifest
 from tests.waiting import eventually
@@ -30,7 +31,7 @@ class LateCluster:
 
 
 def test_wait_after_a_failure_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.informer._RETRY_S", (3600.0,))
+    monkeypatch.setattr("cluster.informer.WATCH", Backoff(3600.0, 3600.0))
     cluster = LateCluster()
     informer = Informer(cast(Cluster, cluster), AISESSION, lambda _before, _after: None)
     informer.start()

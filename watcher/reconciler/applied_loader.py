@@ -4,15 +4,14 @@ This is needed after a restart and after an update that failed half way. A separ
 history and state, so that workers do not wait for a backend that does not answer.
 """
 
-import threading
 from collections.abc import Callable
-from typing import Final
 
 import structlog
 
 from cluster.tenants import Tenants
 from stacks.errors import StackError, StackNotFound, StackStopped
 from stacks.stack import Stacks
+from tenancy.base.backoff import LOAD_APPLIED
 from tenancy.base.errors import Rejection
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest, object_key
@@ -21,11 +20,9 @@ from tenancy.desired import DesiredState
 from tenancy.plans import Plans
 from watcher.queue import TenantQueue
 from watcher.reconciler.last_applied import Applied, LastApplied
+from watcher.service import QueueWorkers, TryAgain
 
 log = structlog.get_logger(__name__)
-
-_FIRST_RETRY_S: Final = 1.0
-_LAST_RETRY_S: Final = 5.0
 
 
 class AppliedLoader:
@@ -46,10 +43,10 @@ class AppliedLoader:
         self._plans = plans
         self._served = served
         self._on_loaded = on_loaded
-        self._queue = TenantQueue(_FIRST_RETRY_S, _LAST_RETRY_S)
+        self._queue = TenantQueue(LOAD_APPLIED)
+        self.workers = QueueWorkers("last applied objects", self._queue, self._load_or_report)
         self._wanted: set[str] = set()
         self._problems: dict[str, str] = {}
-        self.thread = threading.Thread(target=self._run, name="last applied objects", daemon=True)
 
     def load_from_spec(self, manifest: Manifest) -> bool:
         """Load a tenant whose spec is the applied one, without reading the backend. Returns whether it is."""
@@ -82,27 +79,19 @@ class AppliedLoader:
         self._problems.pop(tenant, None)
         self._applied.forget(tenant)
 
-    def stop(self) -> None:
-        self._queue.close()
-
-    def _run(self) -> None:
-        while (tenant := self._queue.take()) is not None:
-            try:
-                self._load(tenant)
-            except StackStopped:
-                return
-            except (StackError, ValueError) as error:
-                if self._problems.get(tenant) != str(error):
-                    log.warning("last applied objects not read", tenant=tenant, problem=str(error))
-                    self._problems[tenant] = str(error)
-                    self._on_loaded(tenant)
-                self._queue.failed(tenant)
-            except Exception:
-                log.exception("loading failed unexpectedly", tenant=tenant)
-                self._queue.failed(tenant)
-            else:
-                self._problems.pop(tenant, None)
-                self._queue.done(tenant)
+    def _load_or_report(self, tenant: str) -> None:
+        """Load a tenant. Raises TryAgain if that fails; `problem_text` then has the problem."""
+        try:
+            self._load(tenant)
+        except StackStopped:
+            raise
+        except (StackError, ValueError) as error:
+            if self._problems.get(tenant) != str(error):
+                log.warning("last applied objects not read", tenant=tenant, problem=str(error))
+                self._problems[tenant] = str(error)
+                self._on_loaded(tenant)
+            raise TryAgain from None
+        self._problems.pop(tenant, None)
 
     def _load(self, tenant: str) -> None:
         known = self._applied.get(tenant)

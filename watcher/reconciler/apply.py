@@ -17,8 +17,8 @@ from tenancy.desired import DesiredState
 from tenancy.objects.namespace import with_managed_metadata_only
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
+from watcher.reconciler.must_wait import MustWait
 from watcher.reconciler.next_step import Update
-from watcher.reconciler.retry import MustWait
 
 # Runs `up` with these objects and this message.
 Up = Callable[[DesiredState, str], StackResult]

@@ -28,14 +28,15 @@ from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.apply import apply
 from watcher.reconciler.contested_objects import ContestedObjects, DriftContested
 from watcher.reconciler.last_applied import LastApplied
+from watcher.reconciler.must_wait import MustWait
 from watcher.reconciler.next_step import Contested, InSync, Observation, Step, Update, Wait, next_step
 from watcher.reconciler.repairs import RepairFailed, Repairs
 from watcher.reconciler.report import Reporter
 from watcher.reconciler.requeue import tenants_to_requeue
-from watcher.reconciler.retry import MustWait, TryAgain
 from watcher.reconciler.status import pending_status
 from watcher.reconciler.sweep import sweep
 from watcher.reconciler.terminate import Terminator
+from watcher.service import TryAgain
 
 # After an update, the time by which the informers have seen its changes.
 _LOOK_AGAIN_S: Final = 2.0

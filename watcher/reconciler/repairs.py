@@ -13,6 +13,7 @@ import structlog
 
 from cluster.client import Cluster, ClusterError
 from cluster.live_objects import ManagedObjects, tenant_of
+from tenancy.base.backoff import REPAIR
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
@@ -24,12 +25,11 @@ from watcher.queue import TenantQueue
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.restore import Repair, restore_object
+from watcher.service import QueueWorkers, TryAgain
 
 log = structlog.get_logger(__name__)
 
 _THREADS: Final = 4
-_FIRST_RETRY_S: Final = 0.25
-_LAST_RETRY_S: Final = 1.0
 # An object that is changed all the time must not keep a thread busy.
 _PAUSE_S: Final = 0.2
 
@@ -58,22 +58,14 @@ class Repairs:
         self._managed = managed
         self._served = served
         self._on_repaired = on_repaired
-        self._queue = TenantQueue(_FIRST_RETRY_S, _LAST_RETRY_S)
+        self._queue = TenantQueue(REPAIR)
+        self.workers = QueueWorkers(
+            "repairs", self._queue, self._repair_suspects, count=_THREADS, pause_s=_PAUSE_S
+        )
         self._guard = threading.Lock()
         self._suspects: defaultdict[str, set[ObjectKey]] = defaultdict(set)
         self._unrecorded: defaultdict[str, dict[ObjectKey, Repair]] = defaultdict(dict)
         self._failures: dict[str, dict[ObjectKey, str]] = {}
-        self.threads = [
-            threading.Thread(target=self._run, name=f"repairs {number}", daemon=True)
-            for number in range(_THREADS)
-        ]
-
-    def start(self) -> None:
-        for thread in self.threads:
-            thread.start()
-
-    def stop(self) -> None:
-        self._queue.close()
 
     def keep(self, manifest: Manifest) -> None:
         """Keep the last applied objects of a tenant as they are, unless it is paused."""
@@ -143,20 +135,18 @@ class Repairs:
             self._suspects[tenant] |= suspects
         self._queue.add(tenant)
 
-    def _run(self) -> None:
-        while (tenant := self._queue.take()) is not None:
-            with self._guard:
-                suspects = self._suspects.pop(tenant, set())
-            try:
-                left = self._repair_all(tenant, suspects)
-            except Exception:
-                log.exception("repair broke", tenant=tenant)
-                left = suspects
-            self._suspect(tenant, left)
-            if left:
-                self._queue.failed(tenant)
-            else:
-                self._queue.done(tenant, _PAUSE_S)
+    def _repair_suspects(self, tenant: str) -> None:
+        """Repair the suspected objects of a tenant. Raises TryAgain if some are left."""
+        with self._guard:
+            suspects = self._suspects.pop(tenant, set())
+        try:
+            left = self._repair_all(tenant, suspects)
+        except Exception:
+            self._suspect(tenant, suspects)
+            raise
+        self._suspect(tenant, left)
+        if left:
+            raise TryAgain
 
     def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
         """Restore those objects that differ in the cluster itself: the informers' copies may lag behind.

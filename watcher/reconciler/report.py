@@ -19,9 +19,9 @@ from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.contested_objects import DriftContested
+from watcher.reconciler.must_wait import MustWait
 from watcher.reconciler.next_step import Step, Update
 from watcher.reconciler.repairs import RepairFailed, Repairs
-from watcher.reconciler.retry import MustWait
 from watcher.reconciler.status import (
     active_status,
     failed_status,

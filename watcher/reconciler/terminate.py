@@ -24,8 +24,8 @@ from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.release import release_namespace, remove_objects
 from watcher.reconciler.repairs import Repairs
-from watcher.reconciler.retry import TryAgain
 from watcher.reconciler.status import ready_verdict, terminating_status
+from watcher.service import TryAgain
 from watcher.sessions.deletion import delete_sessions
 
 log = structlog.get_logger(__name__)

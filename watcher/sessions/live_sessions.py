@@ -9,6 +9,7 @@ from cluster.client import Cluster, ClusterError
 from cluster.informer import Informer
 from cluster.live_objects import ManagedObjects, is_ending, tenant_of
 from cluster.tenants import needs_work
+from cluster.written_objects import WrittenObjects
 from tenancy.base.kinds import AISESSION, JOB, NAMESPACE, POD
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.names import SESSION_LABEL, session_job_name
@@ -46,7 +47,7 @@ class LiveSessions:
         self._jobs = ManagedObjects()
         # By namespace and UID of the Job: a pod in another namespace could name the same UID.
         self._pods: defaultdict[tuple[str, str], dict[ObjectKey, Manifest]] = defaultdict(dict)
-        self._written_by_uid: dict[str, Manifest] = {}
+        self._written = WrittenObjects()
         self._removed_job_uids: set[str] = set()
         self.informers = (
             Informer(cluster, AISESSION, self._session_changed),
@@ -57,7 +58,7 @@ class LiveSessions:
     def unfinished(self, tenant: str) -> list[Manifest]:
         """The tenant's sessions that have not finished and are not being deleted."""
         with self._lock:
-            sessions = [self._newest(session) for session in self._by_tenant.get(tenant, {}).values()]
+            sessions = [self._written.newest(session) for session in self._by_tenant.get(tenant, {}).values()]
         return [session for session in sessions if not is_ending(session) and not _is_final(session)]
 
     def finished(self, tenant: str) -> list[Manifest]:
@@ -140,8 +141,7 @@ class LiveSessions:
             if live is None or any(live["metadata"][field] != value for field, value in expected.items()):
                 return False
             raise
-        with self._lock:
-            self._written_by_uid[metadata["uid"]] = written
+        self._written.put(written)
         return True
 
     def remove_job(self, job: Manifest) -> None:
@@ -150,19 +150,14 @@ class LiveSessions:
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])
 
-    def _newest(self, seen: Manifest) -> Manifest:
-        """The session as last written, until the watch has caught up with that write."""
-        written = self._written_by_uid.get(seen["metadata"]["uid"])
-        return written if written is not None and _version(written) > _version(seen) else seen
-
     def _session_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         with self._lock:
             if before is not None:
                 self._by_tenant[tenant_ref_name(before)].pop(object_key(before), None)
             if after is not None:
                 self._by_tenant[tenant_ref_name(after)][object_key(after)] = after
-            if (known := before or after) and (after is None or self._newest(after) is after):
-                self._written_by_uid.pop(known["metadata"]["uid"], None)
+            if (known := before or after) and (after is None or self._written.newest(after) is after):
+                self._written.forget(known)
         if after is None or needs_work(before, after):
             for tenant in {tenant_ref_name(session) for session in (before, after) if session}:
                 self._on_change(tenant)
@@ -209,7 +204,3 @@ def owner_job(pod: Manifest) -> tuple[str, str]:
     """The namespace and UID of the Job that the pod names as its controller; an empty UID if none."""
     owner = _controller(pod)
     return pod["metadata"]["namespace"], owner["uid"] if owner else ""
-
-
-def _version(manifest: Manifest) -> int:
-    return int(manifest["metadata"]["resourceVersion"])

@@ -8,12 +8,11 @@ import time
 from typing import Final
 
 from cluster.client import Cluster
+from tenancy.base.backoff import SESSION_START, Backoff
 from tenancy.base.kinds import EVENT
 from tenancy.base.manifest import Manifest
 from tenancy.spec.aisession import SessionReason
 
-# The longest wait, as a multiple of the first wait.
-_MAX_WAIT_FACTOR: Final = 12
 # How long after its wait a session is forgotten. It is deleted by then, or it would have been tried again.
 _FORGET_AFTER_S: Final = 600.0
 
@@ -36,16 +35,15 @@ def refusal_reason(message: str) -> SessionReason:
 class StartBackoff:
     """The waits of sessions whose start was rejected, by session UID. Each rejection doubles the wait."""
 
-    def __init__(self, first_retry_s: float = 5.0) -> None:
-        self._first_retry_s = first_retry_s
-        # By UID: the due time, and the length of the wait.
-        self._retries: dict[str, tuple[float, float]] = {}
+    def __init__(self, backoff: Backoff = SESSION_START) -> None:
+        self._backoff = backoff
+        # By UID: the due time, and the number of rejections.
+        self._retries: dict[str, tuple[float, int]] = {}
 
     def record_refusal(self, uid: str) -> None:
         now_s = time.monotonic()
-        _, last_s = self._retries.get(uid, (0.0, self._first_retry_s / 2))
-        wait_s = min(last_s * 2, _MAX_WAIT_FACTOR * self._first_retry_s)
-        self._retries[uid] = now_s + wait_s, wait_s
+        _, failures = self._retries.get(uid, (0.0, 0))
+        self._retries[uid] = now_s + self._backoff.wait_s(failures), failures + 1
         for old in [
             other for other, (due_s, _) in list(self._retries.items()) if now_s - due_s > _FORGET_AFTER_S
         ]:
@@ -53,7 +51,7 @@ class StartBackoff:
 
     def wait_s(self, uid: str) -> float:
         """How long the session must still wait; 0: it can be tried now."""
-        due_s, _ = self._retries.get(uid, (0.0, 0.0))
+        due_s, _ = self._retries.get(uid, (0.0, 0))
         return max(0.0, due_s - time.monotonic())
 
     def forget(self, uid: str) -> None:

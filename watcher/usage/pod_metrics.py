@@ -3,7 +3,6 @@
 If the cluster does not serve that API, there are no values. This is not an error.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
@@ -14,6 +13,7 @@ from cluster.client import Cluster, ClusterError
 from cluster.live_objects import ManagedObjects
 from tenancy.base.kinds import NAMESPACE, POD_METRICS
 from tenancy.usage import MeasuredUsage, is_significant_change, measured_by_namespace, total_measured
+from watcher.service import PeriodicService
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +35,7 @@ class _Reported(NamedTuple):
 _NEVER: Final = _Reported(None, 0.0)
 
 
-class PodMetrics:
+class PodMetrics(PeriodicService):
     def __init__(
         self,
         cluster: Cluster,
@@ -45,23 +45,15 @@ class PodMetrics:
         period_s: float,
     ) -> None:
         """`on_change` is called with each tenant whose usage differs significantly from the reported one."""
-        self.thread = threading.Thread(target=self._run, name="read pod metrics", daemon=True)
+        super().__init__("read pod metrics", self.read, period_s)
         self._cluster = cluster
         self._managed = managed
         self._names = names
         self._on_change = on_change
-        self._period_s = period_s
-        self._stopping = threading.Event()
         self._current: ByNamespace | None = None
         self._reported: dict[str, _Reported] = {}
         self._problem = ""
         self._failures = 0
-
-    def start(self) -> None:
-        self.thread.start()
-
-    def stop(self) -> None:
-        self._stopping.set()
 
     def reported(self, tenant: str) -> MeasuredUsage | None:
         """The tenant's usage for its status. It changes only if the measured usage changes significantly."""
@@ -102,13 +94,3 @@ class PodMetrics:
             if is_significant_change(report.measured, measured, now_s - report.at_s):
                 self._reported[name] = _Reported(measured, now_s)
                 self._on_change(name)
-
-    def _run(self) -> None:
-        while True:
-            try:
-                self.read()
-            except Exception:
-                # An unexpected response must not end the thread: the watcher would count as unhealthy.
-                log.exception("pod metrics not processed", retry_after_s=self._period_s)
-            if self._stopping.wait(self._period_s):
-                return

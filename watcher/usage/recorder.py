@@ -3,7 +3,6 @@
 A failed write does not affect the rest of the watcher: it is logged once and retried in the next period.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 
@@ -12,6 +11,7 @@ import structlog
 from cluster.live_objects import ManagedObjects
 from tenancy.base.quantity import quantity_value
 from tenancy.usage import namespace_amounts
+from watcher.service import PeriodicService
 from watcher.usage.database import UsageUnavailable
 from watcher.usage.hours import Series
 from watcher.usage.store import UsageAmounts, UsageStore
@@ -19,7 +19,7 @@ from watcher.usage.store import UsageAmounts, UsageStore
 log = structlog.get_logger(__name__)
 
 
-class UsageRecorder:
+class UsageRecorder(PeriodicService):
     def __init__(
         self,
         store: UsageStore,
@@ -27,20 +27,11 @@ class UsageRecorder:
         names: Callable[[], Iterable[str]],
         period_s: float = 60.0,
     ) -> None:
-        self.thread = threading.Thread(target=self._run, name="record usage", daemon=True)
+        super().__init__("record usage", lambda: self.record(int(time.time())), period_s)
         self._store = store
         self._managed = managed
         self._names = names
-        self._period_s = period_s
-        self._stopping = threading.Event()
         self._problem = ""
-
-    def start(self) -> None:
-        """Start the thread. All caches must be synced before: missing objects would count as deleted."""
-        self.thread.start()
-
-    def stop(self) -> None:
-        self._stopping.set()
 
     def is_recording(self) -> bool:
         """Whether the last write succeeded. True before the first write."""
@@ -74,9 +65,3 @@ class UsageRecorder:
             for namespace, amounts in namespace_amounts(self._managed.of(name)).items()
             for resource, amount in amounts.items()
         }
-
-    def _run(self) -> None:
-        while True:
-            self.record(int(time.time()))
-            if self._stopping.wait(self._period_s):
-                return

@@ -1,15 +1,11 @@
-"""How reconciling a tenant ends without success."""
+"""The exception for a tenant that has to wait for a change in the cluster."""
 
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
 
 
-class TryAgain(Exception):
-    """It failed, the status says why, and a retry with backoff may help."""
-
-
 class MustWait(Exception):
-    """It cannot go on before a change in the cluster, which queues the tenant again.
+    """The tenant cannot be updated before a change in the cluster, which queues it again.
 
     `applied` is an intermediate state that was applied before the wait, if any.
     """

@@ -1,0 +1,160 @@
+"""The options of `python -m watcher`, with their help texts and defaults."""
+
+import math
+import tempfile
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from tenancy.plans import SHIPPED_PLANS
+
+USAGE_FILE: Final = "usage.db"
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that `Watcher` needs. Times are in seconds."""
+
+    workers: int = 4
+    # Time from a change of used quota to the status update, which includes all changes until then.
+    usage_status_s: float = 10.0
+    # Time between two reads of the pods' metrics.
+    usage_metrics_s: float = 30.0
+    # Time between two records of quota usage.
+    usage_record_s: float = 60.0
+    # First backoff after the API server rejects the start of an AISession.
+    session_retry_s: float = 5.0
+    # Whether the watcher writes the configuration of CoreDNS.
+    has_dns_isolation: bool = False
+
+
+DEFAULTS: Final = Options()
+
+
+def seconds(text: str) -> float:
+    try:
+        value_s = float(text)
+    except ValueError:
+        value_s = 0.0
+    if not 0 < value_s < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a number of seconds above 0")
+    return value_s
+
+
+def address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal():
+        raise typer.BadParameter(f"{text!r} is not HOST:PORT, such as 127.0.0.1:8080")
+    return host.strip("[]"), int(port)
+
+
+def namespace_and_name(text: str) -> tuple[str, str]:
+    namespace, _, name = text.partition("/")
+    if not namespace or not name:
+        raise typer.BadParameter(f"{text!r} is not NAMESPACE/NAME")
+    return namespace, name
+
+
+Backend = Annotated[
+    str,
+    typer.Option(metavar="URL", envvar="PULUMI_BACKEND_URL", help="URL of Pulumi's state backend."),
+]
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the pod's service account.",
+    ),
+]
+PlansFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--plans",
+        metavar="FILE",
+        help=f"Plans file; reloaded when it changes. Default: the shipped {SHIPPED_PLANS.name}.",
+    ),
+]
+PlansConfigMap = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--plans-configmap",
+        metavar="NAMESPACE/NAME",
+        parser=namespace_and_name,
+        help="ConfigMap with the plans in its key plans.yaml, instead of a file.",
+    ),
+]
+Workers = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Number of tenants that are reconciled at the same time.")
+]
+HttpAddress = Annotated[
+    tuple[str, int],
+    typer.Option(
+        "--http",
+        metavar="HOST:PORT",
+        parser=address,
+        help="Address of /healthz, /readyz, /metrics and, if it is a loopback address, the web page.",
+    ),
+]
+HasPage = Annotated[
+    bool,
+    typer.Option(
+        "--page",
+        help="Serve the web page on any address, to users who log in with a token and can read tenants.",
+    ),
+]
+RunFolder = Annotated[
+    Path,
+    typer.Option("--run-dir", metavar="DIR", help="Folder for running operations. Keep it across restarts."),
+]
+UsageDatabase = Annotated[
+    Path | None,
+    typer.Option(
+        "--usage-db",
+        metavar="FILE",
+        help=f"Database of quota usage over time. Keep it across restarts. Default: {USAGE_FILE} in the run "
+        "folder.",
+    ),
+]
+Timeout = Annotated[
+    float, typer.Option(metavar="S", parser=seconds, help="Longest duration of one operation, in seconds.")
+]
+UsageStatusPeriod = Annotated[
+    float,
+    typer.Option(
+        metavar="S", parser=seconds, help="Shortest time between usage updates in a status, in seconds."
+    ),
+]
+UsageMetricsPeriod = Annotated[
+    float,
+    typer.Option(
+        metavar="S", parser=seconds, help="Time between two reads of the pods' metrics, in seconds."
+    ),
+]
+UsageRecordPeriod = Annotated[
+    float,
+    typer.Option(metavar="S", parser=seconds, help="Time between two records of quota usage, in seconds."),
+]
+SessionRetry = Annotated[
+    float,
+    typer.Option(
+        metavar="S", parser=seconds, help="First backoff after a rejected start of an AISession, in seconds."
+    ),
+]
+HasDnsIsolation = Annotated[
+    bool,
+    typer.Option(
+        "--dns-isolation",
+        help="Write a CoreDNS configuration that hides the services of other tenants to the ConfigMap "
+        "kube-system/tenancy-coredns.",
+    ),
+]
+DEFAULT_RUN_FOLDER: Final = Path(tempfile.gettempdir()) / "tenancy-watcher"
