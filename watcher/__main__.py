@@ -24,10 +24,10 @@ from tenancy.plans import SHIPPED_PLANS
 from watcher.app import Watcher
 from watcher.http import Check, TextEndpoint, serve_http
 from watcher.log import configure_log
-from watcher.page.auth import Reviews
+from watcher.page.auth import AccessReviews
 from watcher.page.live_feed import Feed
 from watcher.page.login import Login
-from watcher.page.page_data import Board
+from watcher.page.page_data import PageData
 from watcher.page.request_checks import is_loopback
 from watcher.page.routes import PageRoutes
 from watcher.periods import DEFAULT_PERIODS, Periods
@@ -102,18 +102,18 @@ def _page(
     is_local = is_loopback(settings.http[0])
     if not is_local and not settings.page:
         return None, []
-    board = Board(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
-    feed = Feed(board.row)
-    watcher.follow(feed.note)
-    login = None if is_local else Login(Reviews(cluster))
-    return feed, PageRoutes(board, feed, usage, watcher.not_listed, login).routes()
+    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
+    feed = Feed(data.row)
+    watcher.follow(feed.mark_changed)
+    login = None if is_local else Login(AccessReviews(cluster))
+    return feed, PageRoutes(data, feed, usage, watcher.not_listed, login).routes()
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m watcher",
         description="Watches Tenants, and applies each one to the cluster through a Pulumi stack of its own.",
-        epilog="PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) sets the passphrase of the state.",
+        epilog="PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) is the passphrase of the state.",
     )
     environment = os.environ
     parser.add_argument(
