@@ -67,7 +67,7 @@ def current_view(platform: Platform, page: PageClient, manifest: Manifest) -> di
 def test_row_agrees_with_the_cluster(platform: Platform, page: PageClient) -> None:
     tenant = live(platform, ROW)
     row = eventually(
-        lambda: row if (row := page.rows().get("page-row", {})).get("phase") == "Active" else None,
+        lambda: current if (current := page.rows().get("page-row", {})).get("phase") == "Active" else None,
         "the row is current",
     )
     assert {key: row[key] for key in ("apiVersion", "plan", "displayName", "created", "namespaces")} == {

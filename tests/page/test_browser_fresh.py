@@ -134,7 +134,7 @@ def set_usage(platform: Platform, tenant: str, share: float) -> None:
     for (kind, namespace, name), quota in platform.objects(tenant).items():
         if kind == RESOURCE_QUOTA.kind:
             hard = quota["spec"]["hard"]
-            # Wait for the quota controller to write the status, which it does once. It would overwrite ours.
+            # The quota controller writes the status once. Wait for it, because it would overwrite this one.
             eventually(
                 lambda key=(namespace, name), hard=hard: (  # type: ignore[misc]
                     (platform.get("ResourceQuota", *key) or {}).get("status", {}).get("hard") == hard

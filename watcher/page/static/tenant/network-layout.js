@@ -59,7 +59,9 @@ export function narrowLayout(graph) {
     frame,
     boxes: [...inside, ...neighbours, ...last],
     connections: neighbours.flatMap((box) => narrowConnections(box, arrows, frame)),
-    blockedLines: last.map((box) => ({ d: `M${NARROW.rail} ${middle(box)}H${box.x}`, x: NARROW.rail + 2, y: middle(box) })),
+    blockedLines: last.map((box) => {
+      return { d: `M${NARROW.rail} ${middle(box)}H${box.x}`, x: NARROW.rail + 2, y: middle(box) };
+    }),
   };
 }
 

@@ -152,10 +152,8 @@ function portsText(ports) {
 
 function description(nodes, edges) {
   const label = labels(nodes);
-  const connections = edges.map(({ source, target, ports }) => `${label(source)} to ${label(target)}: ${portsText(ports)}`);
-  return connections.length
-    ? `${connections.join("; ")}. No other connection is allowed.`
-    : "No connection is allowed.";
+  const texts = edges.map(({ source, target, ports }) => `${label(source)} to ${label(target)}: ${portsText(ports)}`);
+  return texts.length ? `${texts.join("; ")}. No other connection is allowed.` : "No connection is allowed.";
 }
 
 function reachTable(nodes, edges) {

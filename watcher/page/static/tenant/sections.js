@@ -123,7 +123,8 @@ export function drift({ now, isDrifted, updates }, onOpen) {
   const hasDrift = now.length > 0 || isDrifted;
   return [
     el("p", { class: "calm" }, hasDrift ? pill("drifted", "Drifted now") : pill("active", "None now")),
-    now.length > 0 && el("div", { class: "drift-now" }, el("p", { class: "muted" }, "Changes that repair it:"), changeList(now)),
+    now.length > 0 &&
+      el("div", { class: "drift-now" }, el("p", { class: "muted" }, "Changes that repair it:"), changeList(now)),
     repairs.length
       ? el("ol", { class: "drift-log", "aria-label": "Drift log" }, repairs.map((update) => repair(update, onOpen)))
       : el("p", { class: "muted" }, "No drift was repaired yet."),
