@@ -38,6 +38,10 @@ class PlatformSettings(Model):
         default=False,
         description="Whether the watcher serves its web page, to users who may read Tenants.",
     )
+    dns_isolation: bool = Field(
+        default=False,
+        description="Whether the watcher writes a CoreDNS configuration that hides other tenants' services.",
+    )
     storage: Quantity | None = Field(
         default=None,
         description="The size of the volume for a file:// backend and the usage database. Default: 1Gi with "

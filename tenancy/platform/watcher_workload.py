@@ -140,6 +140,8 @@ def _arguments(settings: PlatformSettings) -> list[str]:
         arguments += ["--plans-configmap", f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"]
     if settings.page:
         arguments.append("--page")
+    if settings.dns_isolation:
+        arguments.append("--dns-isolation")
     return arguments
 
 

@@ -1,5 +1,6 @@
-"""A browser tab on the running watcher's page. Whatever a test does there, the console stays clean, and no
-request goes to another host.
+"""A browser tab on the page of the running watcher.
+
+Every test fails if the console has an error or warning, or if a request goes to another host.
 """
 
 from collections.abc import Iterator
@@ -14,17 +15,19 @@ from embedded.controlplane.loopback import HOST
 from tests import preparation
 from tests.platform import Platform
 
-# What the watcher needs seconds for may take longer on a busy machine.
+# Changes by the watcher take seconds, and longer on a busy machine.
 expect.set_options(timeout=60_000)
 
 
 @dataclass
 class Tab:
+    """A browser tab, with the problems that it has had."""
+
     page: Page
     address: str
     problems: list[str] = field(default_factory=list)
-    # Paths whose refusal is what the test is about: the browser notes every refusal in its console.
-    refused: set[str] = field(default_factory=set)
+    # Paths that the test expects to fail. The browser reports every failed request in its console.
+    expected_failures: set[str] = field(default_factory=set)
 
     def open(self, path: str = "/") -> None:
         self.page.goto(self.address + path)
@@ -34,7 +37,7 @@ class Tab:
         self.page.get_by_role("searchbox").fill(text)
 
     def rows(self) -> Locator:
-        """The lines of the list that are to be seen."""
+        """The visible rows of the list."""
         return self.page.locator("tbody tr:visible")
 
     def names(self) -> list[str]:
@@ -46,36 +49,37 @@ class Tab:
         )
 
     def section(self, title: str) -> Locator:
-        """A part of a tenant's page."""
+        """A section of a tenant's page."""
         heading = self.page.get_by_role("heading", name=title, exact=True, level=2)
         return self.page.locator("section").filter(has=heading)
 
-    def note_message(self, message: ConsoleMessage) -> None:
+    def record_message(self, message: ConsoleMessage) -> None:
         path = urlsplit(message.location["url"]).path
-        if message.type in ("error", "warning") and path not in self.refused:
+        if message.type in ("error", "warning") and path not in self.expected_failures:
             self.problems.append(f"console {message.type}: {message.text} ({path})")
 
-    def note_request(self, request: Request) -> None:
+    def record_request(self, request: Request) -> None:
         if not request.url.startswith(f"{self.address}/"):
             self.problems.append(f"request to another host: {request.url}")
 
 
-# For a module, not for all tests: while it runs, no other event loop can run in this thread.
+# Per module: while the browser runs, no other event loop can run in this thread.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=preparation.browser())
-        yield running
-        running.close()
+        chromium = playwright.chromium.launch(executable_path=preparation.browser())
+        yield chromium
+        chromium.close()
 
 
 @contextmanager
-def opened(browser: Browser, port: int) -> Iterator[Tab]:
+def open_tab(browser: Browser, port: int) -> Iterator[Tab]:
+    """Open a tab, and check at the end that it has had no problems."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     tab = Tab(context.new_page(), f"http://{HOST}:{port}")
-    context.on("console", tab.note_message)
+    context.on("console", tab.record_message)
     context.on("weberror", lambda error: tab.problems.append(f"uncaught: {error.error}"))
-    context.on("request", tab.note_request)
+    context.on("request", tab.record_request)
     yield tab
     context.close()
     assert tab.problems == []
@@ -83,5 +87,5 @@ def opened(browser: Browser, port: int) -> Iterator[Tab]:
 
 @pytest.fixture
 def tab(browser: Browser, platform: Platform) -> Iterator[Tab]:
-    with opened(browser, platform.port) as tab:
+    with open_tab(browser, platform.port) as tab:
         yield tab

@@ -1,4 +1,4 @@
-"""The page's server as a browser meets it: requests with a cookie or a token, and the stream of changes."""
+"""A client of the page's server: requests with a cookie or a token, and the stream of changes."""
 
 import http.client
 import json
@@ -12,20 +12,20 @@ from typing import Any
 
 from embedded.controlplane.loopback import HOST
 
-# The kind of an event, and what it carries.
+# The type of an event, and its data.
 Event = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     status: int
     headers: dict[str, str]
     text: str
 
     @property
     def data(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        data: dict[str, Any] = json.loads(self.text)
+        return data
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class PageClient:
     port: int
     headers: dict[str, str] = field(default_factory=dict)
 
-    def get(self, path: str, **headers: str) -> Answer:
+    def get(self, path: str, **headers: str) -> Response:
         return self.send("GET", path, None, headers)
 
-    def post(self, path: str, data: Any, content_type: str = "application/json", **headers: str) -> Answer:
+    def post(self, path: str, data: Any, content_type: str = "application/json", **headers: str) -> Response:
         return self.send("POST", path, json.dumps(data), {"Content-Type": content_type, **headers})
 
-    def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Answer:
+    def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Response:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
         try:
             connection.request(method, path, body, {**self.headers, **headers})
-            answer = connection.getresponse()
-            told = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, told, answer.read().decode())
+            response = connection.getresponse()
+            response_headers = {name.lower(): value for name, value in response.getheaders()}
+            return Response(response.status, response_headers, response.read().decode())
         finally:
             connection.close()
 
@@ -56,60 +56,62 @@ class PageClient:
     def stream(self) -> Iterator["Stream"]:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
         connection.request("GET", "/api/stream", headers=self.headers)
-        answer = connection.getresponse()
-        assert answer.status == 200, answer.read()
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
         try:
-            yield Stream(answer)
+            yield Stream(response)
         finally:
-            # Closing the file alone would wait for the reader.
+            # Only closing the connection would wait for the reader thread.
             if connection.sock is not None:
                 connection.sock.shutdown(socket.SHUT_RDWR)
             connection.close()
 
 
 class Stream:
-    """The events of a stream, from when it was opened."""
+    """The events of `/api/stream`, read on a thread."""
 
-    def __init__(self, answer: http.client.HTTPResponse) -> None:
-        self._answer = answer
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
         self._events: queue.Queue[Event] = queue.Queue()
         self.seen: list[Event] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def next(self, kind: str, name: str, timeout_s: float = 60.0, **fields: Any) -> dict[str, Any]:
-        """The next event of this kind about this tenant that has these fields."""
+    def next(self, event_type: str, name: str, timeout_s: float = 60.0, **fields: Any) -> dict[str, Any]:
+        """Wait for the next event of this type about this tenant with these fields."""
         while True:
             try:
                 event = self._events.get(timeout=timeout_s)
             except queue.Empty:
-                raise AssertionError(f"no {kind} of {name} with {fields}; came: {self.seen}") from None
+                raise AssertionError(
+                    f"no {event_type} of {name} with {fields}; received: {self.seen}"
+                ) from None
             self.seen.append(event)
-            found, data = event
-            if found == kind and data["name"] == name and fields.items() <= data.items():
+            received_type, data = event
+            if received_type == event_type and data["name"] == name and fields.items() <= data.items():
                 return data
 
     def latest(self, name: str) -> dict[str, Any] | None:
-        """The newest that has come about this tenant; all that has come counts as seen."""
+        """The newest data about this tenant. Adds all events received so far to `seen`."""
         while not self._events.empty():
             self.seen.append(self._events.get())
         return next((data for _, data in reversed(self.seen) if data["name"] == name), None)
 
     def await_end(self, timeout_s: float = 60.0) -> None:
-        """Until the server ends the stream."""
+        """Wait until the server ends the stream."""
         self._reader.join(timeout_s)
-        assert not self._reader.is_alive(), "the stream goes on"
+        assert not self._reader.is_alive(), "the stream has not ended"
         while not self._events.empty():
             self.seen.append(self._events.get())
 
     def _read(self) -> None:
-        kind = ""
+        event_type = ""
         try:
-            for line in map(bytes.decode, self._answer):
+            for line in map(bytes.decode, self._response):
                 field_name, _, value = line.rstrip("\r\n").partition(": ")
                 if field_name == "event":
-                    kind = value
+                    event_type = value
                 elif field_name == "data":
-                    self._events.put((kind, json.loads(value)))
+                    self._events.put((event_type, json.loads(value)))
         except (OSError, ValueError, AttributeError):
-            return  # The test is over, and has closed it.
+            return  # The test has closed the connection.

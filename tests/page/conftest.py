@@ -1,4 +1,4 @@
-"""What the tests of the page share: a client of the running watcher's page, and a browser on it."""
+"""Fixtures of the page's tests: a client of the running watcher's page, and a browser tab on it."""
 
 import pytest
 

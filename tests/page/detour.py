@@ -1,4 +1,4 @@
-"""A way to the watcher that a test can close and open again, as a network does."""
+"""A proxy to the watcher that a test can close and open again, like a network failure."""
 
 import socket
 import threading
@@ -12,16 +12,16 @@ _READ_BYTES = 65536
 
 
 class Detour:
-    """Passes connections on to a port. While it is closed, new ones are refused, and the others are cut."""
+    """Forwards connections to a port. Closing it ends open connections and refuses new ones."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
-        # Never listens: while the detour is closed, it keeps the port from others.
+        # Does not listen: it reserves the port while the detour is closed.
         self._reserved = socket.socket()
         self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self._reserved.bind((HOST, 0))
         self._port: int = self._reserved.getsockname()[1]
-        self._ends: list[socket.socket] = []
+        self._connections: list[socket.socket] = []
         self.open()
 
     @property
@@ -42,24 +42,24 @@ class Detour:
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def close(self) -> None:
-        # What waits in `accept` or `recv` is woken by a shutdown, not by a close.
-        for end in (self._listener, *self._ends):
+        # A shutdown wakes threads that wait in `accept` or `recv`; a close does not.
+        for connection in (self._listener, *self._connections):
             with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._ends.clear()
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        self._connections.clear()
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
             while True:
-                near, _ = listener.accept()
-                far = socket.create_connection((HOST, self._target_port))
-                self._ends += [near, far]
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=_pass_on, args=(source, sink), daemon=True).start()
+                client, _ = listener.accept()
+                server = socket.create_connection((HOST, self._target_port))
+                self._connections += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=_forward, args=(source, sink), daemon=True).start()
 
 
-def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+def _forward(source: socket.socket, sink: socket.socket) -> None:
     with suppress(OSError):
         while data := source.recv(_READ_BYTES):
             sink.sendall(data)

@@ -1,4 +1,4 @@
-"""The looks of the page, light and dark, wide and narrow, and what axe finds wrong with it."""
+"""Color schemes and widths of the page, and its accessibility check with axe."""
 
 from typing import Literal
 
@@ -14,17 +14,17 @@ _SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 LOOKS: list[tuple[Scheme, Width]] = [(scheme, width) for scheme in _SCHEMES for width in _PIXELS]
 
 
-def look(tab: Tab, scheme: Scheme, width: Width) -> None:
+def set_look(tab: Tab, scheme: Scheme, width: Width) -> None:
     tab.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     tab.page.set_viewport_size({"width": _PIXELS[width], "height": 900})
 
 
-def faults(tab: Tab) -> list[str]:
-    """What is serious or critical in the page as it stands."""
-    found = Axe().run(tab.page).response["violations"]
+def axe_violations(tab: Tab) -> list[str]:
+    """The serious and critical violations that axe finds in the page."""
+    violations = Axe().run(tab.page).response["violations"]
     return [
-        f"{fault['id']}: {node['target']} {node['failureSummary']}"
-        for fault in found
-        if fault["impact"] in ("serious", "critical")
-        for node in fault["nodes"]
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
     ]

@@ -1,4 +1,4 @@
-"""On any other address the page is for those whom the cluster knows, and lets read tenants."""
+"""On other than loopback addresses, the page needs a token with read access to tenants."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +10,15 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.base.kinds import SERVICE_ACCOUNT, SUBJECT_ACCESS_REVIEW, Kind
 from tenancy.base.names import GROUPS
-from tests.page.client import Answer, PageClient
+from tests.page.client import PageClient, Response
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
 
 RBAC = "rbac.authorization.k8s.io"
 BINDING = Kind(f"{RBAC}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
-MADE_UP = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
-RIGHT = "tenants.platform.ai and tenants.kleff.kleff.io"
+INVALID_TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
+RESOURCES = "tenants.platform.ai and tenants.kleff.kleff.io"
 RULES: dict[str, list[dict[str, Any]]] = {
     "page-nobody": [],
     "page-reader": [{"verbs": ["list", "get"]}],
@@ -44,15 +44,15 @@ def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def tokens(open_platform: Platform) -> dict[str, str]:
-    """A real token of each of the accounts, by its name, once the API server goes by the account's rules."""
-    found = {name: token_of(open_platform, name, rules) for name, rules in RULES.items()}
+    """A token of each account, by the account's name. The accounts' rights are in effect."""
+    tokens = {name: create_token(open_platform, name, rules) for name, rules in RULES.items()}
     for name, rules in RULES.items():
         for rule in rules:
             eventually(
                 lambda name=name, rule=rule: is_allowed(open_platform, name, rule),  # type: ignore[misc]
-                f"{name} has its rights",
+                f"the rights of {name} are in effect",
             )
-    return found
+    return tokens
 
 
 def is_allowed(platform: Platform, account: str, rule: dict[str, Any]) -> bool:
@@ -76,7 +76,8 @@ def page(open_platform: Platform) -> PageClient:
     return PageClient(open_platform.port)
 
 
-def token_of(platform: Platform, name: str, rules: list[dict[str, Any]]) -> str:
+def create_token(platform: Platform, name: str, rules: list[dict[str, Any]]) -> str:
+    """Create a service account with these rules on tenants, and return a token for it."""
     metadata = {"name": name}
     platform.apply(
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**metadata, "namespace": "default"}}
@@ -114,66 +115,64 @@ def as_bearer(page: PageClient, token: str) -> PageClient:
     return PageClient(page.port, {"Authorization": f"Bearer {token}"})
 
 
-def cookie_of(answer: Answer) -> str:
-    return answer.headers["set-cookie"].partition(";")[0]
+def cookie_of(response: Response) -> str:
+    return response.headers["set-cookie"].partition(";")[0]
 
 
-def names(answer: Answer) -> list[str]:
-    return [row["name"] for row in answer.data["tenants"]]
+def names(response: Response) -> list[str]:
+    return [row["name"] for row in response.data["tenants"]]
 
 
 DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}])
-def test_without_a_token_there_is_no_data_and_the_page_leads_to_the_login(
+def test_request_without_a_token_gets_no_data_and_a_page_redirects_to_the_login(
     page: PageClient, headers: dict[str, str]
 ) -> None:
     for path in DATA:
-        answer = page.get(path, **headers)
-        assert answer.status == 401, path
-        assert "log in" in answer.data["message"]
+        response = page.get(path, **headers)
+        assert response.status == 401, path
+        assert "log in" in response.data["message"]
     for path in ("/", "/tenants/acme"):
-        answer = page.get(path, **headers)
-        assert (answer.status, answer.headers["location"]) == (303, "/login"), path
+        response = page.get(path, **headers)
+        assert (response.status, response.headers["location"]) == (303, "/login"), path
     assert page.get("/login").status == 200
     assert page.get("/static/page.js").status == 200
 
 
-@pytest.mark.parametrize("token", [MADE_UP, "x", "§", "a b", '{"token": 1}'])
-def test_made_up_token_is_nobodys(page: PageClient, token: str) -> None:
+@pytest.mark.parametrize("token", [INVALID_TOKEN, "x", "§", "a b", '{"token": 1}'])
+def test_invalid_token_is_rejected(page: PageClient, token: str) -> None:
     stranger = PageClient(page.port, {"Authorization": f"Bearer {token}".encode().decode("latin-1")})
     for path in DATA:
         assert stranger.get(path).status == 401, path
-    answer = page.post("/api/login", {"token": token})
-    assert answer.status == 401
-    assert "set-cookie" not in answer.headers
+    response = page.post("/api/login", {"token": token})
+    assert response.status == 401
+    assert "set-cookie" not in response.headers
 
 
-def test_token_without_rights_is_told_which_right_is_missing(
-    page: PageClient, tokens: dict[str, str]
-) -> None:
+def test_missing_right_is_named(page: PageClient, tokens: dict[str, str]) -> None:
     nobody = as_bearer(page, tokens["page-nobody"])
     user = "system:serviceaccount:default:page-nobody"
-    # The page shows tenants of both groups: the right to one is not enough.
+    # The page shows tenants of both groups: a right in one group is not enough.
     assert as_bearer(page, tokens["page-half"]).get("/api/tenants").status == 403
     for path in ("/api/tenants", "/api/stream"):
-        answer = nobody.get(path)
-        assert answer.status == 403
+        response = nobody.get(path)
+        assert response.status == 403
         assert (
-            f"{user} may not list tenants.platform.ai and tenants.kleff.kleff.io:" in answer.data["message"]
+            f"{user} may not list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
         )
     for path in ("/api/tenants/acme", "/api/tenants/acme/history", "/api/tenants/not-there"):
-        answer = nobody.get(path)
-        assert answer.status == 403
-        assert f"{user} may not get {RIGHT}" in answer.data["message"]
+        response = nobody.get(path)
+        assert response.status == 403
+        assert f"{user} may not get {RESOURCES}" in response.data["message"]
 
 
-def test_reader_sees_all(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
+def test_reader_sees_all_tenants(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
     reader = as_bearer(page, tokens["page-reader"])
-    answer = reader.get("/api/tenants")
-    assert names(answer) == ["acme", "other"]
-    assert answer.data["user"] == "system:serviceaccount:default:page-reader"
+    response = reader.get("/api/tenants")
+    assert names(response) == ["acme", "other"]
+    assert response.data["user"] == "system:serviceaccount:default:page-reader"
     assert reader.get("/api/tenants/acme").data["row"]["name"] == "acme"
     assert reader.get("/api/tenants/acme/history").data == {"updates": []}
     assert reader.get("/api/tenants/not-there").status == 404
@@ -194,51 +193,47 @@ def test_friend_of_one_tenant_sees_that_one_alone(page: PageClient, tokens: dict
         assert friend.get(path).status == 403, path
 
 
-def test_login_gives_a_cookie_that_opens_the_page_and_logout_takes_it(
-    page: PageClient, tokens: dict[str, str]
-) -> None:
-    answer = page.post("/api/login", {"token": f" {tokens['page-reader']}\n"})
-    assert answer.status == 200
-    assert answer.data == {"user": "system:serviceaccount:default:page-reader"}
-    attributes = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
+def test_login_sets_a_cookie_and_logout_deletes_it(page: PageClient, tokens: dict[str, str]) -> None:
+    response = page.post("/api/login", {"token": f" {tokens['page-reader']}\n"})
+    assert response.status == 200
+    assert response.data == {"user": "system:serviceaccount:default:page-reader"}
+    attributes = {part.strip().lower() for part in response.headers["set-cookie"].split(";")[1:]}
     assert attributes == {"httponly", "path=/", "samesite=strict"}
-    person = PageClient(page.port, {"Cookie": cookie_of(answer)})
+    person = PageClient(page.port, {"Cookie": cookie_of(response)})
     assert person.get("/").status == 200
     assert person.get("/api/tenants").data["user"] == "system:serviceaccount:default:page-reader"
-    left = person.post("/api/logout", {})
-    assert left.status == 200
-    assert "max-age=0" in left.headers["set-cookie"].lower()
+    logout = person.post("/api/logout", {})
+    assert logout.status == 200
+    assert "max-age=0" in logout.headers["set-cookie"].lower()
 
 
-def test_cookie_is_for_https_only_where_the_browser_came_by_it(
-    page: PageClient, tokens: dict[str, str]
-) -> None:
-    answer = page.post("/api/login", {"token": tokens["page-reader"]}, **{"X-Forwarded-Proto": "https"})
-    assert "secure" in answer.headers["set-cookie"].lower()
+def test_cookie_is_secure_if_the_browser_uses_https(page: PageClient, tokens: dict[str, str]) -> None:
+    response = page.post("/api/login", {"token": tokens["page-reader"]}, **{"X-Forwarded-Proto": "https"})
+    assert "secure" in response.headers["set-cookie"].lower()
 
 
 @pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "text/plain", ""])
 @pytest.mark.parametrize("path", ["/api/login", "/api/logout"])
-def test_form_of_another_website_is_refused(
+def test_form_of_another_website_is_rejected(
     page: PageClient, tokens: dict[str, str], path: str, content_type: str
 ) -> None:
-    answer = page.post(path, {"token": tokens["page-reader"]}, content_type)
-    assert answer.status == 415
-    assert "application/json" in answer.data["message"]
-    assert "set-cookie" not in answer.headers
+    response = page.post(path, {"token": tokens["page-reader"]}, content_type)
+    assert response.status == 415
+    assert "application/json" in response.data["message"]
+    assert "set-cookie" not in response.headers
 
 
 @pytest.mark.parametrize(("body", "status"), [([], 400), ({"token": 1}, 400), ({"token": "x" * 9000}, 413)])
-def test_what_is_no_token_is_refused(page: PageClient, body: Any, status: int) -> None:
+def test_malformed_login_is_rejected(page: PageClient, body: Any, status: int) -> None:
     assert page.post("/api/login", body).status == status
 
 
-def test_what_is_nested_without_end_is_no_token(page: PageClient) -> None:
+def test_deeply_nested_login_is_rejected(page: PageClient) -> None:
     headers = {"Content-Type": "application/json"}
     assert page.send("POST", "/api/login", "[" * 8000, headers).status == 400
 
 
-def test_right_that_is_taken_away_ends_what_it_opened(
+def test_revoked_right_ends_the_stream(
     open_platform: Platform, page: PageClient, tokens: dict[str, str]
 ) -> None:
     token = tokens["page-leaver"]
@@ -246,21 +241,21 @@ def test_right_that_is_taken_away_ends_what_it_opened(
     assert leaver.get("/api/tenants").status == 200
     with leaver.stream() as stream:
         open_platform.admin.delete(BINDING, "page-leaver")
-        # Whoever logs out is asked after again at once, and not half a minute later: see test_auth.
+        # A logout clears the cached reviews of the token, which last 30 seconds: see test_auth.
         person = PageClient(page.port, {"Cookie": cookie_of(page.post("/api/login", {"token": token}))})
 
-        def is_refused() -> bool:
+        def is_rejected() -> bool:
             person.post("/api/logout", {})
             return leaver.get("/api/tenants").status == 403
 
-        eventually(is_refused, "the right is gone")
+        eventually(is_rejected, "the right is revoked")
         open_platform.apply(tenant_manifest("acme", plan="basic", paused=True, displayName="Hidden"))
         stream.await_end()
     assert not any(row["displayName"] == "Hidden" for _, row in stream.seen)
 
 
 def test_no_token_is_logged(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
-    used = (*tokens.values(), MADE_UP)
+    used = (*tokens.values(), INVALID_TOKEN)
     for token in used:
         as_bearer(page, token).get("/api/tenants")
         page.post("/api/login", {"token": token})
@@ -274,15 +269,15 @@ def test_probes_need_no_token(page: PageClient) -> None:
         assert page.get(path).status == 200, path
 
 
-def test_without_leave_there_is_no_page(open_platform: Platform, tokens: dict[str, str]) -> None:
+def test_page_is_off_without_the_option(open_platform: Platform, tokens: dict[str, str]) -> None:
     open_platform.stop()
     open_platform.start()
     try:
         reader = as_bearer(PageClient(open_platform.port), tokens["page-reader"])
         for path in ("/", "/login", "/static/page.js", "/tenants/acme", *DATA):
-            answer = reader.get(path)
-            assert answer.status == 404, path
-            assert answer.text == "not found; try /healthz, /readyz, /metrics\n"
+            response = reader.get(path)
+            assert response.status == 404, path
+            assert response.text == "not found; try /healthz, /readyz, /metrics\n"
     finally:
         open_platform.stop()
         open_platform.start("--page")

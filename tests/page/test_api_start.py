@@ -1,4 +1,4 @@
-"""The page while the watcher starts and ends: it says so, and holds up nothing."""
+"""The page while the watcher starts and stops."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,8 @@ from tests.platform import Platform
 from watcher.app import Watcher
 from watcher.http import serve_http
 from watcher.page.live_feed import Feed
-from watcher.page.page_data import Board
+from watcher.options import Options
+from watcher.page.page_data import PageData
 from watcher.page.routes import PageRoutes
 from watcher.usage.store import UsageStore
 
@@ -26,25 +27,25 @@ from watcher.usage.store import UsageStore
 def starting(
     control_plane: ControlPlane, tools: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PageClient]:
-    """The page of a watcher that has not seen anything of its cluster yet."""
+    """The page of a watcher that has not listed any objects yet."""
     monkeypatch.setenv("PATH", path_with(tools))
     cluster, command = Cluster.connect(control_plane.kubeconfig), PulumiProcess(60)
     stacks = Stacks(f"file://{tmp_path}", tmp_path, command)
     usage = UsageStore(tmp_path / "usage.db")
-    watcher = Watcher(cluster, stacks, command, FilePlans(cluster, SHIPPED_PLANS), usage, workers=1)
-    board = Board(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
-    feed = Feed(board.row)
-    routes = PageRoutes(board, feed, usage, watcher.not_listed).routes()
+    watcher = Watcher(cluster, stacks, command, FilePlans(cluster, SHIPPED_PLANS), usage, Options(workers=1))
+    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
+    feed = Feed(data.row)
+    routes = PageRoutes(data, feed, usage, watcher.not_listed).routes()
     server = serve_http("127.0.0.1", 0, {}, {}, routes)
     yield PageClient(server.server_port)
     server.shutdown()
 
 
-def test_tenant_that_is_not_seen_yet_is_not_said_to_be_unknown(starting: PageClient) -> None:
+def test_tenant_is_not_reported_missing_before_the_first_list(starting: PageClient) -> None:
     for path in ("/api/tenants/acme", "/api/tenants/acme/history"):
-        answer = starting.get(path)
-        assert answer.status == 503
-        assert "not listed yet" in answer.data["message"]
+        response = starting.get(path)
+        assert response.status == 503
+        assert "not listed yet" in response.data["message"]
     assert starting.get("/api/tenants").data["tenants"] == []
 
 

@@ -1,4 +1,4 @@
-"""The stream tells what has changed, and only that."""
+"""The stream of changes has a row for each change, and no others."""
 
 from itertools import pairwise
 
@@ -7,17 +7,17 @@ from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 
 
-def test_changed_row_comes_after_a_change_of_the_spec_and_gone_after_deletion(
+def test_change_of_spec_sends_a_row_and_deletion_sends_gone(
     platform: Platform, new_tenant: NewTenant, page: PageClient
 ) -> None:
     with page.stream() as stream:
         manifest = new_tenant("page-stream", plan="basic")
         assert stream.next("tenant", "page-stream")["plan"] == "basic"
         stream.next("tenant", "page-stream", phase="Active")
-        # Its quotas are counted meanwhile, which are rows of their own.
+        # Meanwhile, the quotas' usage changes, which also sends rows.
         eventually(
             lambda: stream.latest("page-stream") == page.rows()["page-stream"],
-            f"the newest row in the stream is that of the list; came: {stream.seen}",
+            f"the newest row in the stream is the one in the list; received: {stream.seen}",
         )
         new_tenant("page-stream", plan="pro", displayName="Renamed")
         assert stream.next("tenant", "page-stream", plan="pro", displayName="Renamed")
@@ -29,14 +29,12 @@ def test_changed_row_comes_after_a_change_of_the_spec_and_gone_after_deletion(
     assert page.get("/api/tenants/page-stream").status == 404
 
 
-def test_no_row_comes_where_none_has_changed(
-    platform: Platform, new_tenant: NewTenant, page: PageClient
-) -> None:
+def test_unchanged_row_is_not_sent(platform: Platform, new_tenant: NewTenant, page: PageClient) -> None:
     quiet = new_tenant("page-quiet", plan="basic", paused=True)
     platform.await_active(new_tenant("page-loud", plan="basic"))
-    eventually(lambda: page.rows()["page-quiet"]["reason"] == "Paused", "the page has heard of it")
+    eventually(lambda: page.rows()["page-quiet"]["reason"] == "Paused", "the page shows the tenant")
     with page.stream() as stream, page.stream() as other:
-        # A change that no row shows: of the object's labels.
+        # A change of labels, which are not part of a row.
         platform.apply({**quiet, "metadata": {**quiet["metadata"], "labels": {"seen": "no"}}})
         new_tenant("page-loud", plan="basic", displayName="Heard")
         stream.next("tenant", "page-loud", displayName="Heard")
@@ -49,9 +47,7 @@ def test_no_row_comes_where_none_has_changed(
         assert all(before != after for before, after in pairwise(row for row in rows if row["name"] == name))
 
 
-def test_tenant_that_is_renewed_by_its_status_is_told_too(
-    platform: Platform, new_tenant: NewTenant, page: PageClient
-) -> None:
+def test_change_of_status_sends_a_row(platform: Platform, new_tenant: NewTenant, page: PageClient) -> None:
     manifest = new_tenant("page-drift", plan="basic")
     platform.await_active(manifest)
     new_tenant("page-drift", plan="basic", paused=True)

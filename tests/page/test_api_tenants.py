@@ -1,4 +1,4 @@
-"""What the page is told of tenants agrees with the cluster."""
+"""The page's data of tenants agrees with the cluster."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -25,7 +25,7 @@ VIEW = tenant_manifest(
     adopt=True,
     network={"egress": [{"cidr": "203.0.113.0/24", "ports": [{"port": 443}]}]},
 )
-# A policy that stood in a namespace before it was adopted.
+# A policy that exists in a namespace before its adoption.
 OLD_POLICY = {
     "apiVersion": NETWORK_POLICY.api_version,
     "kind": NETWORK_POLICY.kind,
@@ -54,20 +54,20 @@ def live(platform: Platform, manifest: Manifest) -> Manifest:
 
 
 def current_view(platform: Platform, page: PageClient, manifest: Manifest) -> dict[str, Any]:
-    """What the page tells of a tenant, once it knows all that the cluster has."""
+    """The page's data of a tenant, once it has caught up with the cluster."""
 
-    def found() -> dict[str, Any] | None:
+    def caught_up() -> dict[str, Any] | None:
         view = page.get(f"/api/tenants/{manifest['metadata']['name']}").data
         is_current = view.get("conditions") == live(platform, manifest)["status"]["conditions"]
         return view if is_current and view["drift"] == [] else None
 
-    return eventually(found, "the view is current")
+    return eventually(caught_up, "the view is current")
 
 
-def test_list_has_a_row_with_the_facts_of_the_cluster(platform: Platform, page: PageClient) -> None:
+def test_row_agrees_with_the_cluster(platform: Platform, page: PageClient) -> None:
     tenant = live(platform, ROW)
     row = eventually(
-        lambda: found if (found := page.rows().get("page-row", {})).get("phase") == "Active" else None,
+        lambda: current if (current := page.rows().get("page-row", {})).get("phase") == "Active" else None,
         "the row is current",
     )
     assert {key: row[key] for key in ("apiVersion", "plan", "displayName", "created", "namespaces")} == {
@@ -82,22 +82,23 @@ def test_list_has_a_row_with_the_facts_of_the_cluster(platform: Platform, page: 
     assert not row["isPaused"]
     assert not row["isCordoned"]
     assert not row["isDrifted"]
-    names = [found["name"] for found in page.get("/api/tenants").data["tenants"]]
+    names = [row["name"] for row in page.get("/api/tenants").data["tenants"]]
     assert names == sorted(names)
     assert page.get("/api/tenants").data["user"] == ""
 
 
-def test_quotas_are_summed_over_the_namespaces_with_what_is_used(
-    platform: Platform, page: PageClient
-) -> None:
-    home = "tenant-page-row-a"
-    allow_pods(platform.admin, home)
-    pods = [platform.admin.create(POD, pod(home)) for _ in range(2)]
-    asked = sum(
-        (quantity_value(found["spec"]["containers"][0]["resources"]["requests"]["cpu"]) for found in pods),
+def test_quotas_and_usage_are_summed_over_the_namespaces(platform: Platform, page: PageClient) -> None:
+    namespace = "tenant-page-row-a"
+    allow_pods(platform.admin, namespace)
+    pods = [platform.admin.create(POD, pod(namespace)) for _ in range(2)]
+    requested = sum(
+        (
+            quantity_value(created["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+            for created in pods
+        ),
         Decimal(),
     )
-    quotas = [found for (kind, *_), found in platform.objects("page-row").items() if kind == "ResourceQuota"]
+    quotas = [quota for (kind, *_), quota in platform.objects("page-row").items() if kind == "ResourceQuota"]
     hard = [
         quantity_value(quota["spec"]["hard"]["cpu"]) for quota in quotas if "cpu" in quota["spec"]["hard"]
     ]
@@ -105,35 +106,35 @@ def test_quotas_are_summed_over_the_namespaces_with_what_is_used(
 
     def bar() -> dict[str, str] | None:
         bars = {bar["resource"]: bar for bar in page.rows()["page-row"]["quotas"]}
-        return bars["cpu"] if quantity_value(bars["cpu"]["used"]) == asked else None
+        return bars["cpu"] if quantity_value(bars["cpu"]["used"]) == requested else None
 
-    assert asked > 0
-    assert quantity_value(eventually(bar, f"{asked} CPU are in use")["hard"]) == sum(hard)
+    assert requested > 0
+    assert quantity_value(eventually(bar, f"{requested} CPUs are in use")["hard"]) == sum(hard)
     view = page.get("/api/tenants/page-row").data
     by_namespace = {
-        found["name"]: quantity_value(bar["used"])
-        for found in view["namespaces"]
-        for bar in found["quotas"]
+        namespace_view["name"]: quantity_value(bar["used"])
+        for namespace_view in view["namespaces"]
+        for bar in namespace_view["quotas"]
         if bar["resource"] == "cpu"
     }
-    assert by_namespace == {home: asked, "tenant-page-row-b": 0}
+    assert by_namespace == {namespace: requested, "tenant-page-row-b": 0}
 
 
-def test_view_tells_who_has_access_and_what_is_wanted(platform: Platform, page: PageClient) -> None:
+def test_view_has_the_spec_and_the_access(platform: Platform, page: PageClient) -> None:
     view = current_view(platform, page, VIEW)
     assert view["spec"] == live(platform, VIEW)["spec"]
     [namespace] = view["namespaces"]
     assert (namespace["name"], namespace["isReady"]) == ("tenant-page-view", True)
     bound = (platform.get("RoleBinding", "tenant-page-view", "tenant-admin") or {})["subjects"]
     assert [
-        (found["kind"], found["name"], found["role"], found["namespaces"]) for found in view["access"]
+        (entry["kind"], entry["name"], entry["role"], entry["namespaces"]) for entry in view["access"]
     ] == [(subject["kind"], subject["name"], "admin", ["tenant-page-view"]) for subject in bound]
 
 
 def test_network_is_drawn_from_all_policies_in_the_tenants_namespaces(
     platform: Platform, page: PageClient
 ) -> None:
-    """One that stood in a namespace before it was adopted still lets people in."""
+    """Including policies that existed in an adopted namespace."""
     name = "tenant-page-view"
     network = current_view(platform, page, VIEW)["network"]
     labels = {node["id"]: node["label"] for node in network["nodes"]}

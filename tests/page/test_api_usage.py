@@ -1,4 +1,4 @@
-"""The page's server tells what was used over time, to those whom it admits."""
+"""The route `/api/usage`, with its authorization."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from starlette.routing import Mount, Router
 
 from tests.page.client import PageClient
 from watcher.http import serve_http
-from watcher.page.request_checks import Guard, Refused
+from watcher.page.request_checks import RequestChecks, RequestRejected
 from watcher.page.usage_route import UsageRoute
 from watcher.usage.hours import Series
 from watcher.usage.store import UsageStore
@@ -25,22 +25,22 @@ def store(tmp_path: Path) -> UsageStore:
 
 
 @pytest.fixture
-def admitted() -> list[tuple[str, str]]:
-    """Who was asked for, by verb and tenant."""
+def checked_rights() -> list[tuple[str, str]]:
+    """Verb and tenant of each authorization."""
     return []
 
 
 @pytest.fixture
-def page(store: UsageStore, admitted: list[tuple[str, str]]) -> Iterator[PageClient]:
-    async def admit(_: Request, verb: str, tenant: str) -> str:
-        admitted.append((verb, tenant))
+def page(store: UsageStore, checked_rights: list[tuple[str, str]]) -> Iterator[PageClient]:
+    async def authorize(_: Request, verb: str, tenant: str) -> str:
+        checked_rights.append((verb, tenant))
         if tenant == "secret":
-            raise Refused(403, "not yours")
+            raise RequestRejected(403, "not yours")
         return "somebody"
 
-    routes = Router([UsageRoute(store, admit).route])
+    routes = Router([UsageRoute(store, authorize).route])
     server = serve_http(
-        "127.0.0.1", 0, {}, {}, [Mount("", routes, middleware=[Middleware(Guard, is_local=True)])]
+        "127.0.0.1", 0, {}, {}, [Mount("", routes, middleware=[Middleware(RequestChecks, is_local=True)])]
     )
     yield PageClient(server.server_port)
     server.shutdown()
@@ -59,13 +59,13 @@ def recorded(store: UsageStore) -> None:
 
 
 @pytest.mark.usefixtures("recorded")
-def test_all_tenants_are_for_those_who_may_list_them(
-    page: PageClient, admitted: list[tuple[str, str]]
+def test_usage_of_all_tenants_needs_the_list_right(
+    page: PageClient, checked_rights: list[tuple[str, str]]
 ) -> None:
-    told = page.get(f"/api/usage?since={SINCE}&until={UNTIL}").data
-    assert admitted == [("list", "")]
-    assert (told["since"], told["until"]) == ("2027-01-15T00:00:00Z", "2027-01-16T00:00:00Z")
-    assert told["rows"] == [
+    report = page.get(f"/api/usage?since={SINCE}&until={UNTIL}").data
+    assert checked_rights == [("list", "")]
+    assert (report["since"], report["until"]) == ("2027-01-15T00:00:00Z", "2027-01-16T00:00:00Z")
+    assert report["rows"] == [
         {
             "tenant": "acme",
             "namespace": "tenant-acme",
@@ -88,30 +88,32 @@ def test_all_tenants_are_for_those_who_may_list_them(
 
 
 @pytest.mark.usefixtures("recorded")
-def test_one_tenant_is_for_those_who_may_get_it(page: PageClient, admitted: list[tuple[str, str]]) -> None:
-    told = page.get(f"/api/usage?since={SINCE}&until={UNTIL}&tenant=acme").data
-    assert admitted == [("get", "acme")]
-    assert [row["tenant"] for row in told["rows"]] == ["acme"]
+def test_usage_of_one_tenant_needs_the_get_right(
+    page: PageClient, checked_rights: list[tuple[str, str]]
+) -> None:
+    report = page.get(f"/api/usage?since={SINCE}&until={UNTIL}&tenant=acme").data
+    assert checked_rights == [("get", "acme")]
+    assert [row["tenant"] for row in report["rows"]] == ["acme"]
     assert page.get("/api/usage?tenant=secret").status == 403
 
 
 @pytest.mark.usefixtures("recorded")
-def test_without_times_it_is_the_last_30_days(page: PageClient) -> None:
+def test_default_period_is_the_last_30_days(page: PageClient) -> None:
     assert page.get("/api/usage").data["rows"] == []
     assert len(page.get(f"/api/usage?until={UNTIL}").data["rows"]) == 2
 
 
 @pytest.mark.parametrize("time", ["yesterday", "0001-01-01", "9999-12-31T23:59:59-12:00", ""])
-def test_time_that_is_none_is_refused_by_its_name(page: PageClient, time: str) -> None:
+def test_invalid_time_is_rejected_with_its_name(page: PageClient, time: str) -> None:
     for name in ("since", "until"):
-        answer = page.get(f"/api/usage?{name}={time}")
-        assert answer.status == 400
-        assert answer.data["message"].startswith(f"{name}: ")
+        response = page.get(f"/api/usage?{name}={time}")
+        assert response.status == 400
+        assert response.data["message"].startswith(f"{name}: ")
 
 
-def test_record_that_can_not_be_read_says_why(page: PageClient, store: UsageStore) -> None:
-    answer = page.get("/api/usage")
-    assert answer.status == 503
-    assert "nothing is recorded there yet" in answer.data["message"]
+def test_unreadable_database_is_reported(page: PageClient, store: UsageStore) -> None:
+    response = page.get("/api/usage")
+    assert response.status == 503
+    assert "nothing is recorded there yet" in response.data["message"]
     store.path.write_text("no database, whatever its name says" * 100)
     assert "not a database" in page.get("/api/usage").data["message"]

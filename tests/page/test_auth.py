@@ -1,4 +1,4 @@
-"""What the cluster says of a token is kept for a moment, and no longer."""
+"""Reviews of tokens are cached for a limited time."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,39 +9,39 @@ from cluster.client import Cluster
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest
 from watcher.page import auth
-from watcher.page.auth import Reviews, User
+from watcher.page.auth import AccessReviews, User
 
 
-class Reviewing(Cluster):
-    """Knows every token, and allows what it is told to."""
+class ReviewingCluster(Cluster):
+    """Accepts every token, and allows everything or nothing."""
 
     def __init__(self) -> None:
         self.is_allowed = True
-        self.asked = 0
+        self.review_count = 0
 
     def create(self, kind: Kind, manifest: Manifest, **_: Any) -> Manifest:  # noqa: ARG002
-        self.asked += 1
+        self.review_count += 1
         return {"status": {"authenticated": True, "user": {"username": "ada"}, "allowed": self.is_allowed}}
 
 
-def test_right_is_asked_for_again_after_half_a_minute_or_a_logout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_right_is_reviewed_again_after_30_seconds_or_a_logout(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(auth, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    cluster = Reviewing()
-    reviews = Reviews(cluster)
+    cluster = ReviewingCluster()
+    reviews = AccessReviews(cluster)
     ada = reviews.user("token")
     assert ada == User("ada", {})
-    assert reviews.may("token", ada, "list")
+    assert reviews.is_allowed("token", ada, "list")
     cluster.is_allowed = False
-    asked, clock.now = cluster.asked, 129.9
-    assert reviews.may("token", ada, "list")
-    assert cluster.asked == asked
+    review_count, clock.now = cluster.review_count, 129.9
+    assert reviews.is_allowed("token", ada, "list")
+    assert cluster.review_count == review_count
     clock.now = 130.0
-    assert not reviews.may("token", ada, "list")
+    assert not reviews.is_allowed("token", ada, "list")
 
     cluster.is_allowed = True
-    assert not reviews.may("token", ada, "list")
+    assert not reviews.is_allowed("token", ada, "list")
     reviews.forget("another")
-    assert not reviews.may("token", ada, "list")
+    assert not reviews.is_allowed("token", ada, "list")
     reviews.forget("token")
-    assert reviews.may("token", ada, "list")
+    assert reviews.is_allowed("token", ada, "list")

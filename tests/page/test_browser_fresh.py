@@ -1,6 +1,6 @@
-"""A cluster of its own: what is shown before there is any tenant, and then the README's pictures.
+"""The page of a new cluster without tenants, then the screenshots for the README.
 
-With TENANCY_PICTURES=1 the pictures in docs/ are made anew, with all samples. Else some will do.
+With TENANCY_PICTURES=1, the screenshots in docs/ are replaced. Otherwise, fewer sample tenants are created.
 """
 
 import os
@@ -17,17 +17,17 @@ from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.base.kinds import RESOURCE_QUOTA
 from tenancy.base.quantity import quantity_value
-from tests.page.browser import opened
+from tests.page.browser import open_tab
 from tests.platform import ROOT, Platform, tenant_manifest
 from tests.waiting import eventually
 
 WIDTH = 1280
-# A page that is blank takes far less.
+# A screenshot of a blank page is far smaller.
 PICTURE_MIN_BYTES = 50_000
 TWO = [{"name": "dev", "purpose": "development"}, {"name": "prod", "purpose": "production"}]
 THREE = [TWO[0], {"name": "staging", "purpose": "staging"}, TWO[1]]
 
-# Each with the share of its quotas that is in use.
+# The specs of tenants, each with the share of its quotas that is in use.
 Samples = dict[str, tuple[float, dict[str, Any]]]
 SAMPLES: Samples = {
     "atlas": (0.35, {"plan": "pro", "displayName": "Maps and Places", "namespaces": TWO}),
@@ -40,9 +40,9 @@ SAMPLES: Samples = {
     "research": (0.6, {"plan": "pro", "displayName": "Research and Development"}),
     "search": (0.7, {"plan": "enterprise", "displayName": "Search Platform", "namespaces": TWO}),
 }
-# With them, every kind of line is there: full, paused, refused, changed.
+# Enough for every kind of row: full, paused, rejected, changed.
 SOME = ("checkout", "mobile", "payments", "research")
-# Not all resources are used alike.
+# Resources are used to different shares.
 SHARES = {"cpu": Decimal(1), "memory": Decimal("0.85"), "pods": Decimal("0.7")}
 RESEARCH = {
     "adminUsers": ["alice"],
@@ -71,13 +71,13 @@ def fresh(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def window(browser: Browser, fresh: Platform) -> Iterator[Page]:
-    with opened(browser, fresh.port) as tab:
+    with open_tab(browser, fresh.port) as tab:
         tab.page.emulate_media(color_scheme="light", reduced_motion="reduce")
         tab.open()
         yield tab.page
 
 
-def test_page_says_how_to_make_the_first_tenant_and_then_is_as_the_readme_has_it(
+def test_page_explains_how_to_create_a_tenant_and_screenshots_are_taken(
     fresh: Platform, window: Page, tmp_path: Path
 ) -> None:
     expect(window.get_by_role("heading", name="No tenants yet")).to_be_visible()
@@ -87,7 +87,7 @@ def test_page_says_how_to_make_the_first_tenant_and_then_is_as_the_readme_has_it
     is_for_docs = os.environ.get("TENANCY_PICTURES") == "1"
     folder = ROOT / "docs" if is_for_docs else tmp_path
     samples = SAMPLES if is_for_docs else {name: SAMPLES[name] for name in SOME}
-    make_samples(fresh, samples)
+    create_samples(fresh, samples)
     expect(window.locator("tbody tr")).to_have_count(len(samples))
     expect(window.locator(".quota-bar.is-full").first).to_be_visible()
     window.screenshot(path=folder / "page-list.png", full_page=True)
@@ -105,9 +105,9 @@ def test_page_says_how_to_make_the_first_tenant_and_then_is_as_the_readme_has_it
         assert len(picture) > PICTURE_MIN_BYTES, name
 
 
-def make_samples(platform: Platform, samples: Samples) -> None:
+def create_samples(platform: Platform, samples: Samples) -> None:
     manifests = [tenant_manifest(name, **spec) for name, (_, spec) in samples.items()]
-    research = next(found for found in manifests if found["metadata"]["name"] == "research")
+    research = next(manifest for manifest in manifests if manifest["metadata"]["name"] == "research")
     research["spec"] |= RESEARCH
     for manifest in manifests:
         platform.apply(manifest)
@@ -126,29 +126,29 @@ def make_samples(platform: Platform, samples: Samples) -> None:
     )
     platform.await_condition(research, "Repaired", kind="Drifted")
     for name, (share, _) in samples.items():
-        use_quotas(platform, name, share)
+        set_usage(platform, name, share)
 
 
-def use_quotas(platform: Platform, tenant: str, share: float) -> None:
-    """As if pods ran there: nothing runs any in this cluster."""
+def set_usage(platform: Platform, tenant: str, share: float) -> None:
+    """Write used amounts into the quotas' status, because no pods run in this cluster."""
     for (kind, namespace, name), quota in platform.objects(tenant).items():
         if kind == RESOURCE_QUOTA.kind:
             hard = quota["spec"]["hard"]
-            # What the cluster counts itself, it writes when it has seen the quota: not after this.
+            # The quota controller writes the status once. Wait for it, because it would overwrite this one.
             eventually(
-                lambda place=(namespace, name), hard=hard: (  # type: ignore[misc]
-                    (platform.get("ResourceQuota", *place) or {}).get("status", {}).get("hard") == hard
+                lambda key=(namespace, name), hard=hard: (  # type: ignore[misc]
+                    (platform.get("ResourceQuota", *key) or {}).get("status", {}).get("hard") == hard
                 ),
-                f"quota {namespace}/{name} is counted",
+                f"quota {namespace}/{name} has a status",
             )
-            status = {"hard": hard, "used": {key: used(key, hard[key], share) for key in hard}}
+            status = {"hard": hard, "used": {key: used_amount(key, hard[key], share) for key in hard}}
             platform.admin.patch(
                 RESOURCE_QUOTA, name, {"status": status}, namespace=namespace, subresource="status"
             )
 
 
-def used(key: str, hard: str, share: float) -> str:
-    """A share of what is allowed, in a unit that people read."""
+def used_amount(key: str, hard: str, share: float) -> str:
+    """A share of a hard limit, in a readable unit."""
     amount = quantity_value(hard) * Decimal(str(share)) * SHARES.get(key, Decimal("0.5"))
     if hard.endswith("i"):
         unit = "Gi" if amount >= quantity_value("2Gi") else "Mi"

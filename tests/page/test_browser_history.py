@@ -1,4 +1,4 @@
-"""A tenant's history in a browser: every update opens to what it changed, and repairs are told apart."""
+"""A tenant's history in a browser: changes of each update, and the drift log."""
 
 import re
 
@@ -33,20 +33,20 @@ def test_an_update_opens_to_the_changed_field_before_and_after(
     expect(updates.last).to_contain_text("Namespace tenant-browser-past")
 
 
-def test_a_repair_stands_in_the_drift_log(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
-    platform.await_active(new_tenant("browser-mended", adminUsers=["alice"]))
-    tab.open("/tenants/browser-mended")
+def test_a_repair_is_in_the_drift_log(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
+    platform.await_active(new_tenant("browser-repaired", adminUsers=["alice"]))
+    tab.open("/tenants/browser-repaired")
     drift = tab.section("Drift")
     expect(drift).to_contain_text("None now")
     expect(drift.get_by_role("listitem")).to_have_count(0)
     platform.patch(
-        *("ResourceQuota", "tenant-browser-mended", "tenant-quota"), {"spec": {"hard": {"cpu": "64"}}}
+        *("ResourceQuota", "tenant-browser-repaired", "tenant-quota"), {"spec": {"hard": {"cpu": "64"}}}
     )
     repair = drift.get_by_role("list", name="Drift log").get_by_role("listitem")
-    expect(repair).to_contain_text("ResourceQuota tenant-browser-mended/tenant-quota spec.hard.cpu changed")
+    expect(repair).to_contain_text("ResourceQuota tenant-browser-repaired/tenant-quota spec.hard.cpu changed")
     expect(repair).to_contain_text("repaired")
     repair.get_by_role("button", name="update #2").click()
-    opened = tab.section("History").locator("#update-2")
-    expect(opened.locator(".update-head")).to_be_focused()
-    expect(opened.locator(".field-change").locator("del")).to_contain_text("64")
-    eventually(lambda: platform.is_settled(tenant_manifest("browser-mended")), "the repair is over")
+    update = tab.section("History").locator("#update-2")
+    expect(update.locator(".update-head")).to_be_focused()
+    expect(update.locator(".field-change").locator("del")).to_contain_text("64")
+    eventually(lambda: platform.is_settled(tenant_manifest("browser-repaired")), "the repair is over")

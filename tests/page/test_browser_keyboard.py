@@ -1,4 +1,4 @@
-"""The page by keyboard alone: to a tenant, into its history, and back to where one was."""
+"""Keyboard navigation: to a tenant, into its history, and back to the list."""
 
 from playwright.sync_api import expect
 
@@ -31,7 +31,7 @@ def test_from_the_search_to_a_tenant_and_back(platform: Platform, new_tenant: Ne
     expect(tab.page.get_by_role("searchbox")).to_have_value("typed")
 
 
-def test_the_first_key_leads_past_the_bar(tab: Tab) -> None:
+def test_the_first_tab_stop_skips_to_the_content(tab: Tab) -> None:
     tab.open()
     tab.page.keyboard.press("Tab")
     expect(tab.page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -40,7 +40,7 @@ def test_the_first_key_leads_past_the_bar(tab: Tab) -> None:
 
 
 def press_until(tab: Tab, key: str, selector: str) -> None:
-    """As a person does who looks for something: no more than so many times."""
+    """Press the key until an element that matches is focused, at most 40 times."""
     for _ in range(40):
         tab.page.keyboard.press(key)
         if tab.page.evaluate("selector => document.activeElement.matches(selector)", selector):

@@ -1,4 +1,4 @@
-"""What happens in the cluster appears in an open page, which is never loaded again for it."""
+"""Changes in the cluster appear in an open page without a reload."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.platform import NewTenant, Platform, tenant_manifest
 
 
 def mark(tab: Tab) -> None:
-    """A page that is loaded again forgets it."""
+    """Set a variable that a reload of the page deletes."""
     tab.page.evaluate("window.isSamePage = true")
 
 
@@ -36,7 +36,7 @@ def test_a_changed_tenant_changes_its_row_in_place(
     assert is_marked(tab)
 
 
-def test_a_new_tenant_appears_and_a_deleted_one_leaves(platform: Platform, tab: Tab) -> None:
+def test_a_new_tenant_appears_and_a_deleted_one_disappears(platform: Platform, tab: Tab) -> None:
     manifest = tenant_manifest("live-new")
     tab.open()
     expect(tab.page.get_by_role("status").filter(has_text="Live")).to_be_visible()
@@ -61,18 +61,16 @@ def test_a_tenants_own_page_follows_it(platform: Platform, new_tenant: NewTenant
     assert is_marked(tab)
 
 
-def test_a_tenant_that_is_deleted_while_it_is_looked_at_is_said_to_be_gone(
-    platform: Platform, tab: Tab
-) -> None:
-    # Refused, so there are no namespaces whose end is awaited.
+def test_open_page_of_a_deleted_tenant_reports_the_deletion(platform: Platform, tab: Tab) -> None:
+    # A rejected tenant has no namespaces, so its deletion is fast.
     manifest = tenant_manifest("live-gone", plan="none-such", displayName="Going")
     platform.apply(manifest)
     platform.await_condition(manifest, "UnknownPlan")
     tab.open("/tenants/live-gone")
     expect(tab.page.get_by_text("Going")).to_be_visible()
-    tab.refused |= {"/api/tenants/live-gone", "/api/tenants/live-gone/history"}
+    tab.expected_failures |= {"/api/tenants/live-gone", "/api/tenants/live-gone/history"}
     platform.delete(manifest)
-    expect(tab.page.get_by_role("heading", name="Tenant live-gone is gone")).to_be_visible()
+    expect(tab.page.get_by_role("heading", name="Tenant live-gone was deleted")).to_be_visible()
     tab.page.get_by_role("main").get_by_role("link", name="All tenants").last.click()
     expect(tab.page.get_by_role("heading", name="Tenants", level=1)).to_be_visible()
 
@@ -80,7 +78,7 @@ def test_a_tenant_that_is_deleted_while_it_is_looked_at_is_said_to_be_gone(
 def test_after_a_lost_connection_the_page_catches_up(
     platform: Platform, new_tenant: NewTenant, tab: Tab
 ) -> None:
-    tab.refused |= {"/api/stream", "/api/tenants"}
+    tab.expected_failures |= {"/api/stream", "/api/tenants"}
     with Detour(platform.port) as detour:
         tab.address = detour.address
         tab.open()

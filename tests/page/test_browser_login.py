@@ -1,4 +1,4 @@
-"""The way in by browser, where the page is served to more than this machine."""
+"""Login in a browser, on other than loopback addresses."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from embedded.controlplane.loopback import HOST
 from tenancy.base.kinds import Kind
 from tests.page.browser import Tab
-from tests.page.looks import LOOKS, Scheme, Width, faults, look
+from tests.page.looks import LOOKS, Scheme, Width, axe_violations, set_look
 from tests.platform import NewTenant, Platform
 
 
@@ -30,15 +30,15 @@ def sign_in(tab: Tab, token: str) -> None:
     tab.page.get_by_role("button", name="Sign in").click()
 
 
-def watchers_token(platform: Platform) -> str:
-    """A token of somebody who may list tenants."""
+def token_with_rights(platform: Platform) -> str:
+    """A token with the right to list tenants."""
     kubeconfig = yaml.safe_load(Path(platform.environment["KUBECONFIG"]).read_text())
     token: str = kubeconfig["users"][0]["user"]["token"]
     return token
 
 
-def strangers_token(platform: Platform) -> str:
-    """A token of somebody whom the cluster knows, and who may see nothing."""
+def token_without_rights(platform: Platform) -> str:
+    """A valid token without rights on tenants."""
     body = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
@@ -50,19 +50,17 @@ def strangers_token(platform: Platform) -> str:
     return token
 
 
-def test_a_token_opens_the_page_until_one_signs_out(
-    platform: Platform, new_tenant: NewTenant, tab: Tab
-) -> None:
-    platform.await_active(new_tenant("behind-a-door"))
-    tab.refused.add("/api/login")
-    tab.open("/tenants/behind-a-door")
+def test_a_token_gives_access_until_sign_out(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
+    platform.await_active(new_tenant("needs-login"))
+    tab.expected_failures.add("/api/login")
+    tab.open("/tenants/needs-login")
     expect(tab.page).to_have_url(f"{tab.address}/login")
     expect(tab.page.get_by_text("kubectl create token NAME -n NAMESPACE")).to_be_visible()
     assert tab.page.get_by_label("Token").get_attribute("type") == "password"
     sign_in(tab, "made-up")
-    expect(tab.page.get_by_role("alert")).to_contain_text("does not know this token")
-    sign_in(tab, watchers_token(platform))
-    expect(tab.row("behind-a-door")).to_contain_text("Active")
+    expect(tab.page.get_by_role("alert")).to_contain_text("rejects this token")
+    sign_in(tab, token_with_rights(platform))
+    expect(tab.row("needs-login")).to_contain_text("Active")
     expect(tab.page.get_by_text("system:serviceaccount:")).to_be_visible()
     tab.page.get_by_role("button", name="Sign out").click()
     expect(tab.page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -70,24 +68,24 @@ def test_a_token_opens_the_page_until_one_signs_out(
     expect(tab.page).to_have_url(f"{tab.address}/login")
 
 
-def test_whoever_may_see_nothing_is_told_so_and_can_sign_out(platform: Platform, tab: Tab) -> None:
-    tab.refused |= {"/api/tenants", "/api/stream"}
+def test_a_user_without_rights_sees_why_and_can_sign_out(platform: Platform, tab: Tab) -> None:
+    tab.expected_failures |= {"/api/tenants", "/api/stream"}
     tab.open()
-    sign_in(tab, strangers_token(platform))
-    expect(tab.page.get_by_role("heading", name="The tenants cannot be shown")).to_be_visible()
+    sign_in(tab, token_without_rights(platform))
+    expect(tab.page.get_by_role("heading", name="Cannot show the tenants")).to_be_visible()
     expect(tab.page.get_by_text("system:serviceaccount:default:default may not list")).to_be_visible()
     expect(tab.page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
 def test_the_login_is_accessible_in_all_its_looks(tab: Tab) -> None:
-    tab.refused.add("/api/login")
+    tab.expected_failures.add("/api/login")
     for scheme, width in LOOKS:
         check_login(tab, scheme, width)
 
 
 def check_login(tab: Tab, scheme: Scheme, width: Width) -> None:
-    look(tab, scheme, width)
+    set_look(tab, scheme, width)
     tab.open("/login")
     sign_in(tab, "made-up")
-    expect(tab.page.get_by_role("alert")).to_contain_text("does not know this token")
-    assert faults(tab) == [], (scheme, width)
+    expect(tab.page.get_by_role("alert")).to_contain_text("rejects this token")
+    assert axe_violations(tab) == [], (scheme, width)

@@ -1,4 +1,4 @@
-"""The browser for these tests is found by itself, or is the one that is named."""
+"""The browser of the tests is found automatically, or named by a variable."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from embedded.errors import SetupFailed
 from embedded.toolchain.browser import VARIABLE, ensure_browser
 
-# Not what an earlier call has found.
+# Without the cached result of an earlier call.
 find_browser = ensure_browser.__wrapped__
 
 
@@ -18,21 +18,23 @@ def put_program(folder: Path, name: str, code: int) -> Path:
     return program
 
 
-def test_named_browser_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    named = put_program(tmp_path, "my-own", 0)
-    monkeypatch.setenv(VARIABLE, str(named))
-    assert find_browser() == named
+def test_named_browser_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_browser = put_program(tmp_path, "my-own", 0)
+    monkeypatch.setenv(VARIABLE, str(own_browser))
+    assert find_browser() == own_browser
 
 
-def test_named_browser_that_does_not_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_browser_that_does_not_run_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(put_program(tmp_path, "my-own", 1)))
     with pytest.raises(SetupFailed, match=f"{VARIABLE}=.*my-own is not a working Chromium"):
         find_browser()
 
 
-def test_stand_in_that_does_not_run_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_browser_that_does_not_run_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put_program(tmp_path, "chromium", 1)
-    running = put_program(tmp_path, "google-chrome", 0)
+    working = put_program(tmp_path, "google-chrome", 0)
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_browser() == running
+    assert find_browser() == working

@@ -1,4 +1,4 @@
-"""A tenant's own page: its facts, its picture, and what is said where there is none."""
+"""A tenant's page: its sections, its network diagram, and the notice for an unknown tenant."""
 
 from playwright.sync_api import expect
 
@@ -6,7 +6,7 @@ from tests.page.browser import Tab
 from tests.platform import NewTenant, Platform
 
 
-def test_it_shows_namespaces_conditions_and_access(
+def test_tenant_page_shows_namespaces_conditions_and_access(
     platform: Platform, new_tenant: NewTenant, tab: Tab
 ) -> None:
     manifest = new_tenant(
@@ -40,33 +40,33 @@ def test_it_shows_namespaces_conditions_and_access(
     )
 
 
-def test_the_picture_shows_whom_it_reaches_and_the_table_says_the_same(
+def test_network_diagram_and_table_show_the_same_connections(
     platform: Platform, new_tenant: NewTenant, tab: Tab
 ) -> None:
     egress = [{"cidr": "203.0.113.0/24", "ports": [{"port": 443}]}]
     platform.await_active(new_tenant("pictured", network={"egress": egress}))
     tab.open("/tenants/pictured")
     network = tab.section("Network")
-    picture = network.get_by_role("img", name="What pictured can reach, and what can reach it")
-    for label in ("tenant-pictured", "203.0.113.0/24", "443/TCP", "no way in or out"):
-        expect(picture.locator("text").filter(has_text=label).first).to_be_visible()
-    assert "203.0.113.0/24: 443/TCP" in picture.locator("desc").inner_html()
-    network.get_by_text("The same as a table").click()
+    diagram = network.get_by_role("img", name="Allowed connections of pictured")
+    for label in ("tenant-pictured", "203.0.113.0/24", "443/TCP", "no connection allowed"):
+        expect(diagram.locator("text").filter(has_text=label).first).to_be_visible()
+    assert "203.0.113.0/24: 443/TCP" in diagram.locator("desc").inner_html()
+    network.get_by_text("Show as a table").click()
     outside = network.get_by_role("row").filter(has_text="203.0.113.0/24").first
     expect(outside).to_contain_text("tenant-pictured")
     expect(outside).to_contain_text("443/TCP")
     expect(network.get_by_role("row").filter(has_text="other tenants")).to_contain_text("none")
 
 
-def test_a_tenant_that_is_refused_says_why(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
-    platform.await_condition(new_tenant("refused-plan", plan="gold"), "UnknownPlan")
-    tab.open("/tenants/refused-plan")
+def test_a_rejected_tenant_shows_the_reason(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
+    platform.await_condition(new_tenant("rejected-plan", plan="gold"), "UnknownPlan")
+    tab.open("/tenants/rejected-plan")
     expect(tab.page.get_by_text("there is no plan 'gold'").first).to_be_visible()
-    expect(tab.section("History")).to_contain_text("No update yet.")
+    expect(tab.section("History")).to_contain_text("No updates yet.")
 
 
-def test_an_unknown_tenant_leads_back_to_the_list(tab: Tab) -> None:
-    tab.refused |= {"/api/tenants/nobody", "/api/tenants/nobody/history"}
+def test_an_unknown_tenant_links_to_the_list(tab: Tab) -> None:
+    tab.expected_failures |= {"/api/tenants/nobody", "/api/tenants/nobody/history"}
     tab.open("/tenants/nobody")
     expect(tab.page.get_by_role("heading", name="There is no tenant nobody")).to_be_visible()
     tab.page.get_by_role("link", name="All tenants").last.click()

@@ -1,4 +1,4 @@
-"""The theme is the system's until one is chosen, and then the chosen one."""
+"""The theme follows the system until the user selects one."""
 
 from playwright.sync_api import expect
 

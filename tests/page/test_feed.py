@@ -1,4 +1,4 @@
-"""Changes are told once, in bursts, and a browser that takes nothing holds up nobody."""
+"""The feed sends each changed row once, and a slow stream delays no other."""
 
 import asyncio
 import json
@@ -26,12 +26,12 @@ def row_of(name: str, plan: str) -> TenantRow:
 
 
 class Tenants(dict[str, str]):
-    """Plans by tenant, and how often a row was asked for."""
+    """Plans by tenant, and the number of computed rows."""
 
-    asked = 0
+    row_count = 0
 
     def row(self, name: str) -> TenantRow | None:
-        self.asked += 1
+        self.row_count += 1
         return row_of(name, self[name]) if name in self else None
 
 
@@ -49,74 +49,74 @@ def feed(tenants: Tenants) -> Iterator[Feed]:
     feed.join()
 
 
-async def taken(changes: AsyncIterator[Changes]) -> dict[str, str | None]:
-    """The plans in the next changes; None for what is gone."""
-    found = await asyncio.wait_for(anext(changes), 30)
-    return {name: json.loads(row)["plan"] if row else None for name, row in found.items()}
+async def next_plans(changes: AsyncIterator[Changes]) -> dict[str, str | None]:
+    """The plans in the next changes, by tenant. None for a deleted tenant."""
+    rows = await asyncio.wait_for(anext(changes), 30)
+    return {name: json.loads(row)["plan"] if row else None for name, row in rows.items()}
 
 
-async def listening(feed: Feed) -> tuple[AsyncIterator[Changes], "asyncio.Task[dict[str, str | None]]"]:
-    """A browser that listens already, and what it will take first."""
+async def open_stream(feed: Feed) -> tuple[AsyncIterator[Changes], "asyncio.Task[dict[str, str | None]]"]:
+    """Open a stream, and return it with a task for its first changes."""
     changes = feed.changes()
-    first = asyncio.create_task(taken(changes))
+    first = asyncio.create_task(next_plans(changes))
     await asyncio.sleep(0)
     return changes, first
 
 
-def test_only_a_row_that_has_become_another_is_told(feed: Feed, tenants: Tenants) -> None:
-    async def scene() -> None:
-        changes, first = await listening(feed)
+def test_only_changed_rows_are_sent(feed: Feed, tenants: Tenants) -> None:
+    async def scenario() -> None:
+        changes, first = await open_stream(feed)
         tenants["a"] = "basic"
-        feed.note("a")
+        feed.mark_changed("a")
         assert await first == {"a": "basic"}
-        feed.note("a")
+        feed.mark_changed("a")
         tenants["b"] = "pro"
-        feed.note("b")
-        assert await taken(changes) == {"b": "pro"}
+        feed.mark_changed("b")
+        assert await next_plans(changes) == {"b": "pro"}
         del tenants["a"]
-        feed.note("a")
-        feed.note("never-was")
-        assert await taken(changes) == {"a": None}
+        feed.mark_changed("a")
+        feed.mark_changed("never-was")
+        assert await next_plans(changes) == {"a": None}
 
-    asyncio.run(scene())
+    asyncio.run(scenario())
     assert [json.loads(row)["name"] for row in feed.rows()] == ["b"]
 
 
-def test_burst_is_worked_out_once(feed: Feed, tenants: Tenants) -> None:
-    async def scene() -> None:
-        _, first = await listening(feed)
+def test_burst_of_changes_computes_few_rows(feed: Feed, tenants: Tenants) -> None:
+    async def scenario() -> None:
+        _, first = await open_stream(feed)
         for number in range(BURST):
             tenants["a"] = f"plan-{number}"
-            feed.note("a")
+            feed.mark_changed("a")
         await first
 
-    asyncio.run(scene())
-    assert tenants.asked < BURST / 10
+    asyncio.run(scenario())
+    assert tenants.row_count < BURST / 10
 
 
-def test_browser_that_takes_nothing_costs_one_row_of_each_tenant(feed: Feed, tenants: Tenants) -> None:
-    async def scene() -> None:
-        slow, first = await listening(feed)
+def test_slow_stream_gets_only_the_newest_row_of_each_tenant(feed: Feed, tenants: Tenants) -> None:
+    async def scenario() -> None:
+        slow_stream, first = await open_stream(feed)
         tenants["a"] = "basic"
-        feed.note("a")
+        feed.mark_changed("a")
         assert await first
-        quick, next_one = await listening(feed)
+        fast_stream, next_of_fast = await open_stream(feed)
         for number in range(5):
             tenants["a"] = f"plan-{number}"
-            feed.note("a")
-            assert await next_one == {"a": f"plan-{number}"}
-            next_one = asyncio.create_task(taken(quick))
-        # Each change is offered to all browsers before the next: with this one, both have all of the above.
+            feed.mark_changed("a")
+            assert await next_of_fast == {"a": f"plan-{number}"}
+            next_of_fast = asyncio.create_task(next_plans(fast_stream))
+        # Changes are sent to all streams in order: with this one, both streams have all of the above.
         tenants["b"] = "basic"
-        feed.note("b")
-        assert await next_one == {"b": "basic"}
-        # Of all that the slow one has missed, it gets the newest.
-        assert (await taken(slow))["a"] == "plan-4"
+        feed.mark_changed("b")
+        assert await next_of_fast == {"b": "basic"}
+        # The slow stream gets only the newest of the rows that it has missed.
+        assert (await next_plans(slow_stream))["a"] == "plan-4"
 
-    asyncio.run(scene())
+    asyncio.run(scenario())
 
 
-def test_row_that_can_not_be_worked_out_stops_no_other(tenants: Tenants) -> None:
+def test_failed_row_does_not_stop_others(tenants: Tenants) -> None:
     def row(name: str) -> TenantRow | None:
         if name == "broken":
             raise KeyError(name)
@@ -125,35 +125,35 @@ def test_row_that_can_not_be_worked_out_stops_no_other(tenants: Tenants) -> None
     feed = Feed(row)
     feed.start()
 
-    async def scene() -> None:
-        changes, first = await listening(feed)
-        feed.note("broken")
+    async def scenario() -> None:
+        changes, first = await open_stream(feed)
+        feed.mark_changed("broken")
         tenants["whole"] = "basic"
-        feed.note("whole")
+        feed.mark_changed("whole")
         assert await first == {"whole": "basic"}
         feed.stop()
-        assert [left async for left in changes] == []
+        assert [rows async for rows in changes] == []
 
-    asyncio.run(scene())
+    asyncio.run(scenario())
     feed.join()
 
 
 def test_stream_ends_with_the_feed(feed: Feed) -> None:
-    async def scene() -> list[Changes]:
+    async def scenario() -> list[Changes]:
         async with aclosing(feed.changes()) as changes:
             ended = asyncio.create_task(_all(changes))
             await asyncio.sleep(0)
             feed.stop()
             return await asyncio.wait_for(ended, 30)
 
-    assert asyncio.run(scene()) == []
+    assert asyncio.run(scenario()) == []
 
 
 async def _all(changes: AsyncIterator[Changes]) -> list[Changes]:
-    return [found async for found in changes]
+    return [rows async for rows in changes]
 
 
-def test_feed_that_has_died_is_told(feed: Feed) -> None:
+def test_dead_feed_is_not_healthy(feed: Feed) -> None:
     assert feed.not_healthy() == []
     feed.stop()
     feed.join()

@@ -1,1 +1,1 @@
-"""The read-only page that the watcher serves: its data, its live updates, and who may see it."""
+"""The read-only web page of the watcher: its data, live updates and login."""

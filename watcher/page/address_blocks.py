@@ -1,70 +1,73 @@
-"""The address blocks that policies name, each with an address that stands for it.
-
-Pure; used by `reachability_graph`.
-"""
+"""Address blocks in NetworkPolicies, each with an example address. Pure."""
 
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, NamedTuple
 
 from tenancy.base.manifest import Manifest
-from tenancy.reachability import Net, block_net
+from tenancy.reachability import IpNetwork, network_from_cidr
 
 Address = IPv4Address | IPv6Address
 
-_LOWEST: Final = (ip_address("0.0.0.0"), ip_address("::"))
+_FIRST_ADDRESSES: Final = (ip_address("0.0.0.0"), ip_address("::"))
 
 
 class Block(NamedTuple):
+    """An ipBlock of a policy. `address` is an example of its addresses."""
+
     label: str
     address: str
-    net: Net
-    cuts: tuple[Net, ...]
+    network: IpNetwork
+    exceptions: tuple[IpNetwork, ...]
 
-    def holds(self, address: Address) -> bool:
-        return address in self.net and not any(address in cut for cut in self.cuts)
+    def contains(self, address: Address) -> bool:
+        return address in self.network and not any(address in exception for exception in self.exceptions)
 
 
-def blocks_in(peers: Iterable[Manifest]) -> list[Block]:
-    """Each block of these peers once. One with nothing in it is left out."""
+def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
+    """The distinct ipBlocks of these peers, without blocks that contain no address."""
     blocks = {
         block.label: block for peer in peers if "ipBlock" in peer for block in [_block(peer["ipBlock"])]
     }
-    found = []
+    result = []
     for block in blocks.values():
-        inner = [other for other in blocks.values() if _is_within(other.net, block.net)]
-        addresses = [address for address in _edges(blocks.values()) if block.holds(address)]
-        # What smaller blocks hold as well has their rules too: an address of this one alone tells it better.
-        alone = [address for address in addresses if not any(other.holds(address) for other in inner)]
+        inner = [other for other in blocks.values() if _is_within(other.network, block.network)]
+        addresses = [address for address in _range_starts(blocks.values()) if block.contains(address)]
+        # Prefer an address outside the smaller blocks, because their rules apply to their addresses too.
+        distinctive = [
+            address for address in addresses if not any(other.contains(address) for other in inner)
+        ]
         if addresses:
-            found.append(block._replace(address=str((alone or addresses)[0])))
-    return found
+            result.append(block._replace(address=str((distinctive or addresses)[0])))
+    return result
 
 
 def outside_addresses(blocks: Iterable[Block]) -> list[str]:
-    """An address of each family that none of the blocks holds."""
+    """One address per IP version that no block contains. A version without such an address is left out."""
     blocks = list(blocks)
-    free = [address for address in _edges(blocks) if not any(block.holds(address) for block in blocks)]
-    versions: tuple[Callable[[Address], bool], ...] = (lambda a: a.version == 4, lambda a: a.version == 6)
-    return [str(found[0]) for version in versions if (found := [*filter(version, free)])]
+    free = [
+        address for address in _range_starts(blocks) if not any(block.contains(address) for block in blocks)
+    ]
+    has_version: tuple[Callable[[Address], bool], ...] = (lambda a: a.version == 4, lambda a: a.version == 6)
+    return [str(addresses[0]) for matches in has_version if (addresses := [*filter(matches, free)])]
 
 
 def _block(manifest: Manifest) -> Block:
-    cuts = manifest.get("except") or ()
-    label = manifest["cidr"] + (f" except {', '.join(cuts)}" if cuts else "")
-    return Block(label, "", block_net(manifest["cidr"]), tuple(map(block_net, cuts)))
+    exceptions = manifest.get("except") or ()
+    label = manifest["cidr"] + (f" except {', '.join(exceptions)}" if exceptions else "")
+    return Block(label, "", network_from_cidr(manifest["cidr"]), tuple(map(network_from_cidr, exceptions)))
 
 
-def _is_within(inner: Net, outer: Net) -> bool:
+def _is_within(inner: IpNetwork, outer: IpNetwork) -> bool:
     return inner != outer and inner.version == outer.version and inner.network_address in outer
 
 
-def _edges(blocks: Iterable[Block]) -> list[Address]:
-    """The lowest address of every stretch over which no block begins or ends."""
-    found: set[Address] = set(_LOWEST)
+def _range_starts(blocks: Iterable[Block]) -> list[Address]:
+    """The lowest address of each range within which no block begins or ends, in order."""
+    starts: set[Address] = set(_FIRST_ADDRESSES)
     for block in blocks:
-        for net in (block.net, *block.cuts):
-            found.add(net.network_address)
-            if int(net.broadcast_address) + 1 < 2**net.max_prefixlen:
-                found.add(net.broadcast_address + 1)
-    return sorted(found, key=lambda address: (address.version, int(address)))
+        for network in (block.network, *block.exceptions):
+            starts.add(network.network_address)
+            if int(network.broadcast_address) + 1 < 2**network.max_prefixlen:
+                starts.add(network.broadcast_address + 1)
+    return sorted(starts, key=lambda address: (address.version, int(address)))

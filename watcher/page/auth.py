@@ -1,7 +1,6 @@
-"""Who somebody is and what they may see, by the cluster's own word: TokenReview and SubjectAccessReview.
+"""Authentication and authorization by the API server: TokenReview and SubjectAccessReview.
 
-Called by `login` with the token of a request. Answers are kept for a moment by the token's hash; the token
-itself is kept nowhere.
+Results are cached for a short time by the token's hash. Tokens are not stored.
 """
 
 import hashlib
@@ -14,55 +13,59 @@ from cluster.client import Cluster
 from tenancy.base.kinds import SUBJECT_ACCESS_REVIEW, TENANTS, TOKEN_REVIEW, Kind
 from tenancy.base.manifest import Manifest
 
-_KEEP_S: Final = 30.0
-_KEPT_MAX: Final = 4096
+_CACHE_S: Final = 30.0
+_CACHE_MAX_SIZE: Final = 4096
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 class User(NamedTuple):
     name: str
-    # As the reviews take it over from one to the other.
-    facts: dict[str, Any]
+    # The fields of a TokenReview's user that a SubjectAccessReview takes: uid, groups and extra.
+    attributes: dict[str, Any]
 
 
-class Reviews:
-    """Each call may ask the API server, and raises ClusterError where that does not answer."""
+class AccessReviews:
+    """Asks the API server about users and their rights, and caches the results. Thread-safe.
+
+    Calls raise ClusterError if the API server cannot be asked.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._answers: dict[tuple[str, ...], tuple[float, Any]] = {}
+        self._cache: dict[tuple[str, ...], tuple[float, Any]] = {}
         self._guard = threading.Lock()
 
     def user(self, token: str) -> User | None:
-        """Whose token it is; None where it is nobody's."""
-        return self._kept((_digest(token),), lambda: self._asked_user(token))
+        """The user of the token, or None if the token is invalid."""
+        return self._cached((_digest(token),), lambda: self._review_token(token))
 
-    def may(self, token: str, user: User, verb: str, tenant: str = "") -> bool:
-        """Whether the token's user may do this to one tenant; without a name, to all."""
-        return self._kept((_digest(token), verb, tenant), lambda: self._asked_right(user, verb, tenant))
+    def is_allowed(self, token: str, user: User, verb: str, tenant: str = "") -> bool:
+        """Whether the token's user has this right on the tenant, or on all tenants if no name is given."""
+        return self._cached((_digest(token), verb, tenant), lambda: self._review_access(user, verb, tenant))
 
     def forget(self, token: str) -> None:
+        """Remove all cached results for the token."""
         digest = _digest(token)
         with self._guard:
-            for question in [known for known in self._answers if known[0] == digest]:
-                del self._answers[question]
+            for key in [key for key in self._cache if key[0] == digest]:
+                del self._cache[key]
 
-    def _asked_user(self, token: str) -> User | None:
+    def _review_token(self, token: str) -> User | None:
         status = self._review(TOKEN_REVIEW, {"token": token})
         if not status.get("authenticated"):
             return None
-        known = status["user"]
-        facts = {field: known[field] for field in ("uid", "groups", "extra") if known.get(field)}
-        return User(known["username"], facts)
+        user = status["user"]
+        attributes = {field: user[field] for field in ("uid", "groups", "extra") if user.get(field)}
+        return User(user["username"], attributes)
 
-    def _asked_right(self, user: User, verb: str, tenant: str) -> bool:
-        """In both groups: the page shows tenants of either."""
+    def _review_access(self, user: User, verb: str, tenant: str) -> bool:
+        """Whether the user has the right in both API groups, because the page shows tenants of both."""
         return all(
             self._review(
                 SUBJECT_ACCESS_REVIEW,
                 {
-                    **user.facts,
+                    **user.attributes,
                     "user": user.name,
                     "resourceAttributes": {
                         "group": kind.group,
@@ -80,19 +83,19 @@ class Reviews:
         status: Manifest = self._cluster.create(kind, review).get("status") or {}
         return status
 
-    def _kept(self, question: tuple[str, ...], ask: Callable[[], Found]) -> Found:
+    def _cached(self, key: tuple[str, ...], review: Callable[[], Result]) -> Result:
         now = time.monotonic()
         with self._guard:
-            until, known = self._answers.get(question, (0.0, None))
-        if now < until:
-            found: Found = known
-            return found
-        answer = ask()
+            valid_until, cached = self._cache.get(key, (0.0, None))
+        if now < valid_until:
+            cached_result: Result = cached
+            return cached_result
+        result = review()
         with self._guard:
-            if len(self._answers) >= _KEPT_MAX:
-                self._answers.clear()  # All can be asked again, and nobody can fill the memory.
-            self._answers[question] = (now + _KEEP_S, answer)
-        return answer
+            if len(self._cache) >= _CACHE_MAX_SIZE:
+                self._cache.clear()  # Invalid tokens must not fill the memory.
+            self._cache[key] = (now + _CACHE_S, result)
+        return result
 
 
 def _digest(token: str) -> str:

@@ -1,7 +1,7 @@
-"""How much work a graph of who reaches whom may be. Pure; used by `reachability_graph`.
+"""Limit on the work for a reachability graph. Pure.
 
-Tenants write policies of their own, as many and as large as they like, and the work grows with the fourth
-power of them: in the watcher's own process, that must have an end.
+Tenants can create any number of NetworkPolicies of any size. The work grows with the fourth power of that. It
+is done in the watcher's process, which must not be blocked for long.
 """
 
 import json
@@ -10,33 +10,34 @@ from typing import Final
 
 from tenancy.base.manifest import Manifest
 
-# Rules and address blocks that are not the same; there are more of them than a picture can show.
+# Distinct policies with their rules, peers and exceptions. The page could not draw more of them.
 _MAX_PARTS: Final = 500
-# Connections times the length of the policies they are put to: about a second.
-_MAX_EFFORT: Final = 20_000_000_000
+# Tested connections, multiplied by the length of the policies: about one second.
+_MAX_WORK: Final = 20_000_000_000
 
 
-class TooMuch(Exception):
-    """The policies are too many, or too large."""
+class LimitExceeded(Exception):
+    """The policies are too many or too large."""
 
 
-class Effort:
-    """What is left to be spent on one graph."""
+class ComputeLimit:
+    """The remaining work for one graph. Raises LimitExceeded if there is too much work."""
 
     def __init__(self, policies: Iterable[Manifest]) -> None:
-        distinct = {json.dumps(found["spec"], sort_keys=True) for found in policies}
-        if sum(map(_parts, map(json.loads, distinct))) > _MAX_PARTS:
-            raise TooMuch
-        self._left = _MAX_EFFORT
+        distinct = {json.dumps(policy["spec"], sort_keys=True) for policy in policies}
+        if sum(map(_part_count, map(json.loads, distinct))) > _MAX_PARTS:
+            raise LimitExceeded
+        self._remaining = _MAX_WORK
 
     def spend(self, connections: int, policies: Iterable[Manifest]) -> None:
-        self._left -= connections * sum(len(str(found["spec"])) for found in policies)
-        if self._left < 0:
-            raise TooMuch
+        """Subtract the work for testing this number of connections against the policies."""
+        self._remaining -= connections * sum(len(str(policy["spec"])) for policy in policies)
+        if self._remaining < 0:
+            raise LimitExceeded
 
 
-def _parts(spec: Manifest) -> int:
+def _part_count(spec: Manifest) -> int:
     rules = [*(spec.get("ingress") or ()), *(spec.get("egress") or ())]
     peers = [peer for rule in rules for peer in (*(rule.get("from") or ()), *(rule.get("to") or ()))]
-    cuts = sum(len((peer.get("ipBlock") or {}).get("except") or ()) for peer in peers)
-    return 1 + len(rules) + len(peers) + cuts
+    exceptions = sum(len((peer.get("ipBlock") or {}).get("except") or ()) for peer in peers)
+    return 1 + len(rules) + len(peers) + exceptions

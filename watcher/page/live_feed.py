@@ -1,7 +1,7 @@
-"""The rows of all tenants, kept current, and each change told to every browser that listens.
+"""The rows of all tenants, and a stream of their changes for each browser.
 
-Informers only `note` a tenant; a thread of its own works out the row, once for all changes of a moment, and
-tells it only where it has become another. A slow browser costs no more than the rows that it has not taken.
+Informers mark a tenant as changed. A thread computes its row, once for all changes within a short time, and
+sends it only if it differs. For a slow browser, at most one row per tenant is kept.
 """
 
 import asyncio
@@ -15,68 +15,70 @@ from watcher.view import TenantRow
 
 log = structlog.get_logger(__name__)
 
-# How long a burst of changes is gathered before it is told.
+# Changes within this time are sent together.
 _GATHER_S: Final = 0.1
 
-# Rows as JSON by the tenant's name; None: the tenant is gone.
+# Rows as JSON, by the tenant's name. None means that the tenant is deleted.
 Changes = Mapping[str, str | None]
 
 
 class _Listener:
-    """One browser. What it has not taken yet is kept by name, so that only the newest row of each waits."""
+    """One open stream. Unsent rows are kept by name, so that only the newest row of each tenant waits."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.news = asyncio.Event()
-        self.waiting: dict[str, str | None] = {}
+        self.has_changed = asyncio.Event()
+        self.unsent: dict[str, str | None] = {}
         self.is_closed = False
 
-    def offer(self, changes: Changes) -> None:
-        self.waiting.update(changes)
-        self.news.set()
+    def add(self, changes: Changes) -> None:
+        self.unsent.update(changes)
+        self.has_changed.set()
 
     def close(self) -> None:
         self.is_closed = True
-        self.news.set()
+        self.has_changed.set()
 
 
 class Feed(threading.Thread):
+    """Keeps the rows, and sends changed rows to all open streams."""
+
     def __init__(self, row: Callable[[str], TenantRow | None]) -> None:
-        """`row` gives a tenant's row as it is now; None where there is no such tenant."""
+        """`row` returns the current row of a tenant, or None if there is no such tenant."""
         super().__init__(name="page feed", daemon=True)
         self._row = row
         self._rows: dict[str, str] = {}
-        self._noted: set[str] = set()
-        self._news = threading.Condition()
+        self._changed: set[str] = set()
+        self._condition = threading.Condition()
         self._listeners: set[_Listener] = set()
         self._guard = threading.Lock()
         self._stopping = threading.Event()
 
-    def note(self, tenant: str) -> None:
-        """Something of the tenant may have changed. Called by informers, so it must be quick."""
-        with self._news:
-            self._noted.add(tenant)
-            self._news.notify()
+    def mark_changed(self, tenant: str) -> None:
+        """Have the tenant's row computed again. Returns at once."""
+        with self._condition:
+            self._changed.add(tenant)
+            self._condition.notify()
 
     def rows(self) -> list[str]:
-        """All rows, as JSON, by the tenants' names."""
+        """All rows as JSON, sorted by name."""
         with self._guard:
             return [row for _, row in sorted(self._rows.items())]
 
     def run(self) -> None:
         while not self._stopping.is_set():
-            with self._news:
-                self._news.wait_for(lambda: self._noted or self._stopping.is_set())
+            with self._condition:
+                self._condition.wait_for(lambda: self._changed or self._stopping.is_set())
             self._stopping.wait(_GATHER_S)
-            with self._news:
-                noted, self._noted = self._noted, set()
-            self._tell({tenant: row for tenant in sorted(noted) for row in self._fresh(tenant)})
+            with self._condition:
+                changed, self._changed = self._changed, set()
+            self._send({tenant: row for tenant in sorted(changed) for row in self._changed_rows(tenant)})
 
     def stop(self) -> None:
-        """Ends the thread, and every browser's stream."""
+        """End the thread and all streams."""
         self._stopping.set()
-        with self._news:
-            self._news.notify()
+        with self._condition:
+            self._condition.notify()
         with self._guard:
             for listener in self._listeners:
                 listener.loop.call_soon_threadsafe(listener.close)
@@ -85,33 +87,33 @@ class Feed(threading.Thread):
         return [f"thread died: {self.name}"] if self.ident and not self.is_alive() else []
 
     async def changes(self) -> AsyncGenerator[Changes, None]:
-        """What changes from now on, until the feed stops. Runs on the server's loop."""
+        """The changes from now on, until the feed stops. Runs on the server's event loop."""
         listener = _Listener()
         with self._guard:
             self._listeners.add(listener)
         try:
             while not self._stopping.is_set():
-                await listener.news.wait()
-                listener.news.clear()
+                await listener.has_changed.wait()
+                listener.has_changed.clear()
                 if listener.is_closed:
                     return
-                taken, listener.waiting = listener.waiting, {}
-                yield taken
+                changes, listener.unsent = listener.unsent, {}
+                yield changes
         finally:
             with self._guard:
                 self._listeners.discard(listener)
 
-    def _fresh(self, tenant: str) -> list[str | None]:
-        """The tenant's row where it has become another than was told last."""
+    def _changed_rows(self, tenant: str) -> list[str | None]:
+        """The tenant's row if it differs from the one that was sent last, otherwise nothing."""
         try:
             row = self._row(tenant)
             text = row.model_dump_json(by_alias=True) if row else None
         except Exception:
-            log.exception("row broke", tenant=tenant)
+            log.exception("page row failed", tenant=tenant)
             return []
         return [] if text == self._rows.get(tenant) else [text]
 
-    def _tell(self, changes: Changes) -> None:
+    def _send(self, changes: Changes) -> None:
         if not changes:
             return
         with self._guard:
@@ -121,4 +123,4 @@ class Feed(threading.Thread):
                 else:
                     self._rows[tenant] = row
             for listener in self._listeners:
-                listener.loop.call_soon_threadsafe(listener.offer, changes)
+                listener.loop.call_soon_threadsafe(listener.add, changes)

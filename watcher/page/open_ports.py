@@ -1,74 +1,72 @@
-"""Which ports get through, in words: `all`, or such as `53/UDP, 8080-8085/TCP`.
-
-Pure; used by `reachability_graph`.
-"""
+"""Open ports as text: `all`, or a list such as `53/UDP, 8080-8085/TCP`. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from tenancy.base.manifest import Manifest
-from tenancy.reachability import Endpoint, Network, Port
+from tenancy.reachability import Endpoint, PodNetwork, Port
 
 _PROTOCOLS: Final = ("UDP", "TCP", "SCTP")
 _FIRST: Final = 1
 _LAST: Final = 65535
 
 
-class Spans(NamedTuple):
-    """The ports that policies tell apart: by protocol, ranges of which all or none get through."""
+class PortRanges(NamedTuple):
+    """The ports that policies distinguish: all ports of a range are either open or closed."""
 
+    # First and last port of each range, by protocol.
     ranges: dict[str, list[tuple[int, int]]]
-    # Ports that policies know by a name, each under a number that no port has.
+    # The named ports of policies, by protocol and name. Each gets a number above all port numbers.
     named: dict[tuple[str, str], int]
 
     @property
-    def number(self) -> int:
+    def range_count(self) -> int:
         return sum(map(len, self.ranges.values())) + len(self.named)
 
 
-def spans_in(policies: Iterable[Manifest]) -> Spans:
+def port_ranges(policies: Iterable[Manifest]) -> PortRanges:
     starts: dict[str, set[int]] = {protocol: {_FIRST} for protocol in _PROTOCOLS}
     named: dict[tuple[str, str], int] = {}
-    for given in _ports(policies):
-        protocol, first = given.get("protocol", "TCP"), given.get("port")
+    for port in _ports(policies):
+        protocol, first = port.get("protocol", "TCP"), port.get("port")
         if isinstance(first, str):
             named.setdefault((protocol, first), _LAST + 1 + len(named))
         elif first is not None:
-            starts[protocol] |= {first, (given.get("endPort") or first) + 1}
+            starts[protocol] |= {first, (port.get("endPort") or first) + 1}
     ranges = {
         protocol: [
             (start, after - 1)
-            for start, after in zip(sorted(found), [*sorted(found)[1:], _LAST + 1], strict=True)
+            for start, after in zip(sorted(firsts), [*sorted(firsts)[1:], _LAST + 1], strict=True)
             if start < after
         ]
-        for protocol, found in starts.items()
+        for protocol, firsts in starts.items()
     }
-    return Spans(ranges, named)
+    return PortRanges(ranges, named)
 
 
-def open_ports(network: Network, pairs: Iterable[tuple[Endpoint, Endpoint]], spans: Spans) -> str:
-    """What gets through from a source to a target of any of the pairs. Empty: nothing does."""
-    ends = [(source, replace(target, named_ports=spans.named)) for source, target in pairs]
+def open_ports(network: PodNetwork, pairs: Iterable[tuple[Endpoint, Endpoint]], ports: PortRanges) -> str:
+    """The ports that are open from source to target of at least one pair, as text. Empty if none is."""
+    connections = [(source, replace(target, named_ports=ports.named)) for source, target in pairs]
 
     def is_open(number: int, protocol: str) -> bool:
-        return any(network.lets(source, target, Port(number, protocol)) for source, target in ends)
+        return any(network.allows(source, target, Port(number, protocol)) for source, target in connections)
 
-    told: list[str] = []
-    for protocol, ranges in spans.ranges.items():
+    texts: list[str] = []
+    for protocol, ranges in ports.ranges.items():
         merged = _merged([(first, last) for first, last in ranges if is_open(first, protocol)])
         if merged == [(_FIRST, _LAST)]:
-            told.append(f"all {protocol}")
+            texts.append(f"all {protocol}")
             continue
-        told += [
+        texts += [
             f"{first}/{protocol}" if first == last else f"{first}-{last}/{protocol}" for first, last in merged
         ]
-        told += [
+        texts += [
             f"{name}/{protocol}"
-            for (of, name), number in spans.named.items()
-            if of == protocol and is_open(number, protocol)
+            for (named_protocol, name), number in ports.named.items()
+            if named_protocol == protocol and is_open(number, protocol)
         ]
-    return "all" if told == [f"all {protocol}" for protocol in _PROTOCOLS] else ", ".join(told)
+    return "all" if texts == [f"all {protocol}" for protocol in _PROTOCOLS] else ", ".join(texts)
 
 
 def _ports(policies: Iterable[Manifest]) -> Iterable[Manifest]:

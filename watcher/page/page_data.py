@@ -1,4 +1,4 @@
-"""What the page shows, read from the watcher's live copies and the stacks' history. It changes nothing."""
+"""Data of the page, read from the watcher's live objects and the stacks' history."""
 
 import threading
 import time
@@ -17,19 +17,21 @@ from tenancy.desired import DesiredState
 from watcher.page.reachability_graph import reachability
 from watcher.view import Live, TenantRow, UpdateView, tenant_row, tenant_view, update_view
 
-# An operator may run Pulumi by hand, of which no status tells: a history is not taken for current longer.
-_REMEMBER_S: Final = 60.0
-_REMEMBERED_MAX: Final = 64
+# A cached history expires, because an update that an operator runs with Pulumi does not change the status.
+_CACHE_S: Final = 60.0
+_CACHE_MAX_SIZE: Final = 64
 
 
-class _Remembered(NamedTuple):
+class _CachedHistory(NamedTuple):
     uid: str
     version: int
-    until: float
+    valid_until: float
     updates: list[UpdateView]
 
 
-class Board:
+class PageData:
+    """The data of the page. Changes nothing. Thread-safe."""
+
     def __init__(
         self,
         cluster: Cluster,
@@ -43,51 +45,60 @@ class Board:
         self._managed = managed
         self._desired = desired
         self._stacks = stacks
-        self._histories: dict[str, _Remembered] = {}
+        self._histories: dict[str, _CachedHistory] = {}
         self._guard = threading.Lock()
 
     def row(self, name: str) -> TenantRow | None:
+        """The tenant's row in the list, or None if there is no such tenant."""
         tenant = self._tenant(name)
         return tenant_row(tenant, self._managed.of(name)) if tenant else None
 
     def view(self, name: str) -> dict[str, Any] | None:
-        """All of a tenant but its history, as plain data; None where there is no such tenant."""
+        """The tenant without its history, as JSON data, or None if there is no such tenant."""
         tenant = self._tenant(name)
         if tenant is None:
             return None
         live, desired = self._managed.of(name), self._desired(name)
-        namespaces = [found for key, found in sorted(live.items()) if key.kind == NAMESPACE.key]
+        namespaces = [manifest for key, manifest in sorted(live.items()) if key.kind == NAMESPACE.key]
         drift = object_changes(desired, live) if desired else ()
-        shown = tenant_view(tenant, live, drift).model_dump(by_alias=True, mode="json")
+        view = tenant_view(tenant, live, drift).model_dump(by_alias=True, mode="json")
         network = reachability(namespaces, self._policies(namespaces, live))
-        return {**shown, "network": network.model_dump(by_alias=True, mode="json")}
+        return {**view, "network": network.model_dump(by_alias=True, mode="json")}
 
     def history(self, name: str) -> list[UpdateView] | None:
-        """The updates of a tenant's stack, newest first; None where there is no such tenant. May take a
-        second: it is a process of its own, unless the answer is known."""
+        """The updates of a tenant's stack, newest first, or None if there is no such tenant.
+
+        Takes about a second, because it runs a Pulumi command, unless the history is cached.
+        """
         tenant = self._tenant(name)
         if tenant is None:
             return None
         uid = tenant["metadata"]["uid"]
         version = ((tenant.get("status") or {}).get("lastUpdate") or {}).get("version")
         with self._guard:
-            known = self._histories.get(name)
-        if known and (known.uid, known.version) == (uid, version) and time.monotonic() < known.until:
-            return known.updates
+            cached = self._histories.get(name)
+        if (
+            cached
+            and (cached.uid, cached.version) == (uid, version)
+            and time.monotonic() < cached.valid_until
+        ):
+            return cached.updates
         try:
             updates = [update_view(update) for update in self._stacks.history(name)]
         except StackNotFound:
             return []
         if version is not None:
-            self._remember(name, _Remembered(uid, version, time.monotonic() + _REMEMBER_S, updates))
+            self._cache(name, _CachedHistory(uid, version, time.monotonic() + _CACHE_S, updates))
         return updates
 
     def _tenant(self, name: str) -> Manifest | None:
         return next(iter(self._tenants.named(name)), None)
 
     def _policies(self, namespaces: list[Manifest], live: Live) -> list[Manifest]:
-        """All that stand in the namespaces: tenants make some for themselves, and adopted namespaces bring
-        some along. Those are not watched."""
+        """All policies in the namespaces, also those that are not managed and therefore not watched.
+
+        Tenants can create policies, and adopted namespaces may have some.
+        """
         try:
             return [
                 policy
@@ -95,12 +106,12 @@ class Board:
                 for policy in self._cluster.list(NETWORK_POLICY, namespace=namespace["metadata"]["name"])[0]
             ]
         except ClusterError:
-            # Like all else that is shown, as it was when the cluster last answered.
-            return [found for key, found in live.items() if key.kind == NETWORK_POLICY.key]
+            # The managed policies, as they were when the API server last answered.
+            return [manifest for key, manifest in live.items() if key.kind == NETWORK_POLICY.key]
 
-    def _remember(self, name: str, answer: _Remembered) -> None:
+    def _cache(self, name: str, history: _CachedHistory) -> None:
         with self._guard:
             self._histories.pop(name, None)
-            self._histories[name] = answer
-            while len(self._histories) > _REMEMBERED_MAX:
+            self._histories[name] = history
+            while len(self._histories) > _CACHE_MAX_SIZE:
                 del self._histories[next(iter(self._histories))]

@@ -1,4 +1,4 @@
-"""What stands before every route of the page: the check of the Host header, and every answer's headers."""
+"""Checks of every request to the page, and the headers of every response."""
 
 import re
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
 }
 _API: Final = "/api/"
-# What browsers say of a request that the page itself makes, or a person who types the address.
+# The values of Sec-Fetch-Site for requests of the page itself, and for an address that a user enters.
 _OWN_SITE: Final = ("same-origin", "none")
 _HOST: Final = re.compile(r"(\[[^]]+\]|[^:]+)(?::\d+)?")
 
 
-class Refused(Exception):
-    """A request that gets no answer but this message. Who must log in first is led there, if a person."""
+class RequestRejected(Exception):
+    """The request gets an error response with this message. With status 401, pages redirect to the login."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -32,16 +32,19 @@ class Refused(Exception):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address, without its port, always means this machine."""
+    """Whether a host name or address, without port, is a loopback address."""
     try:
         return host.lower() == "localhost" or ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 
 
-class Guard:
-    """Where the page is for this machine only, `is_local`, a foreign name is refused: a website can give its
-    own name this machine's address, and would then read the page as its own."""
+class RequestChecks:
+    """Middleware that checks every request to the page, and sets the security headers of responses.
+
+    If `is_local`, the Host header must be a loopback address. Otherwise, a website could point its own DNS
+    name to this machine and read the page (DNS rebinding).
+    """
 
     def __init__(self, app: ASGIApp, is_local: bool) -> None:
         self._app = app
@@ -50,11 +53,11 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
 
-        async def send_guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                # A browser keeps no data, and asks again whether the page's files are still the same.
+                # Browsers must not store data, and must revalidate the page's files.
                 headers["Cache-Control"] = "no-store" if path.startswith(_API) else "no-cache"
             await send(message)
 
@@ -64,28 +67,29 @@ class Guard:
                 _check_host(headers.get("host", ""))
             if path.startswith(_API):
                 _check_site(headers.get("sec-fetch-site", _OWN_SITE[0]))
-            await self._app(scope, receive, send_guarded)
+            await self._app(scope, receive, send_with_headers)
         except SendTimeoutError:
-            return  # The browser has taken nothing for long: without an end to the answer, it is cut off.
-        except Refused as refused:
-            await _answer(refused, path)(scope, receive, send_guarded)
+            return  # The browser has stopped reading: an incomplete response closes the connection.
+        except RequestRejected as rejected:
+            await _error_response(rejected, path)(scope, receive, send_with_headers)
 
 
 def _check_host(header: str) -> None:
-    found = _HOST.fullmatch(header)
-    if not found or not is_loopback(found[1]):
-        raise Refused(
-            421, "this page is served to this machine only: open it by http://localhost or 127.0.0.1"
+    match = _HOST.fullmatch(header)
+    if not match or not is_loopback(match[1]):
+        raise RequestRejected(
+            421,
+            "this page is only available on this machine: open it at http://localhost or http://127.0.0.1",
         )
 
 
 def _check_site(header: str) -> None:
-    """A website can't read what it fetches here, but could keep the watcher busy by it."""
+    """Reject requests of other websites. They cannot read the responses, but could overload the watcher."""
     if header not in _OWN_SITE:
-        raise Refused(403, "this is for the page itself, not for other websites")
+        raise RequestRejected(403, "requests of other websites are not allowed")
 
 
-def _answer(refused: Refused, path: str) -> Response:
-    if refused.status == 401 and not path.startswith(_API):
+def _error_response(rejected: RequestRejected, path: str) -> Response:
+    if rejected.status == 401 and not path.startswith(_API):
         return RedirectResponse("/login", 303)
-    return JSONResponse({"message": str(refused)}, refused.status, refused.headers)
+    return JSONResponse({"message": str(rejected)}, rejected.status, rejected.headers)

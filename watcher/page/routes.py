@@ -1,4 +1,4 @@
-"""The page's routes: one HTML file, its static files, and the data behind it as JSON and as a stream."""
+"""Routes of the page: one HTML file, static files, the data as JSON, and the stream of changes."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -16,36 +16,37 @@ from starlette.staticfiles import StaticFiles
 from stacks.errors import StackError, StackStopped, without_secrets
 from watcher.page.live_feed import Feed
 from watcher.page.login import Login
-from watcher.page.page_data import Board
-from watcher.page.request_checks import Guard, Refused
+from watcher.page.page_data import PageData
+from watcher.page.request_checks import RequestChecks, RequestRejected
 from watcher.page.usage_route import UsageRoute
 from watcher.usage.store import UsageStore
 
 _STATIC: Final = Path(__file__).parent / "static"
 _INDEX: Final = _STATIC / "index.html"
 _PING_S: Final = 15
-# A browser that takes nothing for so long is gone.
-_SEND_S: Final = 30
+# A stream is closed if the browser reads nothing for this long.
+_SEND_TIMEOUT_S: Final = 30
 _HISTORIES_AT_ONCE: Final = 2
-# Each may take a second of the processor that the workers need too.
+# Each may take a second of CPU time, which the workers need too.
 _VIEWS_AT_ONCE: Final = 4
 
 
 class PageRoutes:
+    """The routes of the page, with login if it is not for this machine only."""
+
     def __init__(
         self,
-        board: Board,
+        data: PageData,
         feed: Feed,
         usage: UsageStore,
         not_listed: Callable[[], list[str]],
         login: Login | None = None,
     ) -> None:
-        """`not_listed` tells what of the cluster has not been seen yet. Without a login, the page is for this
-        machine only."""
-        self._board = board
+        """`not_listed` returns the kinds that are not listed yet. Without a login, hosts must be loopback."""
+        self._data = data
         self._not_listed = not_listed
         self._feed = feed
-        self._usage = UsageRoute(usage, self._admit)
+        self._usage = UsageRoute(usage, self._authorize)
         self._login = login
         self._histories = CapacityLimiter(_HISTORIES_AT_ONCE)
         self._views = CapacityLimiter(_VIEWS_AT_ONCE)
@@ -63,52 +64,55 @@ class PageRoutes:
         ]
         if self._login:
             routes += [Route("/login", self._login_html), *self._login.routes()]
-        guard = Middleware(Guard, is_local=self._login is None)
-        return [Mount("", Router(routes, redirect_slashes=False), middleware=[guard])]
+        checks = Middleware(RequestChecks, is_local=self._login is None)
+        return [Mount("", Router(routes, redirect_slashes=False), middleware=[checks])]
 
-    async def _admit(self, request: Request, verb: str = "", tenant: str = "") -> str:
-        return await self._login.admit(request, verb, tenant) if self._login else ""
+    async def _authorize(self, request: Request, verb: str = "", tenant: str = "") -> str:
+        """The name of the user, or empty without login. Raises RequestRejected."""
+        return await self._login.authorize(request, verb, tenant) if self._login else ""
 
     async def _html(self, request: Request) -> Response:
-        await self._admit(request)
+        await self._authorize(request)
         return FileResponse(_INDEX)
 
     async def _login_html(self, _: Request) -> Response:
         return FileResponse(_INDEX)
 
     async def _tenants(self, request: Request) -> Response:
-        user = await self._admit(request, "list")
+        user = await self._authorize(request, "list")
         text = f'{{"tenants":[{",".join(self._feed.rows())}],"user":{json.dumps(user)}}}'
         return Response(text, media_type="application/json")
 
     async def _tenant(self, request: Request) -> Response:
         name = request.path_params["name"]
-        await self._admit(request, "get", name)
-        view = await to_thread.run_sync(self._board.view, name, limiter=self._views)
-        return self._unknown(name) if view is None else JSONResponse(view)
+        await self._authorize(request, "get", name)
+        view = await to_thread.run_sync(self._data.view, name, limiter=self._views)
+        return self._not_found(name) if view is None else JSONResponse(view)
 
     async def _history(self, request: Request) -> Response:
         name = request.path_params["name"]
-        await self._admit(request, "get", name)
+        await self._authorize(request, "get", name)
         try:
-            updates = await to_thread.run_sync(self._board.history, name, limiter=self._histories)
+            updates = await to_thread.run_sync(self._data.history, name, limiter=self._histories)
         except (StackError, StackStopped) as error:
-            problem = f"the history can't be read: {without_secrets(str(error))}"
+            problem = f"cannot read the history: {without_secrets(str(error))}"
             return JSONResponse({"message": problem}, 502)
         if updates is None:
-            return self._unknown(name)
-        return JSONResponse({"updates": [found.model_dump(by_alias=True, mode="json") for found in updates]})
+            return self._not_found(name)
+        return JSONResponse(
+            {"updates": [update.model_dump(by_alias=True, mode="json") for update in updates]}
+        )
 
     async def _stream(self, request: Request) -> Response:
-        await self._admit(request, "list")
-        return EventSourceResponse(self._events(request), ping=_PING_S, send_timeout=_SEND_S)
+        await self._authorize(request, "list")
+        return EventSourceResponse(self._events(request), ping=_PING_S, send_timeout=_SEND_TIMEOUT_S)
 
     async def _events(self, request: Request) -> AsyncIterator[ServerSentEvent]:
         async for changes in self._feed.changes():
             try:
-                # A right, or a token, may have been taken away since.
-                await self._admit(request, "list")
-            except Refused:
+                # The token or the right may have been revoked meanwhile.
+                await self._authorize(request, "list")
+            except RequestRejected:
                 return
             for name, row in changes.items():
                 if row is None:
@@ -116,8 +120,8 @@ class PageRoutes:
                 else:
                     yield ServerSentEvent(row, event="tenant")
 
-    def _unknown(self, name: str) -> Response:
+    def _not_found(self, name: str) -> Response:
         if missing := self._not_listed():
-            problem = f"the watcher has just started ({missing[0]}); try again in a moment"
+            problem = f"the watcher is still starting ({missing[0]}); try again in a moment"
             return JSONResponse({"message": problem}, 503)
         return JSONResponse({"message": f"there is no tenant {name!r}"}, 404)

@@ -12,7 +12,8 @@ from tenancy.base.errors import InvalidSpec, NotOffered
 from tenancy.base.kinds import JOB, RESOURCE_QUOTA
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.names import session_job_name
-from tenancy.sessions.capacity import JOBS, Demand, session_demand, total_demand
+from tenancy.base.quota_keys import JOB_KEYS
+from tenancy.sessions.capacity import Demand, session_demand, total_demand
 from tenancy.sessions.job import is_job_of, session_job
 from tenancy.sessions.waiting_line import Candidate, Wait, decision
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionReason
@@ -162,7 +163,7 @@ class Starter:
             job = self._live.job(session)
             if job is None or self._live.pod(job) is None:
                 demand = session_demand(AISessionSpec.model_validate(session["spec"]))
-                demand.pop(JOBS)
+                demand.pop(JOB_KEYS[0])
                 demands.setdefault(session["metadata"]["namespace"], []).append(demand)
         return {namespace: total_demand(of_namespace) for namespace, of_namespace in demands.items()}
 

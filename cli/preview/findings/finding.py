@@ -90,6 +90,8 @@ class Gain(NamedTuple):
     text: str
     # The object that causes it.
     key: ObjectKey
+    # The kind and name of a user, group or service account that gets a role.
+    subject: str = ""
 
 
 class Finding(Model):
@@ -98,6 +100,7 @@ class Finding(Model):
     rule: Rule = Field(description="The kind of finding.")
     tenant: str = Field(default="", description="The tenant's name. Empty if a file cannot be read.")
     object: str = Field(default="", description="The first object that it is about.")
+    subject: str = Field(default="", description="The subject that gets a role, such as `User alice`.")
     message: str = Field(description="The finding as a sentence.")
     file: str = Field(default="", description="The file with the cause. Empty if no file has it.")
     line: int = Field(default=0, description="The line in the file, from 1.")

@@ -28,7 +28,7 @@ class Permission(NamedTuple):
 
 
 def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Subjects that get a higher role than before. `locations` reads the subject from the text."""
+    """Subjects that get a higher role than before."""
     old_namespaces = {key.namespace for key in before if key.kind == ROLE_BINDING.kind}
     if not old_namespaces:
         return
@@ -42,7 +42,7 @@ def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
         old_rank = old_ranks.get((namespace, subject), 0) if is_old else highest_ranks.get(subject, 0)
         if rank > old_rank:
             was = f", was {_ROLES[old_rank - 1]}" if old_rank else ""
-            yield Gain(f"{subject} becomes {_ROLES[rank - 1]}{was}", key)
+            yield Gain(f"{subject} becomes {_ROLES[rank - 1]}{was}", key, subject)
 
 
 def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:

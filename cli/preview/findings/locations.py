@@ -1,4 +1,4 @@
-"""Where in its manifest the cause of a finding stands, as well as can be told. Pure."""
+"""The line in a manifest that causes a finding. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,7 +8,7 @@ from cli.preview.findings.finding import Finding, Rule, rule_for_reason
 from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
 
-# The first of these that is given is the cause; what no field says is the plan's.
+# The fields that can cause a finding. The first one in the manifest is the cause; the plan sets all others.
 _FIELDS: Final = {
     Rule.NAMESPACE_REMOVED: ("spec.namespaces", "spec.name"),
     Rule.NAMESPACE_RELEASED: ("spec.namespaces", "spec.name"),
@@ -25,37 +25,42 @@ _FIELDS: Final = {
 _ROOTS: Final = ("spec", "metadata", "apiVersion")
 
 
-def placed(finding: Finding, given: TenantDocument) -> Finding:
-    """The finding with file and line of what causes it."""
-    fields = (*_subject_fields(finding, given.manifest), *_FIELDS.get(finding.rule, ("metadata.name",)))
-    return finding.model_copy(update={"file": given.file, "line": given.line_of(*fields)})
+def placed(finding: Finding, document: TenantDocument) -> Finding:
+    """The finding with the file and line of its cause."""
+    fields = (*_subject_fields(finding, document.manifest), *_FIELDS.get(finding.rule, ("metadata.name",)))
+    return finding.model_copy(update={"file": document.file, "line": document.line_of(*fields)})
 
 
-def error_finding(error: Rejection, given: TenantDocument) -> Finding:
+def error_finding(error: Rejection, document: TenantDocument) -> Finding:
     """A rejection as a finding, at the line of the field that causes it."""
     rule = rule_for_reason(error.reason)
     is_in_manifest = error.field.startswith(_ROOTS)
     fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
     return Finding(
-        rule=rule, tenant=given.name, message=str(error), file=given.file, line=given.line_of(*fields)
+        rule=rule,
+        tenant=document.name,
+        message=str(error),
+        file=document.file,
+        line=document.line_of(*fields),
     )
 
 
 def _subject_fields(finding: Finding, manifest: Manifest) -> Iterator[str]:
-    """Whoever gains access is named in one of the spec's lists."""
-    if finding.rule is not Rule.ACCESS_WIDENED:
+    """The fields of the spec that name the subject which gets a role."""
+    if not finding.subject:
         return
-    who = finding.message.partition(" becomes ")[0]
     spec = manifest.get("spec") or {}
-    more = spec.get("rbacConfig") or {}
+    rbac_config = spec.get("rbacConfig") or {}
     for path, kind, names in (
         ("spec.adminUsers", "User", spec.get("adminUsers")),
-        ("spec.rbacConfig.users", "User", more.get("users")),
-        ("spec.rbacConfig.groups", "Group", more.get("groups")),
-        ("spec.rbacConfig.serviceAccounts", "ServiceAccount", more.get("serviceAccounts")),
+        ("spec.rbacConfig.users", "User", rbac_config.get("users")),
+        ("spec.rbacConfig.groups", "Group", rbac_config.get("groups")),
+        ("spec.rbacConfig.serviceAccounts", "ServiceAccount", rbac_config.get("serviceAccounts")),
     ):
-        yield from (f"{path}[{index}]" for index, name in enumerate(names or ()) if f"{kind} {name}" == who)
+        for index, name in enumerate(names or ()):
+            if f"{kind} {name}" == finding.subject:
+                yield f"{path}[{index}]"
     for index, access in enumerate(spec.get("access") or ()):
-        home = f"{access['namespace']}/" if access.get("namespace") else ""
-        if f"{access['kind']} {home}{access['name']}" == who:
+        prefix = f"{access['namespace']}/" if access.get("namespace") else ""
+        if f"{access['kind']} {prefix}{access['name']}" == finding.subject:
             yield f"spec.access[{index}]"

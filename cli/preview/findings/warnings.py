@@ -109,12 +109,14 @@ def _lowered_levels(old: Objects, new: Objects) -> Iterator[Gain]:
 
 def _merged(rule: Rule, tenant: str, gains: Iterable[Gain]) -> Iterator[Finding]:
     """One finding per gain, with all namespaces that have it."""
-    keys_by_text: dict[str, list[ObjectKey]] = {}
+    gains_by_text: dict[str, list[Gain]] = {}
     for gain in gains:
-        keys_by_text.setdefault(gain.text, []).append(gain.key)
-    for text, keys in keys_by_text.items():
-        namespaces = list(dict.fromkeys(key.namespace or key.name for key in keys))
-        yield _finding(rule, tenant, f"{text}, in {_listed(namespaces)}", keys[0])
+        gains_by_text.setdefault(gain.text, []).append(gain)
+    for text, equal_gains in gains_by_text.items():
+        first = equal_gains[0]
+        namespaces = list(dict.fromkeys(gain.key.namespace or gain.key.name for gain in equal_gains))
+        finding = _finding(rule, tenant, f"{text}, in {_listed(namespaces)}", first.key)
+        yield finding.model_copy(update={"subject": first.subject})
 
 
 def _listed(names: list[str]) -> str:

@@ -1,6 +1,6 @@
-// The page's entry: shows the view that the address asks for, and keeps the bar on top current.
+// Entry point of the page: shows the view for the address, and keeps the header up to date.
 
-import { tell } from "./shared/api.js";
+import { postJson } from "./shared/api.js";
 import { el, visuallyHidden } from "./shared/dom.js";
 import { showList } from "./list/list.js";
 import { showLogin } from "./login/login.js";
@@ -10,23 +10,23 @@ import { tenants } from "./shared/tenant-rows.js";
 
 const TENANT = /^\/tenants\/([^/]+)\/?$/;
 const VIEWS = [
-  [/^\/$/, (main) => showList(main, { cameFrom: tenantIn(shownPath) })],
-  [TENANT, (main) => showTenant(main, tenantIn(location.pathname), { backTo: listAddress })],
+  [/^\/$/, (main) => showList(main, { previousTenant: tenantIn(shownPath) })],
+  [TENANT, (main) => showTenant(main, tenantIn(location.pathname), { listAddress })],
   [/^\/login$/, showLogin],
 ];
 
 const main = document.getElementById("main");
-// What the view that is shown leaves behind: called before the next one comes.
-let leave = () => {};
+// Cleans up after the current view. Called before the next view is shown.
+let leaveView = () => {};
 let shownPath = "";
-// The list as it was left: the way back leads to the same search.
+// The address of the list with its last search, for the link back to it.
 let listAddress = "/";
 
 function show() {
   const path = location.pathname;
-  leave();
-  const [, view] = VIEWS.find(([pattern]) => pattern.test(path)) ?? [null, showUnknown];
-  leave = view(main) ?? (() => {});
+  leaveView();
+  const [, view] = VIEWS.find(([pattern]) => pattern.test(path)) ?? [null, showNotFound];
+  leaveView = view(main) ?? (() => {});
   shownPath = path;
   if (path !== "/login") tenants.start();
 }
@@ -35,17 +35,17 @@ function tenantIn(path) {
   return decodeURIComponent(path.match(TENANT)?.[1] ?? "");
 }
 
-function showUnknown() {
-  document.title = "No such page";
-  main.replaceChildren(el("h1", { class: "visually-hidden" }, "No such page"), unknownPageNotice());
+function showNotFound() {
+  document.title = "Page not found";
+  main.replaceChildren(el("h1", { class: "visually-hidden" }, "Page not found"), unknownPageNotice());
 }
 
-function go(address) {
+function navigate(address) {
   if (shownPath === "/") listAddress = `/${location.search}`;
   history.pushState(null, "", address);
   show();
   scrollTo(0, 0);
-  // Says where one is now, as a page that is loaded would.
+  // Screen readers then announce the new page, as after a page load.
   if (document.activeElement === document.body) main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
@@ -54,38 +54,38 @@ document.addEventListener("click", (event) => {
   const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
   if (!link || !isPlain) return;
   event.preventDefault();
-  go(link.getAttribute("href"));
+  navigate(link.getAttribute("href"));
 });
 addEventListener("popstate", () => {
-  // A jump within a view is the browser's own business.
+  // The browser handles a jump within the view.
   if (!location.hash || location.pathname !== shownPath) show();
 });
 
 const live = document.getElementById("live");
-function tellLink() {
-  live.hidden = isRefused();
+function showConnection() {
+  live.hidden = isForbidden();
   live.classList.toggle("is-live", tenants.isLive);
-  const [word, more] = tenants.isLive ? ["Live", ": changes appear by themselves"] : ["Reconnecting…", ""];
-  live.replaceChildren(word, visuallyHidden(more));
+  const [text, hiddenText] = tenants.isLive ? ["Live", ": changes appear automatically"] : ["Reconnecting…", ""];
+  live.replaceChildren(text, visuallyHidden(hiddenText));
 }
 
-/** Somebody whom the cluster knows, and who may not list tenants: one of them they may still see. */
-function isRefused() {
+/** Whether the user may not list tenants. The user may still have access to single tenants. */
+function isForbidden() {
   return tenants.problem?.status === 403;
 }
 
-function tellUser() {
+function showUser() {
   document.getElementById("user").textContent = tenants.user;
-  document.getElementById("account").hidden = !tenants.user && !isRefused();
+  document.getElementById("account").hidden = !tenants.user && !isForbidden();
 }
 
 tenants.subscribe((event) => {
-  if (event.kind === "link" || event.kind === "problem") tellLink();
-  if (event.kind === "loaded" || event.kind === "problem") tellUser();
+  if (event.kind === "connection" || event.kind === "problem") showConnection();
+  if (event.kind === "loaded" || event.kind === "problem") showUser();
 });
 
 document.getElementById("logout").addEventListener("click", async () => {
-  await tell("/api/logout");
+  await postJson("/api/logout");
   location.assign("/login");
 });
 
@@ -95,16 +95,16 @@ const systemDark = matchMedia("(prefers-color-scheme: dark)");
 function isDark() {
   return root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches;
 }
-function tellTheme() {
+function showTheme() {
   root.classList.toggle("is-dark", isDark());
   themeButton.setAttribute("aria-pressed", String(isDark()));
 }
 themeButton.addEventListener("click", () => {
   root.dataset.theme = isDark() ? "light" : "dark";
   localStorage.setItem("theme", root.dataset.theme);
-  tellTheme();
+  showTheme();
 });
-systemDark.addEventListener("change", tellTheme);
-tellTheme();
+systemDark.addEventListener("change", showTheme);
+showTheme();
 
 show();

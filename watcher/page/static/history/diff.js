@@ -1,6 +1,6 @@
-// What changed, object by object and field by field, as lines with − and +.
+// Changes by object and field, as lines with − and +.
 
-import { counted, el, visuallyHidden } from "../shared/dom.js";
+import { countText, el, visuallyHidden } from "../shared/dom.js";
 import { yamlText } from "./yaml.js";
 
 const OPERATIONS = [
@@ -9,14 +9,14 @@ const OPERATIONS = [
   ["delete", "deleted", "−"],
   ["release", "released, and kept in the cluster", "→"],
 ];
-// More lines than this are compared as two blocks: the exact way costs their product.
-const MOST_LINES = 400;
+// Longer texts are compared as two blocks: the time for an exact comparison is the product of the lengths.
+const MAX_LINES = 400;
 
-/** The objects of an update, grouped by what was done to them. */
+/** The objects of an update, grouped by operation. */
 export function changeList(changes) {
   return OPERATIONS.flatMap(([operation, word, sign]) => {
-    const found = changes.filter((change) => change.operation === operation);
-    if (!found.length) return [];
+    const matching = changes.filter((change) => change.operation === operation);
+    if (!matching.length) return [];
     return [
       el(
         "div",
@@ -25,17 +25,17 @@ export function changeList(changes) {
           "p",
           { class: "operation-title" },
           el("span", { class: "sign", "aria-hidden": "true" }, sign),
-          `${counted(found.length, "object")} ${word}`,
+          `${countText(matching.length, "object")} ${word}`,
         ),
-        el("ul", { class: "objects" }, found.map(objectChange)),
+        el("ul", { class: "objects" }, matching.map(objectChange)),
       ),
     ];
   });
 }
 
 function objectChange(change) {
-  const place = change.namespace ? `${change.namespace}/${change.name}` : change.name;
-  const title = el("p", { class: "object" }, el("span", { class: "kind" }, change.kind), " ", el("code", {}, place));
+  const name = change.namespace ? `${change.namespace}/${change.name}` : change.name;
+  const title = el("p", { class: "object" }, el("span", { class: "kind" }, change.kind), " ", el("code", {}, name));
   return el("li", {}, title, change.fields.map(fieldChange));
 }
 
@@ -48,7 +48,7 @@ function fieldChange({ path, before, after }) {
   );
 }
 
-/** Two texts as one: what left, what came, and what stayed between them. It may scroll, so it takes focus. */
+/** Removed, added and unchanged lines. The block is focusable, because it may scroll. */
 export function diffBlock(title, before, after) {
   const lines = lineDiff(before, after).map(([sign, line]) => {
     if (sign === " ") return el("span", { class: "same" }, `  ${line}`);
@@ -59,14 +59,14 @@ export function diffBlock(title, before, after) {
   return el("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": title }, lines);
 }
 
-/** Of a field that is not there: none. */
+/** The lines of a value in YAML. A missing field has none. */
 export function linesOf(value) {
   return value == null ? [] : yamlText(value).split("\n");
 }
 
-/** The shortest way from one list of lines to the other, by their longest common part. */
+/** The shortest list of removed and added lines, by the longest common subsequence. */
 function lineDiff(before, after) {
-  if (before.length > MOST_LINES || after.length > MOST_LINES) {
+  if (before.length > MAX_LINES || after.length > MAX_LINES) {
     return [...before.map((line) => ["-", line]), ...after.map((line) => ["+", line])];
   }
   const common = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
@@ -79,9 +79,9 @@ function lineDiff(before, after) {
   const lines = [];
   let [i, j] = [0, 0];
   while (i < before.length || j < after.length) {
-    const [isLeft, isRight] = [i < before.length, j < after.length];
-    if (isLeft && isRight && before[i] === after[j]) lines.push([" ", before[i++], j++]);
-    else if (isLeft && (!isRight || common[i + 1][j] >= common[i][j + 1])) lines.push(["-", before[i++]]);
+    const [hasBefore, hasAfter] = [i < before.length, j < after.length];
+    if (hasBefore && hasAfter && before[i] === after[j]) lines.push([" ", before[i++], j++]);
+    else if (hasBefore && (!hasAfter || common[i + 1][j] >= common[i][j + 1])) lines.push(["-", before[i++]]);
     else lines.push(["+", after[j++]]);
   }
   return lines;

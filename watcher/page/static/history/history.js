@@ -1,4 +1,4 @@
-// A tenant's history: its updates, newest first. Each opens to what it changed and the spec it was made from.
+// A tenant's history: its updates, newest first. Each opens to its changes and its spec.
 
 import { changeList, diffBlock, linesOf } from "./diff.js";
 import { el, icon, visuallyHidden } from "../shared/dom.js";
@@ -12,11 +12,11 @@ const SIGNS = [
   ["delete", "−", "deleted"],
   ["release", "→", "released"],
 ];
-// The shape for each; another one is not over yet.
+// The icon of each result. Any other result means that the update is running.
 const RESULTS = { succeeded: "active", failed: "failed" };
 const DRIFT = "drift:";
 
-/** The list, kept open where it was open when more entries come. */
+/** The list of updates. Open entries stay open when the list changes. */
 export class History {
   constructor() {
     this.entries = new Map();
@@ -25,31 +25,31 @@ export class History {
 
   update(updates) {
     updates.forEach((update, index) => {
-      const facts = JSON.stringify(update);
-      const known = this.entries.get(update.version);
-      if (known?.facts === facts) return;
+      const json = JSON.stringify(update);
+      const shownEntry = this.entries.get(update.version);
+      if (shownEntry?.json === json) return;
       const element = entry(update, updates[index + 1]?.spec);
-      if (known) element.firstChild.open = known.element.firstChild.open;
-      this.entries.set(update.version, { element, facts });
+      if (shownEntry) element.firstChild.open = shownEntry.element.firstChild.open;
+      this.entries.set(update.version, { element, json });
     });
-    const wanted = updates.map(({ version }) => this.entries.get(version).element);
+    const elements = updates.map(({ version }) => this.entries.get(version).element);
     const shown = [...this.element.children];
-    const isSame = wanted.length === shown.length && wanted.every((element, index) => element === shown[index]);
-    if (!isSame) this.element.replaceChildren(...wanted);
+    const isSame = elements.length === shown.length && elements.every((element, index) => element === shown[index]);
+    if (!isSame) this.element.replaceChildren(...elements);
   }
 
   open(version) {
-    const found = this.entries.get(version)?.element.firstChild;
-    if (!found) return;
-    found.open = true;
-    found.querySelector(".update-head").focus({ preventScroll: true });
-    found.scrollIntoView({ block: "start" });
+    const details = this.entries.get(version)?.element.firstChild;
+    if (!details) return;
+    details.open = true;
+    details.querySelector(".update-head").focus({ preventScroll: true });
+    details.scrollIntoView({ block: "start" });
   }
 }
 
-/** The entries that repaired something which was changed behind the watcher's back. */
+/** The updates that repaired drift. */
 export function driftUpdates(updates) {
-  return updates.filter((update) => update.cause.startsWith(DRIFT));
+  return updates.filter((update) => update.causeType === "drift");
 }
 
 export function driftText(update) {
@@ -58,59 +58,59 @@ export function driftText(update) {
 
 function entry(update, specBefore) {
   const body = el("div", { class: "update-body" });
-  // Made when it is first opened: a long history holds many diffs that nobody looks at.
+  // Created on first opening: a long history has many diffs that are never opened.
   const fill = () => body.childElementCount || body.append(...entryBody(update, specBefore));
   const details = el("details", { ontoggle: fill }, entrySummary(update), body);
   return el("li", { id: `update-${update.version}` }, details);
 }
 
 function entrySummary(update) {
-  // Most are: another one, such as a refresh, was run by hand.
-  const other = update.operation === "update" ? "" : ` (${update.operation})`;
+  // Another operation, such as a refresh, was run by an operator.
+  const operation = update.operation === "update" ? "" : ` (${update.operation})`;
   return el(
     "summary",
     { class: "update-head" },
     icon("open"),
     el("span", { class: "version" }, `#${update.version}`),
-    el("span", { class: "update-cause" }, update.cause, other),
-    el("span", { class: "update-counts" }, tallies(update)),
+    el("span", { class: "update-cause" }, update.cause, operation),
+    el("span", { class: "update-counts" }, changeCounts(update)),
     pill(RESULTS[update.result] ?? "pending", update.result),
     el("span", { class: "update-when" }, ago(update.started), el("span", {}, durationText(update.durationS))),
     el("span", { class: "update-by", title: update.by }, update.by ? ["by ", el("b", {}, update.by)] : ""),
   );
 }
 
-/** Pulumi's own count, which leaves out what the watcher itself put back at once; then its record counts. */
-function tallies({ counts, changes }) {
-  const isCounted = SIGNS.some(([operation]) => counts[operation]);
-  const found = isCounted ? counts : recorded(changes);
-  const shown = SIGNS.filter(([operation]) => found[operation]);
+/** Pulumi's counts. It does not count objects that the watcher repaired directly; then the record is counted. */
+function changeCounts({ counts, changes }) {
+  const hasCounts = SIGNS.some(([operation]) => counts[operation]);
+  const shownCounts = hasCounts ? counts : recordedCounts(changes);
+  const shown = SIGNS.filter(([operation]) => shownCounts[operation]);
   if (!shown.length) return el("span", { class: "none" }, "no changes");
   return shown.map(([operation, sign, word]) =>
     el(
       "span",
-      { class: `tally is-${operation}`, title: `${found[operation]} ${word}` },
+      { class: `tally is-${operation}`, title: `${shownCounts[operation]} ${word}` },
       el("span", { "aria-hidden": "true" }, sign),
-      String(found[operation]),
+      String(shownCounts[operation]),
       visuallyHidden(` ${word}`),
     ),
   );
 }
 
-function recorded(changes) {
-  const found = {};
-  for (const { operation } of changes) found[operation] = (found[operation] ?? 0) + 1;
-  return found;
+function recordedCounts(changes) {
+  const counts = {};
+  for (const { operation } of changes) counts[operation] = (counts[operation] ?? 0) + 1;
+  return counts;
 }
 
 function entryBody(update, specBefore) {
   const changes = changeList(update.changes);
-  const told = update.spec
-    ? "No object was changed."
-    : "What it changed was not recorded: it was not made by the watcher.";
+  const text = update.spec
+    ? "No objects changed."
+    : "The changes were not recorded, because the watcher did not run this update.";
   return [
     el("h3", {}, "Changes"),
-    ...(changes.length ? changes : [el("p", { class: "muted" }, told)]),
+    ...(changes.length ? changes : [el("p", { class: "muted" }, text)]),
     ...(update.spec ? specOf(update.spec, specBefore) : []),
   ];
 }
@@ -119,6 +119,6 @@ function specOf(spec, before) {
   const lines = linesOf(spec);
   const isChanged = before && JSON.stringify(before) !== JSON.stringify(spec);
   const block = diffBlock("Spec", isChanged ? linesOf(before) : lines, lines);
-  if (isChanged) return [el("h3", {}, "Spec, compared with the update before"), block];
+  if (isChanged) return [el("h3", {}, "Spec, compared with the previous update"), block];
   return [el("details", { class: "same-spec" }, el("summary", {}, "Spec"), block)];
 }

@@ -1,8 +1,8 @@
-// Data as text that people read: YAML, for showing only. Nothing parses it again.
+// Data as YAML for display. It is never parsed.
 
 const PLAIN = /^[A-Za-z_./][\w ./@%+:-]*$/;
 const LINE_LENGTH = 90;
-const WORDS_THAT_MEAN_MORE = /^(true|false|null|yes|no|on|off|~)$/i;
+const RESERVED_WORDS = /^(true|false|null|yes|no|on|off|~)$/i;
 
 export function yamlText(value) {
   return isNested(value) ? nested(value, "") : scalar(value);
@@ -15,7 +15,7 @@ function nested(value, indent) {
   return lines.join("\n");
 }
 
-/** A small item stands on one line, a larger one begins behind its dash. */
+/** A short item is on one line. A longer one begins after its dash. */
 function inItem(item, indent) {
   if (!isNested(item)) return scalar(item);
   const isFlat = !Array.isArray(item) && !Object.values(item).some(isNested);
@@ -34,6 +34,6 @@ function isNested(value) {
 
 function scalar(value) {
   if (typeof value !== "string") return JSON.stringify(value);
-  const isPlain = PLAIN.test(value) && !WORDS_THAT_MEAN_MORE.test(value) && !/: |:$| $/.test(value);
+  const isPlain = PLAIN.test(value) && !RESERVED_WORDS.test(value) && !/: |:$| $/.test(value);
   return isPlain ? value : JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-// The columns of the list: what each shows of a row, what it sorts by, and when its cell is made anew.
+// The columns of the list: their cells, sort values, and the data that a cell depends on.
 
 import { el } from "../shared/dom.js";
 import { quotaFigure, quotaOf } from "../shared/quota.js";
@@ -6,26 +6,26 @@ import { flagPills, flagsOf, phasePill, urgency } from "../shared/state.js";
 import { ago } from "../shared/time.js";
 
 export const COLUMNS = [
-  { id: "name", title: "Tenant", sort: (row) => row.name, facts: (row) => row.displayName, show: nameCell },
+  { id: "name", title: "Tenant", sort: (row) => row.name, inputs: (row) => row.displayName, show: nameCell },
   {
     id: "phase",
     title: "Status",
     sort: urgency,
-    facts: (row) => [row.phase, row.reason, row.message, row.isDrifted, row.isPaused, row.isCordoned],
+    inputs: (row) => [row.phase, row.reason, row.message, row.isDrifted, row.isPaused, row.isCordoned],
     show: phaseCell,
   },
   {
     id: "plan",
     title: "Plan",
     sort: (row) => row.plan,
-    facts: (row) => row.plan,
+    inputs: (row) => row.plan,
     show: (row) => [el("span", { class: "plan" }, row.plan)],
   },
   {
     id: "namespaces",
     title: "Namespaces",
     sort: (row) => row.namespaces,
-    facts: (row) => row.namespaces,
+    inputs: (row) => row.namespaces,
     show: (row) => [String(row.namespaces)],
   },
   ...[
@@ -38,20 +38,20 @@ export const COLUMNS = [
     title,
     isQuota: true,
     sort: (row) => quotaOf(row.quotas, id)?.ratio ?? -1,
-    facts: (row) => quotaOf(row.quotas, id),
+    inputs: (row) => quotaOf(row.quotas, id),
     show: (row) => quotaFigure(quotaOf(row.quotas, id)),
   })),
   {
     id: "updated",
     title: "Last update",
-    // The newest first, as times are read.
+    // Ascending order has the newest update first.
     sort: (row) => -Date.parse(row.lastUpdate?.time ?? row.created),
-    facts: (row) => row.lastUpdate,
+    inputs: (row) => row.lastUpdate,
     show: updateCell,
   },
 ];
 
-/** What the search looks through. */
+/** The text that the search is matched with. */
 export function searchText(row) {
   const flags = flagsOf(row).map(({ word }) => word);
   return [row.name, row.displayName, row.plan, row.phase, row.reason, ...flags].join(" ").toLowerCase();

@@ -1,15 +1,15 @@
-// What the list is steered with: a tile per state, search, plan, and the heads of its columns.
+// Controls of the list: one tile per state, search, plan, and column headers.
 
-import { counted, el, icon } from "../shared/dom.js";
+import { countText, el, icon } from "../shared/dom.js";
 
-/** How many tenants are in a state; pressed, only those are shown. */
+/** A button with the number of tenants in a state. If it is pressed, only those are shown. */
 export function tile({ id, word }, onclick) {
   const number = el("span", { class: "number" }, "0");
   const label = el("span", { class: "word" }, icon(id), word);
   const element = el("button", { type: "button", class: `tile is-${id}`, onclick }, number, label);
   return {
     element,
-    tell(count, isPressed) {
+    update(count, isPressed) {
       number.textContent = count.toLocaleString("en");
       element.classList.toggle("is-zero", count === 0);
       element.setAttribute("aria-pressed", String(isPressed));
@@ -44,10 +44,10 @@ export function toolbar({ onText, onPlan, onClear }) {
   return {
     element,
     search,
-    tell({ query, plans, shown, all, isNarrowed }) {
+    update({ query, plans, shown, all, isNarrowed }) {
       if (search.value !== query.text) search.value = query.text;
-      tellPlans(plan, plans, query.plan);
-      count.textContent = `${isNarrowed ? `${shown.toLocaleString("en")} of ` : ""}${counted(all, "tenant")}`;
+      updatePlans(plan, plans, query.plan);
+      count.textContent = `${isNarrowed ? `${shown.toLocaleString("en")} of ` : ""}${countText(all, "tenant")}`;
       clear.hidden = !isNarrowed;
     },
   };
@@ -58,18 +58,18 @@ export function columnHead({ id, title }, onclick) {
   const element = el("th", { scope: "col", role: "columnheader", class: `col-${id}` }, button);
   return {
     element,
-    tell(isSorted, isDescending) {
+    update(isSorted, isDescending) {
       if (isSorted) element.setAttribute("aria-sort", isDescending ? "descending" : "ascending");
       else element.removeAttribute("aria-sort");
     },
   };
 }
 
-/** The chosen one stays to be chosen, even where the last tenant of that plan has gone. */
-function tellPlans(select, plans, chosen) {
-  const wanted = ["", ...[...new Set(chosen ? [...plans, chosen] : plans)].sort()];
-  if (wanted.join("\n") !== [...select.options].map((option) => option.value).join("\n")) {
-    select.replaceChildren(...wanted.map((name) => el("option", { value: name }, name || "All plans")));
+/** The selected plan remains an option, even if no tenant has it any more. */
+function updatePlans(select, plans, selected) {
+  const names = ["", ...[...new Set(selected ? [...plans, selected] : plans)].sort()];
+  if (names.join("\n") !== [...select.options].map((option) => option.value).join("\n")) {
+    select.replaceChildren(...names.map((name) => el("option", { value: name }, name || "All plans")));
   }
-  select.value = chosen;
+  select.value = selected;
 }

@@ -1,26 +1,30 @@
-// The list of tenants: summary, search, filters, and a table that keeps itself current.
+// The list of tenants: summary, search, filters, and a table that updates itself.
 
 import { COLUMNS } from "./columns.js";
 import { columnHead, tile, toolbar } from "./controls.js";
 import { el } from "../shared/dom.js";
-import { emptyNotice, loadingNotice, nothingFoundNotice, problemNotice } from "../shared/notices.js";
-import { addressOf, isNarrowed, matcher, queryIn, sorted } from "./query.js";
+import { emptyNotice, loadingNotice, noMatchNotice, problemNotice } from "../shared/notices.js";
+import { addressOf, isNarrowed, matcher, queryFrom, sorted } from "./query.js";
 import { Row } from "./row.js";
 import { GROUPS } from "../shared/state.js";
 import { tenants } from "../shared/tenant-rows.js";
 
-/** `cameFrom`: the tenant whose page was left for this one; its line is focused. */
-export function showList(main, { cameFrom }) {
-  const query = queryIn(location.search);
-  const lines = new Map();
+/** Show the list. The row of `previousTenant`, whose page was shown before, gets the focus. */
+export function showList(main, { previousTenant }) {
+  const query = queryFrom(location.search);
+  const tableRows = new Map();
 
-  const tiles = GROUPS.map((group) => tile(group, () => ask({ state: group.id })));
+  const tiles = GROUPS.map((group) => tile(group, () => changeQuery({ state: group.id })));
   const summary = el(
     "div",
     { class: "tiles", role: "group", "aria-label": "Tenants by state" },
     tiles.map(({ element }) => element),
   );
-  const tools = toolbar({ onText: (text) => ask({ text }), onPlan: (plan) => ask({ plan }), onClear: clear });
+  const tools = toolbar({
+    onText: (text) => changeQuery({ text }),
+    onPlan: (plan) => changeQuery({ plan }),
+    onClear: clear,
+  });
   const heads = COLUMNS.map((column) => columnHead(column, () => sortBy(column.id)));
   const body = el("tbody", { role: "rowgroup" });
   const table = el(
@@ -35,46 +39,46 @@ export function showList(main, { cameFrom }) {
   main.replaceChildren(title, summary, tools.element, notice, frame);
   document.title = "Tenants";
 
-  function ask(change) {
+  function changeQuery(change) {
     Object.assign(query, change);
     history.replaceState(history.state, "", addressOf(query));
     filter();
   }
 
   function clear() {
-    ask({ text: "", state: "all", plan: "" });
+    changeQuery({ text: "", state: "all", plan: "" });
     tools.search.focus();
   }
 
   function sortBy(id) {
-    ask({ sort: id, isDescending: query.sort === id && !query.isDescending });
-    putInOrder(body, sorted(lines.values(), query));
+    changeQuery({ sort: id, isDescending: query.sort === id && !query.isDescending });
+    putInOrder(body, sorted(tableRows.values(), query));
   }
 
   function arrange() {
-    putInOrder(body, sorted(lines.values(), query));
+    putInOrder(body, sorted(tableRows.values(), query));
     filter();
   }
 
-  /** Lines are only hidden, never made anew. */
+  /** Rows that do not match are hidden, and keep their elements. */
   function filter() {
-    const isAskedFor = matcher(query);
+    const isMatch = matcher(query);
     let shown = 0;
-    for (const line of lines.values()) {
-      const isShown = isAskedFor(line);
-      if (line.element.hidden === isShown) line.element.hidden = !isShown;
+    for (const tableRow of tableRows.values()) {
+      const isShown = isMatch(tableRow);
+      if (tableRow.element.hidden === isShown) tableRow.element.hidden = !isShown;
       shown += isShown;
     }
-    tell(shown);
+    updateControls(shown);
   }
 
-  function tell(shown) {
-    const rows = [...lines.values()].map((line) => line.row);
+  function updateControls(shown) {
+    const rows = [...tableRows.values()].map((tableRow) => tableRow.row);
     const all = rows.length;
-    GROUPS.forEach(({ id, holds }, index) => tiles[index].tell(rows.filter(holds).length, query.state === id));
-    COLUMNS.forEach(({ id }, index) => heads[index].tell(query.sort === id, query.isDescending));
+    GROUPS.forEach(({ id, matches }, index) => tiles[index].update(rows.filter(matches).length, query.state === id));
+    COLUMNS.forEach(({ id }, index) => heads[index].update(query.sort === id, query.isDescending));
     const plans = new Set(rows.map((row) => row.plan));
-    tools.tell({ query, plans, shown, all, isNarrowed: isNarrowed(query) });
+    tools.update({ query, plans, shown, all, isNarrowed: isNarrowed(query) });
     summary.hidden = tools.element.hidden = all === 0;
     frame.hidden = shown === 0;
     notice.replaceChildren(...noticeFor(all, shown));
@@ -82,32 +86,32 @@ export function showList(main, { cameFrom }) {
 
   function noticeFor(all, shown) {
     if (tenants.problem && !tenants.isLive) {
-      return [problemNotice("The tenants cannot be shown", tenants.problem)];
+      return [problemNotice("Cannot show the tenants", tenants.problem)];
     }
-    if (!tenants.isLoaded) return [loadingNotice("Reading the tenants…")];
+    if (!tenants.isLoaded) return [loadingNotice("Loading tenants…")];
     if (all === 0) return [emptyNotice()];
-    return shown === 0 ? [nothingFoundNotice(clear)] : [];
+    return shown === 0 ? [noMatchNotice(clear)] : [];
   }
 
-  function put(row, isNews) {
-    const known = lines.get(row.name);
-    const isChanged = known ? known.update(row) : lines.set(row.name, new Row(row));
-    if (isNews && isChanged) lines.get(row.name).highlight();
+  function put(row, isUpdate) {
+    const tableRow = tableRows.get(row.name);
+    const isChanged = tableRow ? tableRow.update(row) : tableRows.set(row.name, new Row(row));
+    if (isUpdate && isChanged) tableRows.get(row.name).highlight();
   }
 
-  function drop(name) {
-    lines.get(name)?.element.remove();
-    lines.delete(name);
+  function remove(name) {
+    tableRows.get(name)?.element.remove();
+    tableRows.delete(name);
   }
 
   function putAll() {
-    const isNews = lines.size > 0;
-    for (const name of [...lines.keys()]) if (!tenants.rows.has(name)) drop(name);
-    for (const row of tenants.rows.values()) put(row, isNews);
+    const isUpdate = tableRows.size > 0;
+    for (const name of [...tableRows.keys()]) if (!tenants.rows.has(name)) remove(name);
+    for (const row of tenants.rows.values()) put(row, isUpdate);
     arrange();
   }
 
-  // Many changes at once are one: a thousand tenants that change do not sort the table a thousand times.
+  // The table is sorted at most once per frame, however many tenants change.
   let frameRequest = 0;
   function arrangeSoon() {
     frameRequest ||= requestAnimationFrame(() => {
@@ -116,37 +120,37 @@ export function showList(main, { cameFrom }) {
     });
   }
 
-  const leave = tenants.subscribe((event) => {
+  const unsubscribe = tenants.subscribe((event) => {
     if (event.kind === "loaded") putAll();
     if (event.kind === "changed") put(event.row, true);
-    if (event.kind === "gone") drop(event.name);
+    if (event.kind === "gone") remove(event.name);
     arrangeSoon();
   });
-  const forgetKey = onSlash(() => tools.search.select());
+  const removeKeyListener = onSlash(() => tools.search.select());
 
   putAll();
-  lines.get(cameFrom)?.element.querySelector("a").focus({ preventScroll: true });
+  tableRows.get(previousTenant)?.element.querySelector("a").focus({ preventScroll: true });
   return () => {
-    leave();
-    forgetKey();
+    unsubscribe();
+    removeKeyListener();
   };
 }
 
-/** Moves only what stands elsewhere: a line that keeps its place keeps its focus. */
-function putInOrder(body, lines) {
+/** Moves only rows whose position has changed. A row that is not moved keeps its focus. */
+function putInOrder(body, tableRows) {
   let next = body.firstElementChild;
-  for (const { element } of lines) {
+  for (const { element } of tableRows) {
     if (element === next) next = next.nextElementSibling;
     else body.insertBefore(element, next);
   }
 }
 
-function onSlash(act) {
+function onSlash(handler) {
   const onKey = (event) => {
     const isTyping = event.target.closest("input, select, textarea");
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    act();
+    handler();
   };
   document.addEventListener("keydown", onKey);
   return () => document.removeEventListener("keydown", onKey);

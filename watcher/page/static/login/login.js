@@ -1,6 +1,6 @@
-// The login page, where the watcher asks who is there. The token goes to the watcher and is not kept here.
+// The login page. The token is sent to the watcher, and is not stored by this script.
 
-import { tell } from "../shared/api.js";
+import { postJson } from "../shared/api.js";
 import { el } from "../shared/dom.js";
 
 const COMMAND = "kubectl create token NAME -n NAMESPACE";
@@ -18,8 +18,8 @@ export function showLogin(main) {
     button.disabled = true;
     error.textContent = "";
     try {
-      await tell("/api/login", { token: token.value.trim() });
-      location.assign(wayBack());
+      await postJson("/api/login", { token: token.value.trim() });
+      location.assign(returnPath());
     } catch (problem) {
       error.textContent = problem.message;
       button.disabled = false;
@@ -34,10 +34,10 @@ export function showLogin(main) {
       "form",
       { class: "login card", onsubmit: signIn },
       el("h1", { tabindex: "-1" }, "Sign in"),
-      el("p", { class: "muted" }, "This page shows the tenants of your cluster to those who may see them there."),
+      el("p", { class: "muted" }, "This page shows the tenants that the token gives read access to."),
       el("label", { for: "token" }, "Token"),
       token,
-      el("p", { class: "help", id: "token-help" }, "A token comes from ", el("code", {}, COMMAND)),
+      el("p", { class: "help", id: "token-help" }, "To create a token, run ", el("code", {}, COMMAND)),
       error,
       button,
     ),
@@ -45,8 +45,8 @@ export function showLogin(main) {
   token.focus();
 }
 
-/** Only to a page of our own: an address in a link could lead anywhere. */
-function wayBack() {
+/** The path to return to. Other hosts are ignored, because anybody can write the parameter into a link. */
+function returnPath() {
   const next = new URLSearchParams(location.search).get("next") ?? "/";
   return /^\/(?![/\\])/.test(next) ? next : "/";
 }

@@ -1,21 +1,21 @@
-// What the watcher is asked, and how its refusals are told. Nothing here touches the document.
+// Requests to the watcher, and their errors. Does not touch the document.
 
-/** An answer that is none: `status` is 0 where nobody answered. The message is for people. */
-export class Problem extends Error {
+/** A failed request. `status` is the HTTP status, or 0 if there was no response. Users see the message. */
+export class RequestError extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;
   }
 }
 
-/** The JSON under a path. Without a valid session the browser goes to the login page. */
-export async function ask(path) {
-  return answered(await sent(path));
+/** The JSON data of a path. If the token is invalid, the browser goes to the login page. */
+export async function getJson(path) {
+  return parsed(await send(path));
 }
 
-export async function tell(path, body = {}) {
-  return answered(
-    await sent(path, {
+export async function postJson(path, body = {}) {
+  return parsed(
+    await send(path, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -23,19 +23,19 @@ export async function tell(path, body = {}) {
   );
 }
 
-async function sent(path, options) {
+async function send(path, options) {
   try {
     return await fetch(path, options);
   } catch {
-    throw new Problem(0, "The watcher does not answer. It may be restarting; this page tries again by itself.");
+    throw new RequestError(0, "The watcher does not answer. It may be restarting; this page retries automatically.");
   }
 }
 
-async function answered(answer) {
-  const body = await answer.json().catch(() => ({}));
-  if (answer.ok) return body;
-  if (answer.status === 401 && location.pathname !== "/login") {
+async function parsed(response) {
+  const body = await response.json().catch(() => ({}));
+  if (response.ok) return body;
+  if (response.status === 401 && location.pathname !== "/login") {
     location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
   }
-  throw new Problem(answer.status, body.message ?? `The watcher answered ${answer.status}.`);
+  throw new RequestError(response.status, body.message ?? `The watcher answered with status ${response.status}.`);
 }

@@ -1,17 +1,17 @@
-// Elements from data. Text goes in as text nodes only, so that nothing in a tenant can become markup.
+// Creates elements. Text is added as text nodes only, so that data of a tenant cannot become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An HTML element. Attributes that are false, null or undefined are left out, and such children too. */
+/** An HTML element. Attributes and children that are false, null or undefined are left out. */
 export function el(tag, attributes, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return fill(document.createElement(tag), attributes, children);
 }
 
 export function svg(tag, attributes, ...children) {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+  return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** A shape out of the sheet in index.html. It only repeats what words beside it say. */
+/** An icon from index.html. Screen readers skip it, because the text beside it says the same. */
 export function icon(name) {
   return svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#icon-${name}` }));
 }
@@ -21,11 +21,11 @@ export function visuallyHidden(text) {
 }
 
 /** "1 tenant", "2 tenants". */
-export function counted(count, noun) {
+export function countText(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-function filled(element, attributes, children) {
+function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === false || value == null) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

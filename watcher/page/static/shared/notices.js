@@ -1,15 +1,15 @@
-// What stands where there is nothing else to show: nothing yet, nothing found, not there, not reachable.
+// Notices that replace content: no tenants, no matches, not found, not reachable.
 
 import { el, icon } from "./dom.js";
 
 export function emptyNotice() {
   const command = el("pre", {}, el("code", {}, "kubectl apply -f examples/simple.yaml"));
-  return notice("all", "No tenants yet", "Make the first one; it appears here by itself.", command);
+  return notice("all", "No tenants yet", "Create the first one; it appears here automatically.", command);
 }
 
-export function nothingFoundNotice(onclick) {
+export function noMatchNotice(onclick) {
   const clear = el("button", { type: "button", onclick }, "Clear filters");
-  return notice("search", "No tenant fits", "None has all of what is searched for.", clear);
+  return notice("search", "No tenants match", "No tenant matches the search and the filters.", clear);
 }
 
 export function problemNotice(title, problem) {
@@ -17,16 +17,16 @@ export function problemNotice(title, problem) {
 }
 
 export function unknownTenantNotice(name) {
-  const text = "It may have been deleted, or its name may be misspelt.";
+  const text = "It may have been deleted, or its name may be misspelled.";
   return notice("unknown", `There is no tenant ${name}`, text, backLink());
 }
 
-export function goneTenantNotice(name) {
-  return notice("terminating", `Tenant ${name} is gone`, "It was deleted while this page was open.", backLink());
+export function deletedTenantNotice(name) {
+  return notice("terminating", `Tenant ${name} was deleted`, "It was deleted while this page was open.", backLink());
 }
 
 export function unknownPageNotice() {
-  return notice("unknown", "There is no such page", "The address leads nowhere here.", backLink());
+  return notice("unknown", "Page not found", "There is no page at this address.", backLink());
 }
 
 export function loadingNotice(text) {
@@ -37,6 +37,6 @@ function backLink() {
   return el("a", { href: "/", class: "button" }, "All tenants");
 }
 
-function notice(shape, title, text, ...more) {
-  return el("div", { class: `notice is-${shape}` }, icon(shape), el("h2", {}, title), el("p", {}, text), ...more);
+function notice(shape, title, text, ...rest) {
+  return el("div", { class: `notice is-${shape}` }, icon(shape), el("h2", {}, title), el("p", {}, text), ...rest);
 }

@@ -1,11 +1,11 @@
-// How much of a quota is used: figures, and a bar under them.
+// Usage of a quota: numbers, and a bar below them.
 
 import { el, visuallyHidden } from "./dom.js";
 
 const HIGH = 0.75;
 const FULL = 0.9;
 
-/** The bar only repeats the figures, so that programs which read the page aloud pass it by. */
+/** Numbers and bar. Screen readers skip the bar, because the numbers say the same. */
 export function quotaFigure(quota) {
   if (!quota) return [el("span", { class: "none", "aria-hidden": "true" }, "–"), visuallyHidden("no quota")];
   const bar = el("span", { class: `quota-bar ${level(quota.ratio)}`, "aria-hidden": "true" });
@@ -13,8 +13,8 @@ export function quotaFigure(quota) {
   const figures = el(
     "span",
     { class: "quota-figures", title: `${Math.round(quota.ratio * 100)} % used` },
-    el("b", {}, readable(quota.used)),
-    ` / ${readable(quota.hard)}`,
+    el("b", {}, readableQuantity(quota.used)),
+    ` / ${readableQuantity(quota.hard)}`,
   );
   return [figures, bar];
 }
@@ -23,8 +23,8 @@ export function quotaOf(quotas, resource) {
   return quotas.find((quota) => quota.resource === resource);
 }
 
-/** "2800m" is 2.8: thousandths are for less than one. */
-function readable(quantity) {
+/** A quantity without milli units above one: "2800m" becomes "2.8". */
+function readableQuantity(quantity) {
   return /^\d{4,}m$/.test(quantity) ? String(parseInt(quantity, 10) / 1000) : quantity;
 }
 

@@ -1,22 +1,22 @@
-// A tenant's state in words, shapes and colours: its phase, what sets it apart, and what goes first.
+// A tenant's state as text, icon and colour: its phase and its flags.
 
 import { el, icon } from "./dom.js";
 
-// By urgency: in this order a sorted list shows them.
+// By urgency. The list is sorted in this order by default.
 const PHASES = ["Failed", "Pending", "Terminating", "Active"];
 const FLAGS = [
-  { id: "drifted", word: "Drifted", holds: (row) => row.isDrifted },
-  { id: "paused", word: "Paused", holds: (row) => row.isPaused },
-  { id: "cordoned", word: "Cordoned", holds: (row) => row.isCordoned },
+  { id: "drifted", word: "Drifted", matches: (row) => row.isDrifted },
+  { id: "paused", word: "Paused", matches: (row) => row.isPaused },
+  { id: "cordoned", word: "Cordoned", matches: (row) => row.isCordoned },
 ];
 
-/** What the summary counts: its id is also the name of its shape. */
+/** The groups of tenants that the summary counts. The id is also the name of the icon. */
 export const GROUPS = [
-  { id: "all", word: "All tenants", holds: () => true },
+  { id: "all", word: "All tenants", matches: () => true },
   ...["Active", "Pending", "Failed", "Terminating"].map((phase) => ({
     id: phase.toLowerCase(),
     word: phase,
-    holds: (row) => row.phase === phase,
+    matches: (row) => row.phase === phase,
   })),
   ...FLAGS,
 ];
@@ -26,7 +26,7 @@ export function phasePill(row) {
 }
 
 export function flagsOf(row) {
-  return FLAGS.filter(({ holds }) => holds(row));
+  return FLAGS.filter(({ matches }) => matches(row));
 }
 
 export function flagPills(row) {
@@ -37,8 +37,8 @@ export function pill(id, word) {
   return el("span", { class: `pill is-${id}` }, icon(id), word);
 }
 
-/** The smaller, the sooner it needs a look. */
+/** A number for sorting: the smaller, the more urgent. */
 export function urgency(row) {
-  const isCalm = row.phase === "Active" && !flagsOf(row).length;
-  return isCalm ? PHASES.length : PHASES.indexOf(row.phase);
+  const isFine = row.phase === "Active" && !flagsOf(row).length;
+  return isFine ? PHASES.length : PHASES.indexOf(row.phase);
 }

@@ -1,17 +1,17 @@
-// The rows of all tenants, kept current by the stream. Views subscribe to it; it knows of no view.
+// The rows of all tenants, kept up to date by the stream. Views subscribe to changes.
 
-import { ask } from "./api.js";
+import { getJson } from "./api.js";
 
 const RETRY_MS = 3_000;
-const NO_RIGHT = 403;
+const FORBIDDEN = 403;
 
 /**
- * What has happened, told to every listener:
- *   loaded            all rows were read anew
- *   changed   {row}   a tenant is new or another than before
- *   gone      {name}
- *   problem           the rows could not be read; see `tenants.problem`
- *   link              `tenants.isLive` has changed
+ * Listeners are called with these events:
+ *   loaded             all rows were loaded
+ *   changed    {row}   a tenant is new or changed
+ *   gone       {name}  a tenant was deleted
+ *   problem            the rows could not be loaded; see `tenants.problem`
+ *   connection         `tenants.isLive` has changed
  */
 export const tenants = {
   rows: new Map(),
@@ -26,61 +26,61 @@ export const tenants = {
   },
 
   start() {
-    if (!source) open();
+    if (!source) openStream();
   },
 };
 
 const listeners = new Set();
 let source = null;
-// What the stream says while the rows are being read: it may be newer than they are.
-let waiting = null;
+// Events that arrive while the rows are loaded. They may be newer than the rows.
+let pendingEvents = null;
 
-function open() {
+function openStream() {
   source = new EventSource("/api/stream");
-  // After a reconnect too: what happened in between is not sent again.
+  // Also after a reconnect: changes in between are not sent again.
   source.addEventListener("open", () => {
     setLive(true);
     load();
   });
   source.addEventListener("error", () => {
     setLive(false);
-    // A refusal ends the stream for good; a lost connection is mended by the browser.
-    const isOver = source.readyState === EventSource.CLOSED;
-    // Says why, where the stream cannot: no session, no right, or no watcher.
-    if (isOver || !tenants.isLoaded) load();
-    if (isOver) setTimeout(openAgain, RETRY_MS);
+    // After a rejected request, the stream is closed. After a lost connection, the browser reconnects.
+    const isClosed = source.readyState === EventSource.CLOSED;
+    // The response of a load has the reason, which an EventSource does not provide.
+    if (isClosed || !tenants.isLoaded) load();
+    if (isClosed) setTimeout(reopenStream, RETRY_MS);
   });
   source.addEventListener("tenant", (event) => receive({ kind: "changed", row: JSON.parse(event.data) }));
   source.addEventListener("gone", (event) => receive({ kind: "gone", name: JSON.parse(event.data).name }));
 }
 
-/** A right that somebody has not got does not come by trying again and again. */
-function openAgain() {
-  if (tenants.problem?.status !== NO_RIGHT) open();
+/** Without the right to list tenants, a retry is useless. */
+function reopenStream() {
+  if (tenants.problem?.status !== FORBIDDEN) openStream();
 }
 
 async function load() {
-  if (waiting) return;
-  waiting = [];
+  if (pendingEvents) return;
+  pendingEvents = [];
   try {
-    const answer = await ask("/api/tenants");
-    tenants.rows = new Map(answer.tenants.map((row) => [row.name, row]));
-    tenants.user = answer.user;
+    const data = await getJson("/api/tenants");
+    tenants.rows = new Map(data.tenants.map((row) => [row.name, row]));
+    tenants.user = data.user;
     tenants.isLoaded = true;
     tenants.problem = null;
-    tell({ kind: "loaded" });
+    notify({ kind: "loaded" });
   } catch (problem) {
     tenants.problem = problem;
-    tell({ kind: "problem" });
+    notify({ kind: "problem" });
   }
-  const late = waiting;
-  waiting = null;
-  late.forEach(receive);
+  const events = pendingEvents;
+  pendingEvents = null;
+  events.forEach(receive);
 }
 
 function receive(event) {
-  if (waiting) {
-    waiting.push(event);
+  if (pendingEvents) {
+    pendingEvents.push(event);
     return;
   }
   if (event.kind === "gone") {
@@ -88,15 +88,15 @@ function receive(event) {
   } else {
     tenants.rows.set(event.row.name, event.row);
   }
-  tell(event);
+  notify(event);
 }
 
 function setLive(isLive) {
   if (tenants.isLive === isLive) return;
   tenants.isLive = isLive;
-  tell({ kind: "link" });
+  notify({ kind: "connection" });
 }
 
-function tell(event) {
+function notify(event) {
   for (const listener of [...listeners]) listener(event);
 }

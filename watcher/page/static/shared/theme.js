@@ -1,6 +1,6 @@
-// The theme that was chosen here before, if any; without a choice the system's counts.
-// A plain script in the head, before the first paint. The button that chooses is wired up in page.js.
+// Applies the theme that the user selected earlier. Without a selection, the system's theme applies.
+// A plain script in the head, before the first paint. page.js handles the button.
 {
-  const chosen = localStorage.getItem("theme");
-  if (chosen) document.documentElement.dataset.theme = chosen;
+  const selected = localStorage.getItem("theme");
+  if (selected) document.documentElement.dataset.theme = selected;
 }

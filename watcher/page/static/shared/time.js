@@ -1,4 +1,4 @@
-// Times as people say them. Those on the page grow older by themselves.
+// Relative times and durations as text. Times on the page are updated regularly.
 
 const UNITS = [
   [60, 1, "s"],
@@ -22,14 +22,14 @@ export function ago(time) {
 }
 
 export function durationText(seconds) {
-  if (seconds == null) return "not ended";
+  if (seconds == null) return "not finished";
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
 function agoText(time) {
   const seconds = (Date.now() - Date.parse(time)) / 1000;
-  // The cluster's clock may run a little ahead of this one.
+  // The cluster's clock may be slightly ahead of the browser's.
   if (seconds < 5) return "just now";
   const [, size, unit] = UNITS.find(([limit]) => seconds < limit);
   return `${Math.floor(seconds / size)} ${unit} ago`;

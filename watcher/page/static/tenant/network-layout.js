@@ -1,19 +1,19 @@
-// Where things stand in the picture of the network. Numbers only: `network` draws them.
+// Coordinates of the network diagram. `network` draws it.
 //
-// Both layouts give {width, height, frame, boxes, ways, bars}: a box per node, a way per arrow as an SVG path
-// with its label, and a bar per neighbour that cannot be reached.
+// Both layouts return {width, height, frame, boxes, connections, blockedLines}: a box per node, an SVG path with its
+// label per arrow, and a line per neighbour without allowed connections.
 
 const NODE = { width: 216, height: 50, gap: 18 };
 const OWN = { width: 232, height: 38, gap: 10 };
 const FRAME = { width: 272, head: 44, foot: 46 };
 const GAP = 150;
-const BARRED_GAP = 74;
-// On a phone all stands in one column, along a rail at its left.
+const BLOCKED_GAP = 74;
+// On a phone, all nodes are in one column, beside a vertical line on the left.
 const NARROW = { width: 340, rail: 9, indent: 34, gap: 12, between: 34 };
 
-/** For a wide screen: what comes in on the left, what is reached on the right, what is barred below. */
+/** For a wide screen: sources on the left, targets on the right, blocked nodes below. */
 export function wideLayout(graph) {
-  const { shownOwn: own, sources, targets, barred, arrows } = graph;
+  const { shownOwn: own, sources, targets, blocked, arrows } = graph;
   const inner = Math.max(
     stackHeight(own.length, OWN) + FRAME.head + FRAME.foot,
     stackHeight(sources.length, NODE) + 24,
@@ -21,7 +21,7 @@ export function wideLayout(graph) {
   );
   const frame = { x: sources.length ? NODE.width + GAP : 12, y: 6, width: FRAME.width, height: inner };
   const right = frame.x + frame.width + GAP;
-  const row = barredRow(barred, frame);
+  const row = blockedRow(blocked, frame);
   const boxes = [
     ...stacked(own, frame.x + 20, OWN, frame.y + FRAME.head, frame.y + inner - FRAME.foot),
     ...stacked(sources, 1, NODE, frame.y, frame.y + inner),
@@ -34,14 +34,14 @@ export function wideLayout(graph) {
     height: row.length ? row[0].y + NODE.height + 2 : frame.y + inner + 4,
     frame,
     boxes,
-    ways: arrows.map((arrow) => wideWay(arrow, arrows, frame, boxes)),
-    bars: row.map((box) => wideBar(frame, box)),
+    connections: arrows.map((arrow) => wideConnection(arrow, arrows, frame, boxes)),
+    blockedLines: row.map((box) => wideBlockedLine(frame, box)),
   };
 }
 
-/** For a phone: one column, from what comes in at the top down to what is barred. */
+/** For a phone: one column, with sources at the top and blocked nodes at the bottom. */
 export function narrowLayout(graph) {
-  const { shownOwn: own, sources, targets, barred, arrows } = graph;
+  const { shownOwn: own, sources, targets, blocked, arrows } = graph;
   const size = { width: NARROW.width - NARROW.indent - 1, height: NODE.height, gap: NARROW.gap };
   const column = (nodes, y) => stacked(nodes, NARROW.indent, size, y, y + stackHeight(nodes.length, size));
   const top = column(sources, 2);
@@ -51,15 +51,17 @@ export function narrowLayout(graph) {
   const wide = { ...OWN, width: NARROW.width - 40 };
   const inside = stacked(own, 20, wide, frame.y + FRAME.head, frame.y + height - FRAME.foot);
   const bottom = column(targets, frame.y + height + NARROW.between);
-  const last = column(barred, (bottom.length ? end(bottom) : frame.y + height) + NARROW.between);
-  const neighbours = [...top, ...bottom].map((box) => ({ ...box, told: portsTold(box.node, arrows, graph.own) }));
+  const last = column(blocked, (bottom.length ? end(bottom) : frame.y + height) + NARROW.between);
+  const neighbours = [...top, ...bottom].map((box) => ({ ...box, ports: neighbourPorts(box.node, arrows, graph.own) }));
   return {
     width: NARROW.width,
     height: Math.max(frame.y + height, ...[...bottom, ...last].map((box) => box.y + box.height)) + 2,
     frame,
     boxes: [...inside, ...neighbours, ...last],
-    ways: neighbours.flatMap((box) => narrowWays(box, arrows, frame)),
-    bars: last.map((box) => ({ d: `M${NARROW.rail} ${middle(box)}H${box.x}`, x: NARROW.rail + 2, y: middle(box) })),
+    connections: neighbours.flatMap((box) => narrowConnections(box, arrows, frame)),
+    blockedLines: last.map((box) => {
+      return { d: `M${NARROW.rail} ${middle(box)}H${box.x}`, x: NARROW.rail + 2, y: middle(box) };
+    }),
   };
 }
 
@@ -67,7 +69,7 @@ function stackHeight(count, { height, gap }) {
   return Math.max(0, count * (height + gap) - gap);
 }
 
-/** Nodes one below the other, in the middle between two heights. */
+/** Nodes one below the other, centred between two heights. */
 function stacked(nodes, x, { width, height, gap }, from, to) {
   const start = (from + to - stackHeight(nodes.length, { height, gap })) / 2;
   return nodes.map((node, index) => ({ node, x, y: start + index * (height + gap), width, height }));
@@ -81,37 +83,37 @@ function middle(box) {
   return box.y + box.height / 2;
 }
 
-function barredRow(nodes, frame) {
+function blockedRow(nodes, frame) {
   const span = stackHeight(nodes.length, { height: NODE.width, gap: NODE.gap });
   const first = Math.max(1, frame.x + frame.width / 2 - span / 2);
-  const y = frame.y + frame.height + BARRED_GAP;
+  const y = frame.y + frame.height + BLOCKED_GAP;
   const { width, height, gap } = NODE;
   return nodes.map((node, index) => ({ node, x: first + index * (width + gap), y, width, height }));
 }
 
-function wideWay(arrow, arrows, frame, boxes) {
+function wideConnection(arrow, arrows, frame, boxes) {
   const box = boxes.find(({ node }) => node.id === arrow.neighbour);
   const isLeft = box.x < frame.x;
-  // Several arrows at one node stand side by side.
+  // Several arrows of one node are side by side.
   const siblings = arrows.filter(({ neighbour }) => neighbour === arrow.neighbour);
   const index = siblings.indexOf(arrow);
   const y = box.y + (box.height * (index + 1)) / (siblings.length + 1);
   const outer = { x: isLeft ? box.x + box.width : box.x, y };
   const edge = isLeft ? frame.x : frame.x + frame.width;
-  const home = boxes.find(({ node }) => node.id === arrow.inside);
-  const inner = home ? { x: isLeft ? home.x : home.x + home.width, y: middle(home) } : { x: edge, y };
+  const ownBox = boxes.find(({ node }) => node.id === arrow.inside);
+  const inner = ownBox ? { x: isLeft ? ownBox.x : ownBox.x + ownBox.width, y: middle(ownBox) } : { x: edge, y };
   const [from, to] = arrow.isOut ? [inner, outer] : [outer, inner];
   const turn = (from.x + to.x) / 2;
-  const isTold = siblings.slice(0, index).some(({ ports }) => ports === arrow.ports);
-  // Above the line at its outer end; below where it turns upwards, or where another stands above.
+  const isRepeated = siblings.slice(0, index).some(({ ports }) => ports === arrow.ports);
+  // The label is above the line, or below it if the line turns upwards or another label is above.
   const isBelow = inner.y < outer.y || index > 0;
   return {
     d: `M${from.x} ${from.y}C${turn} ${from.y} ${turn} ${to.y} ${to.x} ${to.y}`,
-    label: isTold ? null : { text: arrow.ports, x: (outer.x + edge) / 2, y: isBelow ? y + 15 : y - 7 },
+    label: isRepeated ? null : { text: arrow.ports, x: (outer.x + edge) / 2, y: isBelow ? y + 15 : y - 7 },
   };
 }
 
-function wideBar(frame, box) {
+function wideBlockedLine(frame, box) {
   const x = box.x + box.width / 2;
   const start = Math.min(Math.max(x, frame.x + 24), frame.x + frame.width - 24);
   const [top, bottom] = [frame.y + frame.height, box.y];
@@ -119,19 +121,19 @@ function wideBar(frame, box) {
   return { d: `M${start} ${top}C${start} ${height} ${x} ${height} ${x} ${bottom}`, x: (start + x) / 2, y: height };
 }
 
-function narrowWays(box, arrows, frame) {
-  const found = arrows.filter(({ neighbour }) => neighbour === box.node.id);
+function narrowConnections(box, arrows, frame) {
+  const ownArrows = arrows.filter(({ neighbour }) => neighbour === box.node.id);
   const isAbove = box.y < frame.y;
   const edge = isAbove ? frame.y : frame.y + frame.height;
   const rail = NARROW.rail + 8;
   return [
-    found.some(({ isOut }) => !isOut) && { d: `M${box.x} ${middle(box)}H${rail}V${edge}` },
-    found.some(({ isOut }) => isOut) && { d: `M${rail} ${edge}V${middle(box)}H${box.x}` },
+    ownArrows.some(({ isOut }) => !isOut) && { d: `M${box.x} ${middle(box)}H${rail}V${edge}` },
+    ownArrows.some(({ isOut }) => isOut) && { d: `M${rail} ${edge}V${middle(box)}H${box.x}` },
   ].filter(Boolean);
 }
 
-/** With no room beside the arrows, a node says itself which ports it is about, and of which namespaces. */
-function portsTold(node, arrows, own) {
+/** The ports and namespaces as text inside the node, because there is no space beside the arrows. */
+function neighbourPorts(node, arrows, own) {
   const label = new Map(own.map(({ id, label: name }) => [id, name]));
   return arrows
     .filter(({ neighbour }) => neighbour === node.id)

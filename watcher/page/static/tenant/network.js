@@ -1,25 +1,25 @@
-// Who a tenant's pods can talk to, as a picture: its namespaces in a frame, what may come in, what may be
-// reached, and what is barred. The same stands in a table beneath.
+// Diagram of the connections that the NetworkPolicies allow: the tenant's namespaces in a frame, sources, targets
+// and blocked nodes. A table below it has the same content.
 
 import { el, svg } from "../shared/dom.js";
 import { narrowLayout, wideLayout } from "./network-layout.js";
 
 const KINDS = { platform: "platform service", outside: "outside the cluster", other: "other tenants" };
-// What fits: namespaces into the frame, arrows at a node, and text into a node, its second line, and beside an
-// arrow. The table has it all.
-const MOST_OWN = 12;
-const MOST_ARROWS = 3;
+// Limits of the diagram: namespaces in the frame, arrows per node, and characters of a node's name, of its second
+// line and of an arrow's label. The table has no limits.
+const MAX_OWN = 12;
+const MAX_ARROWS = 3;
 const LENGTHS = { name: 27, second: 32, label: 21 };
 
-export function networkPicture({ nodes, edges, note }, tenant) {
+export function networkDiagram({ nodes, edges, note }, tenant) {
   if (note) return el("p", {}, note);
   const graph = graphOf(nodes, edges);
-  const text = told(nodes, edges);
+  const text = description(nodes, edges);
   return el(
     "figure",
     { class: "network" },
-    picture("wide", wideLayout(graph), graph, tenant, text),
-    picture("narrow", narrowLayout(graph), graph, tenant, text),
+    diagram("wide", wideLayout(graph), graph, tenant, text),
+    diagram("narrow", narrowLayout(graph), graph, tenant, text),
     reachTable(nodes, edges),
   );
 }
@@ -33,28 +33,28 @@ function graphOf(nodes, edges) {
   return {
     arrows,
     own,
-    shownOwn: own.length > MOST_OWN ? [...own.slice(0, MOST_OWN - 1), more(own.length - MOST_OWN + 1)] : own,
+    shownOwn: own.length > MAX_OWN ? [...own.slice(0, MAX_OWN - 1), moreNode(own.length - MAX_OWN + 1)] : own,
     inside: insideText(own, edges),
     sources: others.filter(isSource),
     targets: others.filter((node) => isTarget(node) && !isSource(node)),
-    barred: others.filter((node) => !isSource(node) && !isTarget(node)),
+    blocked: others.filter((node) => !isSource(node) && !isTarget(node)),
   };
 }
 
-function more(count) {
+function moreNode(count) {
   return { id: "more", kind: "own", label: `and ${count} more` };
 }
 
-/** How the namespaces of a tenant reach each other: as a rule, all of them on all ports. */
+/** Text about the connections between the tenant's namespaces. By default, all ports are open. */
 function insideText(own, edges) {
   if (own.length < 2) return "";
   const ids = new Set(own.map(({ id }) => id));
   const open = edges.filter(({ source, target, ports }) => ids.has(source) && ids.has(target) && ports === "all");
   const isAll = open.length === own.length * (own.length - 1);
-  return isAll ? "↕ all ports among them" : "among them: see the table";
+  return isAll ? "↕ all ports between them" : "between them: see the table";
 }
 
-/** One arrow at the frame where all of the tenant's namespaces have the same edge, else one for each. */
+/** One arrow at the frame if all of the tenant's namespaces have the same edge, otherwise one per namespace. */
 function arrowsOf(nodes, edges) {
   const own = new Set(nodes.filter(({ kind }) => kind === "own").map(({ id }) => id));
   const groups = new Map();
@@ -69,13 +69,13 @@ function arrowsOf(nodes, edges) {
   return [...groups.values()].flatMap((group) => {
     const count = group.inside.length;
     if (count === own.size) return [{ ...group, inside: null }];
-    if (count > MOST_ARROWS) return [{ ...group, inside: null, ports: `${group.ports} · ${count} of them` }];
+    if (count > MAX_ARROWS) return [{ ...group, inside: null, ports: `${group.ports} · ${count} namespaces` }];
     return group.inside.map((id) => ({ ...group, inside: id }));
   });
 }
 
-function picture(name, plan, graph, tenant, text) {
-  const { frame, width, height } = plan;
+function diagram(name, layout, graph, tenant, text) {
+  const { frame, width, height } = layout;
   const id = (part) => `network-${name}-${part}`;
   return svg(
     "svg",
@@ -83,15 +83,15 @@ function picture(name, plan, graph, tenant, text) {
       ...{ class: name, viewBox: `0 0 ${width} ${height}`, width, height, role: "img" },
       ...{ "aria-labelledby": id("title"), "aria-describedby": id("text") },
     },
-    svg("title", { id: id("title") }, `What ${tenant} can reach, and what can reach it`),
+    svg("title", { id: id("title") }, `Allowed connections of ${tenant}`),
     svg("desc", { id: id("text") }, text),
     svg("defs", {}, arrowHead(id("arrow"))),
     svg("rect", { ...frame, rx: 14, class: "frame" }),
     svg("text", { x: frame.x + 20, y: frame.y + 28, class: "frame-title" }, shortened(tenant, LENGTHS.name)),
     graph.inside && frameNote(frame, graph.inside),
-    plan.bars.map(barredWay),
-    plan.ways.map((way) => openWay(way, id("arrow"))),
-    plan.boxes.map((box) => nodeBox(box, graph.barred.includes(box.node))),
+    layout.blockedLines.map(blockedConnection),
+    layout.connections.map((connection) => allowedConnection(connection, id("arrow"))),
+    layout.boxes.map((box) => nodeBox(box, graph.blocked.includes(box.node))),
   );
 }
 
@@ -105,33 +105,33 @@ function frameNote(frame, text) {
   return svg("text", { ...place, class: "frame-note" }, text);
 }
 
-function openWay({ d, label }, head) {
+function allowedConnection({ d, label }, head) {
   return svg(
     "g",
-    { class: "way" },
+    { class: "connection" },
     label && svg("title", {}, label.text),
     svg("path", { d, "marker-end": `url(#${head})` }),
     label && svg("text", { x: label.x, y: label.y, "text-anchor": "middle" }, shortened(label.text, LENGTHS.label)),
   );
 }
 
-function barredWay({ d, x, y }) {
+function blockedConnection({ d, x, y }) {
   return svg(
     "g",
-    { class: "barred-way" },
+    { class: "blocked-connection" },
     svg("path", { d }),
     svg("circle", { cx: x, cy: y, r: 9 }),
-    svg("path", { class: "bar", d: `M${x - 4} ${y - 4}l8 8m0-8-8 8` }),
+    svg("path", { class: "cross", d: `M${x - 4} ${y - 4}l8 8m0-8-8 8` }),
   );
 }
 
-function nodeBox({ node, x, y, width, height, told: ports }, isBarred) {
+function nodeBox({ node, x, y, width, height, ports }, isBlocked) {
   const isOwn = node.kind === "own";
-  const second = isBarred ? "no way in or out" : (ports ?? KINDS[node.kind]);
+  const second = isBlocked ? "no connection allowed" : (ports ?? KINDS[node.kind]);
   const label = { x: x + 14, y: y + (isOwn ? height / 2 + 4.5 : 21), class: "node-label" };
   return svg(
     "g",
-    { class: `node is-${node.kind}${isBarred ? " is-barred" : ""}` },
+    { class: `node is-${node.kind}${isBlocked ? " is-blocked" : ""}` },
     svg("title", {}, ports ? `${node.label}: ${ports}` : node.label),
     svg("rect", { x, y, width, height, rx: isOwn ? 8 : 10 }),
     svg("text", label, shortened(node.label, LENGTHS.name)),
@@ -139,7 +139,7 @@ function nodeBox({ node, x, y, width, height, told: ports }, isBarred) {
   );
 }
 
-/** The end of a name often tells more than its middle. */
+/** The text without its middle, because the end of a name is often more distinctive. */
 function shortened(text, length) {
   if (text.length <= length) return text;
   const tail = Math.floor(length / 3);
@@ -150,26 +150,26 @@ function portsText(ports) {
   return ports === "all" ? "all ports" : ports;
 }
 
-function told(nodes, edges) {
+function description(nodes, edges) {
   const label = labels(nodes);
-  const ways = edges.map(({ source, target, ports }) => `${label(source)} to ${label(target)}: ${portsText(ports)}`);
-  return ways.length ? `${ways.join("; ")}. Nothing else is allowed.` : "Nothing is allowed.";
+  const texts = edges.map(({ source, target, ports }) => `${label(source)} to ${label(target)}: ${portsText(ports)}`);
+  return texts.length ? `${texts.join("; ")}. No other connection is allowed.` : "No connection is allowed.";
 }
 
 function reachTable(nodes, edges) {
   const label = labels(nodes);
-  const touched = new Set(edges.flatMap(({ source, target }) => [source, target]));
-  const barred = nodes.filter(({ id, kind }) => kind !== "own" && !touched.has(id));
+  const connected = new Set(edges.flatMap(({ source, target }) => [source, target]));
+  const blocked = nodes.filter(({ id, kind }) => kind !== "own" && !connected.has(id));
   const row = (...cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell)));
   const rows = [
     ...edges.map(({ source, target, ports }) => row(label(source), label(target), portsText(ports))),
-    ...barred.map((node) => row("any of its namespaces", node.label, "none, either way")),
+    ...blocked.map((node) => row("all its namespaces", node.label, "none, in both directions")),
   ];
   const head = el("tr", {}, ["From", "To", "Ports"].map((title) => el("th", { scope: "col" }, title)));
   return el(
     "details",
     { class: "as-table" },
-    el("summary", {}, "The same as a table"),
+    el("summary", {}, "Show as a table"),
     el(
       "div",
       { class: "scroll", tabindex: "0", role: "group", "aria-label": "Network table" },

@@ -1,9 +1,9 @@
-// The parts of a tenant's page: each makes elements from its piece of the data.
+// The sections of a tenant's page. Each creates elements from its part of the data.
 
 import { changeList } from "../history/diff.js";
 import { el, icon, visuallyHidden } from "../shared/dom.js";
 import { driftText, driftUpdates } from "../history/history.js";
-import { networkPicture } from "./network.js";
+import { networkDiagram } from "./network.js";
 import { quotaFigure, quotaOf } from "../shared/quota.js";
 import { flagPills, phasePill, pill } from "../shared/state.js";
 import { ago } from "../shared/time.js";
@@ -36,9 +36,9 @@ function banner({ phase, reason, message }) {
   return el("p", { class: `banner is-${phase.toLowerCase()}` }, el("b", {}, reason), el("span", {}, message));
 }
 
-export function namespaces(found) {
-  if (!found.length) return [nothing("No namespace yet.")];
-  return found.map((namespace) =>
+export function namespaces(views) {
+  if (!views.length) return [mutedText("No namespaces yet.")];
+  return views.map((namespace) =>
     el(
       "article",
       { class: "namespace" },
@@ -61,17 +61,17 @@ export function namespaces(found) {
   );
 }
 
-export function conditions(found) {
-  if (!found.length) return [nothing("None yet: the watcher has not come to it.")];
+export function conditions(list) {
+  if (!list.length) return [mutedText("None yet: the watcher has not reconciled this tenant.")];
   return [
     el(
       "ul",
       { class: "conditions" },
-      found.map((condition) =>
+      list.map((condition) =>
         el(
           "li",
           {},
-          mark(condition),
+          conditionPill(condition),
           el(
             "div",
             {},
@@ -90,9 +90,9 @@ export function conditions(found) {
   ];
 }
 
-export function access({ access: found, namespaceCount }) {
-  if (!found.length) return [nothing("Nobody has a role in its namespaces.")];
-  const row = ({ kind, name, role, namespaces: places }) =>
+export function access({ access: subjects, namespaceCount }) {
+  if (!subjects.length) return [mutedText("Nobody has a role in its namespaces.")];
+  const row = ({ kind, name, role, namespaces: names }) =>
     el(
       "tr",
       {},
@@ -102,7 +102,7 @@ export function access({ access: found, namespaceCount }) {
         el("span", { class: "who", title: kind }, icon(kind.toLowerCase()), name, visuallyHidden(`(${kind})`)),
       ),
       el("td", {}, el("span", { class: `role is-${role}` }, role)),
-      el("td", { class: "places", title: places.join(", ") }, whereText(places, namespaceCount)),
+      el("td", { class: "places", title: names.join(", ") }, namespacesText(names, namespaceCount)),
     );
   return [
     el(
@@ -112,7 +112,7 @@ export function access({ access: found, namespaceCount }) {
         "table",
         { class: "plain" },
         el("thead", {}, el("tr", {}, ["Who", "Role", "Where"].map((title) => el("th", { scope: "col" }, title)))),
-        el("tbody", {}, found.map(row)),
+        el("tbody", {}, subjects.map(row)),
       ),
     ),
   ];
@@ -120,18 +120,19 @@ export function access({ access: found, namespaceCount }) {
 
 export function drift({ now, isDrifted, updates }, onOpen) {
   const repairs = driftUpdates(updates);
-  const isThere = now.length > 0 || isDrifted;
+  const hasDrift = now.length > 0 || isDrifted;
   return [
-    el("p", { class: "calm" }, isThere ? pill("drifted", "Drifted now") : pill("active", "None now")),
-    now.length > 0 && el("div", { class: "drift-now" }, el("p", { class: "muted" }, "What puts it right:"), changeList(now)),
+    el("p", { class: "calm" }, hasDrift ? pill("drifted", "Drifted now") : pill("active", "None now")),
+    now.length > 0 &&
+      el("div", { class: "drift-now" }, el("p", { class: "muted" }, "Changes that repair it:"), changeList(now)),
     repairs.length
       ? el("ol", { class: "drift-log", "aria-label": "Drift log" }, repairs.map((update) => repair(update, onOpen)))
-      : el("p", { class: "muted" }, "Nothing was changed behind the watcher's back so far."),
+      : el("p", { class: "muted" }, "No drift was repaired yet."),
   ].filter(Boolean);
 }
 
-export function network({ network: found, name }) {
-  return [networkPicture(found, name)];
+export function network({ network: graph, name }) {
+  return [networkDiagram(graph, name)];
 }
 
 function repair(update, onOpen) {
@@ -151,18 +152,18 @@ function repair(update, onOpen) {
   );
 }
 
-function whereText(places, count) {
-  const isAll = count > 1 && places.length === count;
-  return isAll ? `all ${count} namespaces` : places.map((place) => el("code", {}, place));
+function namespacesText(names, count) {
+  const isAll = count > 1 && names.length === count;
+  return isAll ? `all ${count} namespaces` : names.map((name) => el("code", {}, name));
 }
 
-/** Drifted is the one condition that is good when it is False. */
-function mark({ type, status }) {
+/** Drifted is the only condition whose good status is False. */
+function conditionPill({ type, status }) {
   if (status === "Unknown") return pill("unknown", status);
   const isGood = (status === "True") !== (type === "Drifted");
   return pill(isGood ? "active" : "failed", status);
 }
 
-function nothing(text) {
+function mutedText(text) {
   return el("p", { class: "muted" }, text);
 }

@@ -1,85 +1,85 @@
-// A tenant's own page. Reads the tenant and its history, and reads them again when the stream tells of it.
-// Only sections whose data has changed are made anew.
+// A tenant's page. Loads the tenant and its history, and loads them again when the stream reports a change.
+// Only sections whose data has changed are replaced.
 
-import { ask } from "../shared/api.js";
+import { getJson } from "../shared/api.js";
 import { el, icon } from "../shared/dom.js";
 import { History } from "../history/history.js";
-import { goneTenantNotice, loadingNotice, problemNotice, unknownTenantNotice } from "../shared/notices.js";
+import { deletedTenantNotice, loadingNotice, problemNotice, unknownTenantNotice } from "../shared/notices.js";
 import { access, conditions, drift, head, namespaces, network } from "./sections.js";
 import { tenants } from "../shared/tenant-rows.js";
 
-// A tenant that is being applied changes several times within a moment.
+// A tenant changes several times within a short time while it is applied.
 const SETTLE_MS = 250;
 const RETRY_MS = 3_000;
 
-/** `backTo`: the address of the list as it was left. */
-export function showTenant(main, name, { backTo }) {
+/** Show a tenant. `listAddress` is the address of the list with its last search. */
+export function showTenant(main, name, { listAddress }) {
   const path = `/api/tenants/${encodeURIComponent(name)}`;
   const updates = new History();
   const parts = {
     head: part(head),
     namespaces: part(namespaces),
     conditions: part(conditions),
-    drift: part((found) => drift(found, (version) => updates.open(version))),
+    drift: part((data) => drift(data, (version) => updates.open(version))),
     network: part(network),
     access: part(access),
   };
-  const historyNotice = el("div", {}, loadingNotice("Reading the history…"));
+  const historyNotice = el("div", {}, loadingNotice("Loading the history…"));
   const history = section("History", historyNotice, updates.element);
   const page = el("div", { class: "tenant" });
   const title = el("h1", { tabindex: "-1", class: "tenant-name" }, name);
-  const back = el("a", { href: backTo, class: "back" }, icon("back"), "All tenants");
+  const back = el("a", { href: listAddress, class: "back" }, icon("back"), "All tenants");
   main.replaceChildren(el("nav", { "aria-label": "Breadcrumb" }, back), title, page);
-  page.append(loadingNotice("Reading the tenant…"));
+  page.append(loadingNotice("Loading the tenant…"));
   document.title = `${name} · Tenants`;
 
-  let isLeft = false;
+  let isClosed = false;
   let view = null;
-  let known = [];
+  let loadedUpdates = [];
 
-  async function read() {
+  async function load() {
     try {
-      const found = await ask(path);
-      if (isLeft) return;
-      if (!view) lay();
-      view = found;
-      tell();
+      const data = await getJson(path);
+      if (isClosed) return;
+      if (!view) showSections();
+      view = data;
+      updateSections();
     } catch (problem) {
-      if (isLeft) return;
-      if (problem.status === 404) return close(view ? goneTenantNotice(name) : unknownTenantNotice(name));
-      if (!view) page.replaceChildren(problemNotice("The tenant cannot be shown", problem));
-      // A right that is missing does not come by itself; a watcher that has only just started will answer.
-      if (problem.status !== 403) readSoon(RETRY_MS);
+      if (isClosed) return;
+      if (problem.status === 404) return showNotice(view ? deletedTenantNotice(name) : unknownTenantNotice(name));
+      if (!view) page.replaceChildren(problemNotice("Cannot show the tenant", problem));
+      // Without the right, a retry is useless. A watcher that is still starting will answer.
+      if (problem.status !== 403) loadSoon(RETRY_MS);
     }
   }
 
-  async function readHistory() {
+  async function loadHistory() {
     try {
-      const found = await ask(`${path}/history`);
-      if (isLeft) return;
-      known = found.updates;
-      updates.update(known);
-      historyNotice.replaceChildren(known.length ? "" : el("p", { class: "muted" }, "No update yet."));
-      if (view) tell();
+      const data = await getJson(`${path}/history`);
+      if (isClosed) return;
+      loadedUpdates = data.updates;
+      updates.update(loadedUpdates);
+      historyNotice.replaceChildren(loadedUpdates.length ? "" : el("p", { class: "muted" }, "No updates yet."));
+      if (view) updateSections();
     } catch (problem) {
-      if (isLeft || problem.status === 404) return;
+      if (isClosed || problem.status === 404) return;
       historyNotice.replaceChildren(
         el("p", { class: "error" }, problem.message),
-        el("button", { type: "button", onclick: readHistory }, "Read the history again"),
+        el("button", { type: "button", onclick: loadHistory }, "Load the history again"),
       );
     }
   }
 
-  function tell() {
+  function updateSections() {
     parts.head.update(view.row);
     parts.namespaces.update(view.namespaces);
     parts.conditions.update(view.conditions);
-    parts.drift.update({ now: view.drift, isDrifted: view.row.isDrifted, updates: known });
+    parts.drift.update({ now: view.drift, isDrifted: view.row.isDrifted, updates: loadedUpdates });
     parts.network.update({ network: view.network, name });
     parts.access.update({ access: view.access, namespaceCount: view.namespaces.length });
   }
 
-  function lay() {
+  function showSections() {
     page.replaceChildren(
       parts.head.element,
       el(
@@ -93,36 +93,36 @@ export function showTenant(main, name, { backTo }) {
     );
   }
 
-  function close(notice) {
+  function showNotice(notice) {
     title.classList.add("visually-hidden");
     page.replaceChildren(notice);
     view = null;
   }
 
   let timer = 0;
-  function readSoon(after = SETTLE_MS) {
+  function loadSoon(delayMs = SETTLE_MS) {
     clearTimeout(timer);
     timer = setTimeout(() => {
       title.classList.remove("visually-hidden");
-      read();
-      readHistory();
-    }, after);
+      load();
+      loadHistory();
+    }, delayMs);
   }
 
-  const leave = tenants.subscribe((event) => {
-    if (event.kind === "changed" && event.row.name === name) readSoon();
-    if (event.kind === "loaded" && view) readSoon();
+  const unsubscribe = tenants.subscribe((event) => {
+    if (event.kind === "changed" && event.row.name === name) loadSoon();
+    if (event.kind === "loaded" && view) loadSoon();
     if (event.kind === "gone" && event.name === name) {
       clearTimeout(timer);
-      close(goneTenantNotice(name));
+      showNotice(deletedTenantNotice(name));
     }
   });
-  read();
-  readHistory();
+  load();
+  loadHistory();
   return () => {
-    isLeft = true;
+    isClosed = true;
     clearTimeout(timer);
-    leave();
+    unsubscribe();
   };
 }
 
@@ -130,17 +130,17 @@ function section(title, ...content) {
   return el("section", { class: "card" }, el("h2", {}, title), ...content);
 }
 
-/** A piece of the page that is made anew when its data is another than before. */
-function part(make) {
+/** A part of the page. Its content is replaced when its data changes. */
+function part(create) {
   const element = el("div");
-  let facts;
+  let shownJson;
   return {
     element,
     update(data) {
-      const found = JSON.stringify(data);
-      if (found === facts) return;
-      facts = found;
-      element.replaceChildren(...make(data));
+      const json = JSON.stringify(data);
+      if (json === shownJson) return;
+      shownJson = json;
+      element.replaceChildren(...create(data));
     },
   };
 }
