@@ -117,7 +117,7 @@ class Access(Model):
 
 
 class ResourceQuotas(Model):
-    """Quota values that override those of the plan."""
+    """The limits of a tenant that override those of its plan."""
 
     cpu: Quantity | None = Field(default=None, description="The CPU quota, for requests and for limits.")
     memory: Quantity | None = Field(

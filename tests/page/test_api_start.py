@@ -16,8 +16,8 @@ from tests.page.client import PageClient
 from tests.platform import Platform
 from watcher.app import Watcher
 from watcher.http import serve_http
-from watcher.page.live_feed import Feed
 from watcher.options import Options
+from watcher.page.live_feed import Feed
 from watcher.page.page_data import PageData
 from watcher.page.routes import PageRoutes
 from watcher.usage.store import UsageStore

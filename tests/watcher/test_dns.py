@@ -29,6 +29,15 @@ def namespace(name: str, tenant: str, **metadata: str) -> Manifest:
     }
 
 
+@pytest.fixture(scope="module")
+def running_platform(running_platform: Platform) -> Iterator[Platform]:
+    """The platform, with a watcher that writes the DNS configuration."""
+    running_platform.stop()
+    running_platform.start("--dns-isolation")
+    yield running_platform
+    running_platform.stop()
+
+
 @pytest.fixture
 def refusal(platform: Platform) -> Iterator[None]:
     """A policy by which nobody can write the ConfigMap, in force."""
@@ -159,3 +168,13 @@ def test_tenants_go_on_while_the_config_cannot_be_written(platform: Platform, ne
     assert platform.http_get("/healthz") == (200, "ok\n")
     platform.admin.delete(POLICY, REFUSAL)
     await_line(platform, "/tenant-undaunted-one/tenant-undaunted-two/")
+
+
+def test_config_is_written_only_on_request(platform: Platform, new_tenant: NewTenant) -> None:
+    platform.stop()
+    platform.admin.delete(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE)
+    platform.start()
+    platform.await_active(new_tenant("without-dns-isolation"))
+    assert platform.admin.get(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE) is None
+    platform.stop()
+    platform.start("--dns-isolation")
