@@ -1,4 +1,4 @@
-"""`tenancy diff`: what is live against what should be. `show` and `rollback` compare in the same way."""
+"""`tenancy diff`: the differences between the live objects and the desired state of a tenant."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,8 +20,8 @@ PlansOption = Annotated[
         "--plans",
         exists=True,
         dir_okay=False,
-        help="The plans file, where the watcher runs with one. Default: the plans in the cluster, else those "
-        "that are shipped.",
+        help="The watcher's plans file, if it uses one. Default: the plans in the cluster, or the shipped "
+        "plans if there are none.",
     ),
 ]
 
@@ -32,27 +32,27 @@ def diff(
     plans: PlansOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show what of a tenant is not as it should be, field by field: what the watcher would put right.
+    """Show how a tenant's live objects differ from the desired state, field by field.
 
-    A paused or failed tenant is compared too. Exit code 2 where there are differences.
+    This includes paused and failed tenants. Exit code 2 if there are differences.
     """
     connection: Connection = context.obj
     tenant = connection.tenant(name)
     changes: tuple[ObjectChange, ...] = ()
     if not is_deleting(tenant):
-        changes = found_drift(connection, tenant, connection.live_objects(name), connection.plans(plans))
+        changes = current_drift(connection, tenant, connection.live_objects(name), connection.plans(plans))
     if output is not Format.TABLE:
         print_data([change.model_dump(by_alias=True, mode="json") for change in changes], output)
     elif is_deleting(tenant):
-        console.print(f"{name} is being deleted: nothing is put right any more.")
+        console.print(f"{name} is being deleted: drift is no longer repaired.")
     elif not changes:
-        console.print(f"{name} is as it should be.")
+        console.print(f"{name} matches the desired state.")
     else:
         print_changes(changes)
     raise typer.Exit(2 if changes else 0)
 
 
-def found_drift(
+def current_drift(
     connection: Connection, tenant: Manifest, live: Objects, plans: Plans
 ) -> tuple[ObjectChange, ...]:
     """The changes that turn the live objects into the desired ones. Raises InvalidSpec."""

@@ -1,6 +1,7 @@
-"""`tenancy import`: prints the Tenant that takes over namespaces which exist already. It changes nothing.
+"""`tenancy import`: prints a Tenant that adopts existing namespaces. Changes nothing.
 
-What is found in them goes into the manifest; what a Tenant can't hold is said in comments above it.
+The manifest has the access and the quotas of the namespaces. Comments above it report settings that a Tenant
+cannot import.
 """
 
 import json
@@ -32,7 +33,7 @@ from tenancy.spec.settings import effective_settings
 from tenancy.spec.tenant import Tenant, tenant_from_manifest
 
 _RETAIN: Final = "  deletionPolicy: Retain"
-_WHY_RETAIN: Final = "  # These namespaces were there before the tenant: they stay when it goes.\n"
+_WHY_RETAIN: Final = "  # These namespaces existed before the tenant: they stay when it is deleted.\n"
 
 
 class ManifestFormat(StrEnum):
@@ -47,17 +48,18 @@ class ImportRefused(TenancyError):
 def import_namespaces(
     context: typer.Context,
     namespaces: Annotated[
-        list[str], typer.Argument(metavar="NAMESPACE", help="Existing namespaces, by their full names.")
+        list[str], typer.Argument(metavar="NAMESPACE", help="The full names of existing namespaces.")
     ],
     name: Annotated[str, typer.Option("--name", help="The tenant's name.")],
     plan: Annotated[
         str | None, typer.Option("--plan", help="The tenant's plan. Default: the smallest one that fits.")
     ] = None,
     output: Annotated[
-        ManifestFormat, typer.Option("--output", "-o", help="JSON has no comments: notes go to stderr.")
+        ManifestFormat,
+        typer.Option("--output", "-o", help="The output format. JSON has no comments: notes go to stderr."),
     ] = ManifestFormat.YAML,
 ) -> None:
-    """Print a Tenant that takes over existing namespaces, workloads untouched. Look at it, then apply it."""
+    """Print a Tenant that adopts existing namespaces with their workloads. Review it, then apply it."""
     connection: Connection = context.obj
     if read_tenant(connection.cluster, name) is not None:
         raise ImportRefused(f"there is a tenant {name!r} already; add the namespaces to its spec")
@@ -65,22 +67,22 @@ def import_namespaces(
         if connection.cluster.get(NAMESPACE, namespace) is None:
             raise ImportRefused(f"there is no namespace {namespace!r}")
     plans = connection.plans()
-    found = [
+    existing = [
         read_existing_namespace(connection.cluster, namespace) for namespace in dict.fromkeys(namespaces)
     ]
-    chosen = plan or smallest_fitting_plan(plans, found)
-    given = plans.plan(chosen)
-    manifest = adopting_manifest(name, chosen, found)
+    plan_name = plan or smallest_fitting_plan(plans, existing)
+    tenant_plan = plans.plan(plan_name)
+    manifest = adopting_manifest(name, plan_name, existing)
     tenant = tenant_from_manifest(manifest)
     problems = _problem_notes(connection.cluster, manifest, plans)
     notes = [
-        *plan_notes(chosen, given, found),
-        *_security_notes(connection.cluster, tenant, plans, found),
+        *plan_notes(plan_name, tenant_plan, existing),
+        *_security_notes(connection.cluster, tenant, plans, existing),
         *(
             note
-            for space in found
-            for notes_of in (binding_notes, quota_notes, policy_notes)
-            for note in notes_of(space)
+            for namespace in existing
+            for object_notes in (binding_notes, quota_notes, policy_notes)
+            for note in object_notes(namespace)
         ),
         *problems,
     ]
@@ -88,25 +90,28 @@ def import_namespaces(
 
 
 def _security_notes(
-    cluster: Cluster, tenant: Tenant, plans: Plans, found: list[ExistingNamespace]
+    cluster: Cluster, tenant: Tenant, plans: Plans, namespaces: list[ExistingNamespace]
 ) -> list[str]:
     level = effective_settings(plans.plan(tenant.spec.plan), tenant.spec).pod_security
     return [
-        f"Pod security {level.value}: {warning}: these run on, but can't be made again; mend them, or set "
-        "podSecurity here."
-        for space in found
-        for warning in pod_security_warnings(cluster, space.name, level)
+        f"Pod security {level.value}: {warning}: these pods keep running, but the API server rejects new "
+        "ones; fix them, or set spec.podSecurity."
+        for namespace in namespaces
+        for warning in pod_security_warnings(cluster, namespace.name, level)
     ]
 
 
 def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[str]:
-    """Why the watcher would reject the manifest. Raises NamespaceTaken: no edit of the file helps then."""
+    """A note with the error if the watcher would reject the manifest.
+
+    Raises NamespaceTaken, because no edit of the manifest can fix that.
+    """
     try:
         decide_on_live_facts(cluster, manifest, plans)
     except NamespaceTaken:
         raise
     except Rejection as error:
-        return [f"NOT YET SOUND: {error}"]
+        return [f"INVALID, the watcher would reject this manifest: {error}"]
     return []
 
 

@@ -9,7 +9,7 @@ from cli.connection import Connection
 from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_sources
 from cli.output import error_console
 from cli.preview.compare import Comparison
-from cli.preview.comparison_base import nothing, read_live, read_revision
+from cli.preview.comparison_base import empty_base, read_live, read_revision
 from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
 from cli.preview.git_revision import sources_at_revision, text_at_revision
 from cli.preview.result import Preview
@@ -79,7 +79,9 @@ def _preview(
         raise NoTenants("found no Tenant in the given paths; check the paths")
     if against or is_offline:
         plans = read_plans(plans_file) if plans_file else read_plans()
-        base = read_revision(against, paths, _plans_at(against, plans_file, plans)) if against else nothing()
+        base = (
+            read_revision(against, paths, _plans_at(against, plans_file, plans)) if against else empty_base()
+        )
     else:
         plans, base = connection.plans(plans_file), read_live(connection)
     return Comparison(plans, base).preview(manifests, is_complete=prune or bool(against))

@@ -1,6 +1,6 @@
-"""`tenancy rollback`: the spec of an earlier update becomes the Tenant's again, and the watcher applies it.
+"""`tenancy rollback`: restores the spec of an earlier update.
 
-It writes the Tenant and nothing else, so the watcher, git and the history agree on what is wanted.
+It writes only the Tenant. The watcher applies the spec like any other, as a new update in the history.
 """
 
 import sys
@@ -30,7 +30,7 @@ _TIMEOUT_S: Final = 300.0
 
 
 class NotApplied(TenancyError):
-    """The spec is restored, and the watcher could not apply it."""
+    """The spec is restored, but the watcher could not apply it."""
 
     reason = "NotApplied"
 
@@ -41,52 +41,58 @@ def rollback(
     number: Annotated[
         int | None,
         typer.Option(
-            "--to", help="The update to go back to. Default: the newest good one with another spec."
+            "--to",
+            help="The update to roll back to. Default: the newest successful one with a different spec.",
         ),
     ] = None,
-    is_agreed: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    is_agreed: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would change; exit code 2 if anything would.")
+        bool, typer.Option("--dry-run", help="Only show the changes; exit code 2 if there are any.")
     ] = False,
     plans: PlansOption = None,
     output: Annotated[
         Format,
-        typer.Option("--output", "-o", help="yaml, json: print the manifest for git, and write nothing."),
+        typer.Option("--output", "-o", help="yaml, json: print the manifest for git, and change nothing."),
     ] = Format.TABLE,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait until it is applied.")
+        float,
+        typer.Option("--timeout", metavar="SECONDS", help="How long to wait until the spec is applied."),
     ] = _TIMEOUT_S,
 ) -> None:
-    """Restore the spec that a tenant had at an earlier update, after showing what that changes.
+    """Restore the spec of an earlier update. Shows the changes first, and asks for confirmation.
 
-    The plans stay as they are, and a paused tenant stays paused.
+    The current plans apply to the restored spec. A paused tenant stays paused.
 
-    **If the Tenant comes from git, change it there too**, with what `-o yaml` prints: else the next sync
-    takes the rollback back. `kubectl apply --server-side` is refused over values that the rollback has set,
-    but puts back in silence what it has removed; a plain `kubectl apply`, or a forced one, undoes all of it.
+    **If the Tenant comes from git, change it there too**: commit the output of `-o yaml`. Otherwise the next
+    sync undoes the rollback. `kubectl apply --server-side` reports a conflict for fields that the rollback
+    has set, but restores fields that it has removed without a warning. With `--force-conflicts`, or without
+    `--server-side`, `kubectl apply` undoes the whole rollback.
     """
     connection: Connection = context.obj
     tenant = connection.tenant(name)
     target = find_target(connection, tenant, read_updates(connection, name), number, connection.plans(plans))
     if output is not Format.TABLE:
         print_data(manifest_for_git(tenant, target.spec), output)
-        told = f"nothing was written: commit this, the spec of update {target.update.version}, to git"
-        error_console.print(told)
+        version = target.update.version
+        error_console.print(
+            f"nothing was changed: commit this manifest to git; it has the spec of update {version}"
+        )
         return
     _print_target(name, target)
     if dry_run:
         raise typer.Exit(2)
     if not is_agreed:
-        _ask(name, target)
+        _confirm(name, target)
     written = _write(connection, tenant, target)
     if written["spec"].get("paused"):
         console.print(f"{name} has the spec of update {target.update.version}, but is paused: ", end="")
-        console.print(f"`tenancy resume {name}` has it applied.")
+        console.print(f"run `tenancy resume {name}` to apply it.")
         return
     (settled,) = wait_until_settled(connection.cluster, [written], timeout_s)
     if phase_of(settled) != Phase.ACTIVE:
         raise NotApplied(
-            f"{name} has the spec of update {target.update.version}, but: {reason_text(settled)}"
+            f"{name} has the spec of update {target.update.version}, but is not Active: "
+            f"{reason_text(settled)}"
         )
     _print_result(target, tenant, settled)
 
@@ -101,41 +107,46 @@ def _print_target(name: str, target: Target) -> None:
     if update.result != "succeeded":
         console.print(Text(f"That update {update.result}.", style="yellow"))
     console.print("\nIn the Tenant:")
-    print_changes([target.in_spec])
-    console.print("\nIn the cluster:" if target.in_cluster else "\nIn the cluster: nothing.")
-    print_changes(target.in_cluster)
+    print_changes([target.tenant_change])
+    console.print("\nIn the cluster:" if target.cluster_changes else "\nIn the cluster: no changes.")
+    print_changes(target.cluster_changes)
 
 
-def _ask(name: str, target: Target) -> None:
+def _confirm(name: str, target: Target) -> None:
     if not sys.stdin.isatty():
-        raise RollbackRefused("nothing was changed: without a terminal to ask on, say --yes")
+        raise RollbackRefused("nothing was changed: without a terminal, --yes is required")
     typer.confirm(f"\nRoll {name} back to update {target.update.version}?", abort=True)
 
 
-def _write(connection: Connection, seen: Manifest, target: Target) -> Manifest:
-    """Replaces the spec, if it still is the one that was shown. Status may have been written meanwhile."""
-    name = seen["metadata"]["name"]
+def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Manifest:
+    """Replace the spec. A new status does not matter.
+
+    Raises RollbackRefused if the spec has changed since it was shown, or if the API server rejects the patch.
+    """
+    name = shown_tenant["metadata"]["name"]
     tenant = connection.tenant(name)
-    if any(tenant["metadata"][field] != seen["metadata"][field] for field in ("uid", "generation")):
-        raise RollbackRefused(f"nothing was changed: {name} was given another spec meanwhile; look again")
-    change = [
+    if any(tenant["metadata"][field] != shown_tenant["metadata"][field] for field in ("uid", "generation")):
+        raise RollbackRefused(
+            f"nothing was changed: the spec of {name} has changed since it was read; run the rollback again"
+        )
+    patch = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": tenant["metadata"]["resourceVersion"]},
         {"op": "add", "path": "/metadata/managedFields", "value": _managed_fields(tenant)},
         {"op": "replace", "path": "/spec", "value": target.spec},
     ]
     try:
-        return connection.cluster.patch(kind_of(tenant), name, change, field_manager=FIELD_MANAGER)
+        return connection.cluster.patch(kind_of(tenant), name, patch, field_manager=FIELD_MANAGER)
     except ClusterError as error:
         if not error.is_refusal:
             raise
-        raise RollbackRefused(f"nothing was changed: the cluster refused the spec: {error}") from None
+        raise RollbackRefused(f"nothing was changed: the API server rejected the spec: {error}") from None
 
 
 def _managed_fields(tenant: Manifest) -> list[Manifest]:
-    """The record of who wrote what, with the rollback as the spec's newest writer.
+    """The Tenant's managedFields, with the rollback as the newest manager of the spec.
 
-    The server notes only who sets a field: a rollback that does no more than remove some would leave no
-    trace, and the history would name whoever wrote before.
+    The API server records a manager only if it sets a field. A rollback that only removes fields would not
+    be recorded, and the history would name the previous writer.
     """
     entries: list[Manifest] = tenant["metadata"].get("managedFields") or []
     own = [entry for entry in entries if entry["manager"] == FIELD_MANAGER]
@@ -156,7 +167,7 @@ def _print_result(target: Target, before: Manifest, after: Manifest) -> None:
     old, new = (
         ((tenant.get("status") or {}).get("lastUpdate") or {}).get("version") for tenant in (before, after)
     )
-    told = "the cluster was so already" if new == old else f"update {new}"
+    effect = "no update was necessary" if new == old else f"update {new}"
     console.print(
-        f"{after['metadata']['name']} is back to the spec of update {target.update.version}: {told}."
+        f"{after['metadata']['name']} is back to the spec of update {target.update.version}: {effect}."
     )

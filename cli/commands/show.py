@@ -7,7 +7,7 @@ from typing import Final
 import typer
 from rich.text import Text
 
-from cli.commands.diff import PlansOption, found_drift
+from cli.commands.diff import PlansOption, current_drift
 from cli.commands.history import UPDATE_COLUMNS, read_updates, update_cells
 from cli.completion import TenantName
 from cli.connection import Connection
@@ -48,7 +48,7 @@ def show(
     drift_problem = "the tenant is being deleted" if is_deleting(tenant) else ""
     try:
         if not drift_problem:
-            drift = found_drift(connection, tenant, live, connection.plans(plans))
+            drift = current_drift(connection, tenant, live, connection.plans(plans))
     except TenancyError as error:
         drift_problem = str(error)
     updates, updates_problem = _last_updates(connection, name)

@@ -1,7 +1,6 @@
-"""The comparison: what each given tenant would change, and what is wrong with it.
+"""Compares Tenant manifests with a base, and finds the changes and the errors of each tenant.
 
-The checks are the watcher's own, in the order in which it makes them. One tenant's error leaves the others
-as they are.
+The checks are those of the watcher, in the same order. An error in one tenant does not affect the others.
 """
 
 from collections import Counter
@@ -31,7 +30,10 @@ from tenancy.spec.tenant import Tenant
 
 
 class Comparison:
-    """One preview. Claims are taken tenant by tenant, so that a clash is found once."""
+    """The comparison of manifests with a base. Each instance is for one preview.
+
+    It reserves namespaces and hosts tenant by tenant: if two tenants clash, only the second has an error.
+    """
 
     def __init__(self, plans: Plans, base: Base) -> None:
         self._plans = plans
@@ -40,82 +42,90 @@ class Comparison:
         self._seen: dict[str, TenantDocument] = {}
         self._not_compared: Counter[str] = Counter()
 
-    def preview(self, given: ManifestSet, is_complete: bool) -> Preview:
-        """`is_complete`: tenants that the base has and nobody gives are deleted."""
+    def preview(self, manifests: ManifestSet, is_complete: bool) -> Preview:
+        """The preview of all tenants in the manifests.
+
+        If `is_complete`, a tenant of the base without a manifest counts as deleted.
+        """
         base = self._base
-        names = {one.name for one in given.tenants}
         notes = list(base.notes)
-        if is_complete and given.faults:
-            notes.append("what can't be read may be tenants, so none counts as deleted")
-        is_told = is_complete and not given.faults
-        gone = [
+        if is_complete and manifests.faults:
+            notes.append("tenants without a manifest don't count as deleted: some documents can't be read")
+        finds_deleted = is_complete and not manifests.faults
+        names = {document.name for document in manifests.tenants}
+        deleted = [
             name
             for name, tenant in base.tenants.items()
-            if is_told and name not in names and not is_deleting(tenant)
+            if finds_deleted and name not in names and not is_deleting(tenant)
         ]
-        for name in base.tenants.keys() - {one.name for one in given.tenants if self._is_known(one)}:
-            if name not in gone:
-                self._leave(name)
-        # Who is there already has the better claim.
-        ordered = sorted(given.tenants, key=lambda one: not self._is_known(one))
-        found = [*map(self._of, ordered), *(deleted_tenant_preview(base, name) for name in gone)]
+        known = {document.name for document in manifests.tenants if self._is_known(document)}
+        for name in base.tenants.keys() - known:
+            if name not in deleted:
+                self._reserve_current_names(name)
+        # Known tenants come first: they keep their namespaces and hosts if a new tenant asks for the same.
+        ordered = sorted(manifests.tenants, key=lambda document: not self._is_known(document))
+        previews = [
+            *map(self._tenant_preview, ordered),
+            *(deleted_tenant_preview(base, name) for name in deleted),
+        ]
         notes += [
-            f"{count} × {kind} not compared: these rights don't allow reading them"
+            f"{count} × {kind} not compared: no permission to list them"
             for kind, count in sorted(self._not_compared.items())
         ]
         return Preview(
-            base=base.told,
-            tenants=tuple(sorted(found, key=lambda one: (one.name, one.file, one.line))),
+            base=base.description,
+            tenants=tuple(sorted(previews, key=lambda preview: (preview.name, preview.file, preview.line))),
             faults=tuple(
                 Finding(rule=Rule.INVALID_MANIFEST, message=fault.problem, file=fault.file, line=fault.line)
-                for fault in given.faults
+                for fault in manifests.faults
             ),
             notes=tuple(notes),
-            other_documents=given.others,
+            other_documents=manifests.others,
         )
 
-    def _is_known(self, given: TenantDocument) -> bool:
-        there = self._base.tenants.get(given.name)
-        return there is not None and there["apiVersion"] == given.manifest["apiVersion"]
+    def _is_known(self, document: TenantDocument) -> bool:
+        """Whether the base has this Tenant, with the same API version."""
+        base_tenant = self._base.tenants.get(document.name)
+        return base_tenant is not None and base_tenant["apiVersion"] == document.manifest["apiVersion"]
 
-    def _leave(self, name: str) -> None:
-        """What a tenant has now that stays as it is, nobody else can have."""
-        if there := self._base.tenants.get(name):
-            self._claims.remember(name, known_namespaces(there), known_hosts(there))
+    def _reserve_current_names(self, name: str) -> None:
+        """Reserve the namespaces and hosts that the tenant has in the base: it keeps them."""
+        if base_tenant := self._base.tenants.get(name):
+            self._claims.remember(name, known_namespaces(base_tenant), known_hosts(base_tenant))
 
-    def _of(self, given: TenantDocument) -> TenantPreview:
-        spec = given.manifest.get("spec")
-        shown = spec.get("displayName") if isinstance(spec, dict) else None
+    def _tenant_preview(self, document: TenantDocument) -> TenantPreview:
+        spec = document.manifest.get("spec")
+        display_name = spec.get("displayName") if isinstance(spec, dict) else None
         result = TenantPreview(
-            name=given.name,
-            display_name=shown if isinstance(shown, str) else "",
-            file=given.file,
-            line=given.line,
+            name=document.name,
+            display_name=display_name if isinstance(display_name, str) else "",
+            file=document.file,
+            line=document.line,
             outcome=Outcome.INVALID,
         )
         try:
-            self._check_name(given)
-            facts = self._facts(given)
-            tenant, whole = self._claims.decide_and_reserve(given.manifest, facts)
+            self._check_name(document)
+            facts = self._facts(document)
+            tenant, full_state = self._claims.decide_and_reserve(document.manifest, facts)
         except Rejection as error:
-            self._leave(given.name)
-            return result.model_copy(update={"findings": (error_finding(error, given),)})
-        desired, before = self._readable(whole), self._live_objects(given, facts)
+            self._reserve_current_names(document.name)
+            return result.model_copy(update={"findings": (error_finding(error, document),)})
+        desired, live_objects = self._drop_unreadable(full_state), self._live_objects(document, facts)
         changes = (
-            *tenant_changes(tenant, self._base.tenants.get(given.name)),
-            *object_changes(desired, before),
+            *tenant_changes(tenant, self._base.tenants.get(document.name)),
+            *object_changes(desired, live_objects),
         )
-        was_protected = given.name in self._base.protected
+        was_protected = document.name in self._base.protected
         findings = [
-            *change_warnings(desired, changes, before, was_protected),
+            *change_warnings(desired, changes, live_objects, was_protected),
             *_notes(tenant, desired, changes),
         ]
         return result.model_copy(
             update={
-                "outcome": self._outcome(given.name, changes),
+                "outcome": self._outcome(document.name, changes),
                 "changes": changes,
-                "new_objects": tuple(_made(desired, changes)),
-                "findings": tuple(placed(finding, given) for finding in findings),
+                "new_objects": tuple(_created_objects(desired, changes)),
+                "findings": tuple(placed(finding, document) for finding in findings),
             }
         )
 
@@ -124,40 +134,44 @@ class Comparison:
             return Outcome.NEW
         return Outcome.CHANGED if changes else Outcome.UNCHANGED
 
-    def _check_name(self, given: TenantDocument) -> None:
-        twin = self._seen.setdefault(given.name, given)
-        if twin is not given:
-            raise NameTaken("metadata.name", f"given in {twin.file}:{twin.line} too; a name is one tenant's")
-        there = self._base.tenants.get(given.name)
-        if there is not None and not self._is_known(given):
+    def _check_name(self, document: TenantDocument) -> None:
+        """Raises NameTaken if another document, or a Tenant of another API version, has the name."""
+        first = self._seen.setdefault(document.name, document)
+        if first is not document:
             raise NameTaken(
-                "metadata.name", f"taken by the {there['apiVersion']} Tenant of this name, which is older"
+                "metadata.name", f"{first.file}:{first.line} has the same name; rename one of the two tenants"
+            )
+        base_tenant = self._base.tenants.get(document.name)
+        if base_tenant is not None and not self._is_known(document):
+            raise NameTaken(
+                "metadata.name",
+                f"taken by the {base_tenant['apiVersion']} Tenant of this name, which is older",
             )
 
-    def _facts(self, given: TenantDocument) -> Facts:
-        """The facts of the base. Without a cluster, only clashes among the tenants themselves are known."""
+    def _facts(self, document: TenantDocument) -> Facts:
+        """The facts of the base. Without a cluster, only clashes between the compared tenants are found."""
         base = self._base
         if base.cluster is None:
             return Facts(self._plans, base.served)
-        own = base.objects.get(given.name, {})
-        # The file has no status: the live Tenant says which namespaces are its own.
-        manifest = {**given.manifest, "status": base.tenants.get(given.name, {}).get("status")}
-        facts = read_facts(base.cluster, manifest, self._plans, base.served, own, base.unreadable)
-        return replace(facts, quotas=own)
+        own_objects = base.objects.get(document.name, {})
+        # A manifest in a file has no status. The status of the live Tenant lists the tenant's own namespaces.
+        manifest = {**document.manifest, "status": base.tenants.get(document.name, {}).get("status")}
+        facts = read_facts(base.cluster, manifest, self._plans, base.served, own_objects, base.unreadable)
+        return replace(facts, quotas=own_objects)
 
-    def _live_objects(self, given: TenantDocument, facts: Facts) -> Objects:
-        """The tenant's live objects, with the namespaces that it adopts."""
+    def _live_objects(self, document: TenantDocument, facts: Facts) -> Objects:
+        """The tenant's live objects, including the namespaces that it adopts."""
         adopted = {key: live for key, live in facts.live.items() if live and key.kind == NAMESPACE.kind}
-        return {**adopted, **self._base.objects.get(given.name, {})}
+        return {**adopted, **self._base.objects.get(document.name, {})}
 
-    def _readable(self, desired: DesiredState) -> DesiredState:
-        """Without the kinds of which the base knows nothing."""
+    def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
+        """Remove the objects of unreadable kinds from the desired state, and count them."""
         unreadable = self._base.unreadable
-        left_out = [key for key in desired.by_key if key.kind in unreadable]
-        if not left_out:
+        dropped = [key for key in desired.by_key if key.kind in unreadable]
+        if not dropped:
             return desired
-        self._not_compared.update(key.kind for key in left_out)
-        kept = tuple(one for key, one in desired.by_key.items() if key.kind not in unreadable)
+        self._not_compared.update(key.kind for key in dropped)
+        kept = tuple(manifest for key, manifest in desired.by_key.items() if key.kind not in unreadable)
         return replace(desired, manifests=kept)
 
 
@@ -165,12 +179,12 @@ def _notes(tenant: Tenant, desired: DesiredState, changes: Iterable[ObjectChange
     if not changes:
         return
     if tenant.spec.paused:
-        told = "the tenant is paused: its objects stay as they are until it goes on"
-        yield Finding(rule=Rule.TENANT_PAUSED, tenant=tenant.name, message=told)
+        message = "the tenant is paused: its objects change only when it is resumed"
+        yield Finding(rule=Rule.TENANT_PAUSED, tenant=tenant.name, message=message)
     if desired.missing:
-        told = f"the cluster lacks what the tenant asks for: {desired.missing_text}"
-        yield Finding(rule=Rule.INTEGRATION_MISSING, tenant=tenant.name, message=told)
+        message = f"the cluster lacks CRDs that the tenant needs: {desired.missing_text}"
+        yield Finding(rule=Rule.INTEGRATION_MISSING, tenant=tenant.name, message=message)
 
 
-def _made(desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Manifest]:
-    return (desired.by_key[one.key] for one in changes if one.operation is Operation.CREATE)
+def _created_objects(desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Manifest]:
+    return (desired.by_key[change.key] for change in changes if change.operation is Operation.CREATE)

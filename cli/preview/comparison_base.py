@@ -1,6 +1,6 @@
-"""What manifests are compared with: the cluster as it is, a git revision, or nothing.
+"""The base that manifests are compared with: the live cluster, a git revision, or no tenants.
 
-Reads only. The comparison itself is in `compare`.
+Reads only. `compare` makes the comparison.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,33 +21,33 @@ from tenancy.plans import Plans
 
 @dataclass(frozen=True)
 class Base:
-    # In words: compared with …
-    told: str
+    # Completes the sentence "compared with …".
+    description: str
     served: ServedKinds = ALL_INTEGRATION_KINDS
     tenants: Mapping[str, Manifest] = field(default_factory=dict)
     objects: Mapping[str, Objects] = field(default_factory=dict)
     protected: frozenset[str] = frozenset()
-    # Where the manifests stand, of those that are from files.
-    given: Mapping[str, TenantDocument] = field(default_factory=dict)
-    # Kinds of which nothing is known, by their keys.
+    # The documents of manifests that come from files, by tenant.
+    documents: Mapping[str, TenantDocument] = field(default_factory=dict)
+    # The keys of kinds that the user may not list.
     unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     cluster: Cluster | None = None
 
 
-def nothing() -> Base:
+def empty_base() -> Base:
     return Base("nothing: every tenant counts as new")
 
 
 def read_live(connection: Connection) -> Base:
-    """One list per kind, however many tenants there are."""
+    """Read all tenants and their objects from the cluster, with one list request per kind."""
     cluster = connection.cluster
     tenants: dict[str, Manifest] = {}
     for tenant in read_tenants(cluster):
         name = tenant["metadata"]["name"]
-        # Where both groups have the name, one of them is the tenant.
-        first = read_tenant(cluster, name) if name in tenants else tenant
-        tenants[name] = first or tenant
+        # If both API groups have a Tenant of this name, the older one is the tenant.
+        older = read_tenant(cluster, name) if name in tenants else tenant
+        tenants[name] = older or tenant
     unreadable: set[str] = set()
     objects = connection.live_objects_by_tenant(unreadable)
     return Base(
@@ -62,28 +62,33 @@ def read_live(connection: Connection) -> Base:
 
 
 def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
-    """As the manifests stood, with the plans that stood beside them."""
-    found = parsed_manifests(sources_at_revision(revision, paths))
-    notes = [f"at {revision}: {fault}" for fault in found.faults]
+    """Read the manifests at a git revision. Their objects are the desired state with these plans.
+
+    Tenants that are invalid at the revision are left out, and a note reports them. Raises RevisionError.
+    """
+    manifests = parsed_manifests(sources_at_revision(revision, paths))
+    notes = [f"at {revision}: {fault}" for fault in manifests.faults]
     states: dict[str, DesiredState] = {}
-    given: dict[str, TenantDocument] = {}
-    for one in found.tenants:
+    documents: dict[str, TenantDocument] = {}
+    for document in manifests.tenants:
+        name = document.name
         try:
-            states[one.name] = decide(one.manifest, Facts(plans)).desired
-            given[one.name] = one
+            states[name] = decide(document.manifest, Facts(plans)).desired
+            documents[name] = document
         except TenancyError as error:
-            notes.append(f"at {revision}: {one.file}:{one.line}: tenant {one.name}: {error}; counts as new")
+            location = f"{document.file}:{document.line}"
+            notes.append(f"at {revision}: {location}: tenant {name}: {error}; the tenant counts as new")
     return Base(
         f"revision {revision}",
-        tenants={name: one.manifest for name, one in given.items()},
+        tenants={name: document.manifest for name, document in documents.items()},
         objects={name: dict(state.by_key) for name, state in states.items()},
         protected=frozenset(name for name, state in states.items() if state.is_protected),
-        given=given,
+        documents=documents,
         notes=tuple(notes),
     )
 
 
 def _is_protected(tenant: Manifest) -> bool:
-    """As the guard in the cluster sees it: the spec's word goes before the plan's."""
-    given = tenant["spec"].get("protected")
-    return bool((tenant.get("status") or {}).get("protected") if given is None else given)
+    """Whether the admission policy denies deleting the Tenant: `spec.protected` overrides the status."""
+    in_spec = tenant["spec"].get("protected")
+    return bool((tenant.get("status") or {}).get("protected") if in_spec is None else in_spec)

@@ -11,7 +11,7 @@ from tenancy.spec.tenant import DeletionPolicy
 
 def deleted_tenant_preview(base: Base, name: str) -> TenantPreview:
     """The deletion of all objects of the tenant, or an error if the tenant is protected."""
-    document, spec = base.given.get(name), base.tenants[name].get("spec") or {}
+    document, spec = base.documents.get(name), base.tenants[name].get("spec") or {}
     file, line = (document.file, document.line) if document else ("", 0)
     is_protected = name in base.protected
     no_objects = DesiredState(name, (), retains=spec.get("deletionPolicy") == DeletionPolicy.RETAIN)

@@ -1,1 +1,1 @@
-"""Which update `tenancy rollback` goes back to, and the spec that it restores."""
+"""The update that `tenancy rollback` rolls back to, and the spec that it restores."""

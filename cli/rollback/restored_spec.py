@@ -1,4 +1,4 @@
-"""Specs of one tenant against each other: what a rollback restores, and what it prints for git. Pure."""
+"""The spec that a rollback restores, its difference from the live spec, and the manifest for git. Pure."""
 
 from typing import Any, Final
 
@@ -11,51 +11,54 @@ from tenancy.spec.tenant import TenantSpec
 
 Spec = dict[str, Any]
 
-# Says whether the watcher works on the tenant, not what the tenant is.
+# Not rolled back: it controls whether the watcher reconciles the tenant.
 _PAUSED: Final = "paused"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
-    """An earlier spec as the tenant gets it now: a paused tenant stays so, until it is resumed."""
+    """The earlier spec with the current value of `paused`: a paused tenant stays paused."""
     others = {field: value for field, value in spec.items() if field != _PAUSED}
     return {**others, _PAUSED: tenant["spec"][_PAUSED]} if _PAUSED in tenant["spec"] else others
 
 
 def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:
-    """What another spec would change in the Tenant itself; None where both say the same.
+    """The change of the Tenant if it gets this spec. None if the specs are equal.
 
-    What the API server has filled in is no difference.
+    Defaults that the API server has set are not differences.
     """
     try:
-        before, after = written_spec(tenant["spec"]), written_spec(spec)
+        before, after = minimal_spec(tenant["spec"]), minimal_spec(spec)
     except ValidationError:
-        # One of them is none that is understood today: only as they stand can they be compared.
+        # One of the specs is invalid in this version, so its defaults are unknown: compare the raw specs.
         before, after = tenant["spec"], spec
-    found = field_differences({"kind": "Tenant", "spec": after}, {"kind": "Tenant", "spec": before})
-    fields = tuple(FieldChange(path=path, before=old, after=new) for path, old, new in found)
+    differences = field_differences({"kind": "Tenant", "spec": after}, {"kind": "Tenant", "spec": before})
+    fields = tuple(FieldChange(path=path, before=old, after=new) for path, old, new in differences)
     if not fields:
         return None
     name = tenant["metadata"]["name"]
     return ObjectChange(operation=Operation.UPDATE, kind="Tenant", name=name, fields=fields)
 
 
-def written_spec(spec: Spec) -> Spec:
-    """A spec with what a person would write of it: the plan, and what is not the default."""
-    read = TenantSpec.model_validate(spec)
-    return {"plan": read.plan, **read.model_dump(by_alias=True, mode="json", exclude_defaults=True)}
+def minimal_spec(spec: Spec) -> Spec:
+    """The plan and all fields that differ from their defaults. Raises ValidationError."""
+    parsed = TenantSpec.model_validate(spec)
+    return {"plan": parsed.plan, **parsed.model_dump(by_alias=True, mode="json", exclude_defaults=True)}
 
 
 def manifest_for_git(tenant: Manifest, spec: Spec) -> Manifest:
-    """The Tenant with this spec, as a file in git has it."""
+    """The Tenant with this spec, without status, defaults and metadata that the API server sets.
+
+    Raises ValidationError.
+    """
     metadata = {"name": tenant["metadata"]["name"]}
     for field in ("labels", "annotations"):
-        given = tenant["metadata"].get(field) or {}
-        if kept := {key: value for key, value in given.items() if key != _LAST_APPLIED}:
+        values = tenant["metadata"].get(field) or {}
+        if kept := {key: value for key, value in values.items() if key != _LAST_APPLIED}:
             metadata[field] = kept
     return {
         "apiVersion": tenant["apiVersion"],
         "kind": tenant["kind"],
         "metadata": metadata,
-        "spec": written_spec(spec),
+        "spec": minimal_spec(spec),
     }

@@ -1,4 +1,4 @@
-"""Which update a rollback goes back to, and whether that can be done today. Reads only; `rollback` writes."""
+"""Finds the update to roll back to, and the changes that a rollback makes. Reads only; `rollback` writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,78 +16,83 @@ from watcher.view import UpdateView
 
 
 class RollbackRefused(TenancyError):
-    """There is nothing to go back to, or no way there. Nothing was changed."""
+    """There is no update to roll back to, or its spec cannot be restored. Nothing was changed."""
 
     reason = "RollbackRefused"
 
 
 @dataclass(frozen=True)
 class Target:
-    """An earlier update, and what going back to it changes."""
+    """The update to roll back to, the spec to restore, and the changes in the Tenant and in its objects."""
 
     update: UpdateView
     spec: Spec
-    in_spec: ObjectChange
-    in_cluster: tuple[ObjectChange, ...]
+    tenant_change: ObjectChange
+    cluster_changes: tuple[ObjectChange, ...]
 
 
 def find_target(
     connection: Connection, tenant: Manifest, updates: Sequence[UpdateView], number: int | None, plans: Plans
 ) -> Target:
-    """The update of this number; without one, the newest good one whose spec is not the live one."""
+    """The update with this number. If it is None: the newest successful one with a different spec.
+
+    `updates` are the tenant's updates, newest first. Raises RollbackRefused.
+    """
     name = tenant["metadata"]["name"]
     if is_deleting(tenant):
         raise RollbackRefused(f"{name} is being deleted: there is nothing to roll back")
     if not updates:
-        raise RollbackRefused(f"{name} has no updates yet: there is nothing to go back to")
-    update = _newest_other(tenant, updates) if number is None else _numbered(name, updates, number)
+        raise RollbackRefused(f"{name} has no updates yet: there is nothing to roll back to")
+    update = _newest_different(tenant, updates) if number is None else _numbered(name, updates, number)
     spec = restored_spec(tenant, update.spec or {})
-    in_spec = spec_change(tenant, spec)
-    if in_spec is None:
-        since = [later for later in updates if later.version > update.version]
-        raise RollbackRefused(f"update {update.version} has the spec that {name} has now{_others(since)}")
+    tenant_change = spec_change(tenant, spec)
+    if tenant_change is None:
+        later_updates = [later for later in updates if later.version > update.version]
+        raise RollbackRefused(
+            f"update {update.version} has the spec that {name} has now{_other_causes_text(later_updates)}"
+        )
     try:
-        in_cluster = _changes(connection, {**tenant, "spec": spec}, plans)
+        cluster_changes = _cluster_changes(connection, {**tenant, "spec": spec}, plans)
     except TenancyError as error:
-        raise RollbackRefused(f"update {update.version} can't be restored today: {error}") from None
-    return Target(update, spec, in_spec, in_cluster)
+        raise RollbackRefused(f"the spec of update {update.version} can't be restored: {error}") from None
+    return Target(update, spec, tenant_change, cluster_changes)
 
 
-def _newest_other(tenant: Manifest, updates: Sequence[UpdateView]) -> UpdateView:
+def _newest_different(tenant: Manifest, updates: Sequence[UpdateView]) -> UpdateView:
     for update in updates:
         if update.spec is None or update.result != "succeeded":
             continue
         if spec_change(tenant, restored_spec(tenant, update.spec)) is not None:
             return update
-    raise RollbackRefused(
-        f"no earlier update of {tenant['metadata']['name']} has another spec{_others(updates)}"
-    )
+    name = tenant["metadata"]["name"]
+    raise RollbackRefused(f"no successful update of {name} has a different spec{_other_causes_text(updates)}")
 
 
 def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateView:
-    found = next((update for update in updates if update.version == number), None)
-    if found is None:
+    update = next((update for update in updates if update.version == number), None)
+    if update is None:
         first, last = updates[-1].version, updates[0].version
         raise RollbackRefused(
             f"{name} has no update {number}, only {first} to {last}: see `tenancy history {name}`"
         )
-    if found.spec is None:
-        why = "was made by hand" if is_by_hand(found) else f"was a {found.operation}"
+    if update.spec is None:
+        why = "was made by hand" if is_by_hand(update) else f"was a {update.operation}"
         raise RollbackRefused(
-            f"update {number} {why}, so its spec is not on record: choose one of `tenancy history {name}`"
+            f"update {number} {why}, so its spec is not recorded: choose another one, see "
+            f"`tenancy history {name}`"
         )
-    return found
+    return update
 
 
-def _others(updates: Sequence[UpdateView]) -> str:
-    """The updates that a rollback cannot undo, because their cause is not the spec. Newest first."""
+def _other_causes_text(updates: Sequence[UpdateView]) -> str:
+    """The end of a message: the updates that a rollback cannot undo, because their cause is not the spec."""
     others = [
         f"{update.version} ({update.cause})" for update in updates if update.cause_type is not Cause.SPEC
     ]
-    return f"; what changed since is not in the spec: update {', '.join(others)}" if others else ""
+    return f"; a rollback can't undo updates with other causes: {', '.join(others)}" if others else ""
 
 
-def _changes(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
-    """The changes that the watcher makes for this spec. Raises Rejection if it would reject it."""
+def _cluster_changes(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
+    """The changes that the watcher makes for this Tenant. Raises Rejection if the watcher would reject it."""
     _, desired = decide_on_live_facts(connection.cluster, tenant, plans, connection.served)
     return object_changes(desired, connection.live_objects(tenant["metadata"]["name"]))

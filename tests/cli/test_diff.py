@@ -35,7 +35,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 def test_diff_of_a_tenant_that_is_well_is_empty(tenancy: Run) -> None:
     result = tenancy("diff", "even")
-    assert (result.returncode, result.stdout) == (0, "even is as it should be.\n"), result.stderr
+    assert (result.returncode, result.stdout) == (0, "even matches the desired state.\n"), result.stderr
 
 
 def test_diff_of_a_paused_tenant_tells_each_field(tenancy: Run) -> None:

@@ -87,7 +87,7 @@ def test_imported_namespaces_become_active_with_their_workloads_untouched(
         ],
         "resourceQuotas": {"cpu": "3"},
     }
-    assert "# These namespaces were there before the tenant" in result.stdout
+    assert "# These namespaces existed before the tenant" in result.stdout
     path = tmp_path / "orders.yaml"
     path.write_text(result.stdout)
     try:

@@ -56,7 +56,7 @@ def test_the_api_server_refuses_every_write(platform: Platform, previewer: Clust
 def test_what_can_not_be_read_is_said_and_not_guessed(platform: Platform, previews: Previews) -> None:
     previews.write("with-notes", extraResources=[_NOTE], namespaces=[{"name": "a"}, {"name": "b"}])
     preview = previews.json()
-    assert preview["notes"] == ["2 × ConfigMap not compared: these rights don't allow reading them"]
+    assert preview["notes"] == ["2 × ConfigMap not compared: no permission to list them"]
     assert "ConfigMap" not in {change["kind"] for change in preview["tenants"][0]["changes"]}
 
     result = previews.run("preview", "tenants", "--format", "json", KUBECONFIG=str(platform.admin_kubeconfig))

@@ -112,7 +112,7 @@ def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none
     before = live(platform, manifest)
     printed = tenancy("rollback", "gitted", "-o", "yaml")
     assert printed.returncode == 0
-    assert "nothing was written: commit this, the spec of update 1, to git" in printed.stderr
+    assert "nothing was changed: commit this manifest to git; it has the spec of update 1" in printed.stderr
     assert yaml.safe_load(printed.stdout) == manifest
     assert live(platform, manifest)["metadata"]["generation"] == before["metadata"]["generation"]
 
@@ -134,7 +134,7 @@ def test_preview_changes_nothing(platform: Platform, tenancy: Run) -> None:
     # Without a terminal, the command cannot ask for confirmation.
     result = tenancy("rollback", "previewed", input="y\n")
     assert result.returncode == 1
-    assert result.stderr == "error: nothing was changed: without a terminal to ask on, say --yes\n"
+    assert result.stderr == "error: nothing was changed: without a terminal, --yes is required\n"
     assert rollback_with_answer(platform, "previewed", "n\n").returncode == 1
     assert live(platform, manifest)["metadata"]["generation"] == before
     result = rollback_with_answer(platform, "previewed", "y\n")
@@ -167,7 +167,7 @@ def test_failed_spec_is_rolled_back_to_the_last_good_one(platform: Platform, ten
     platform.await_condition(manifest, "UnknownPlan")
     result = tenancy("rollback", "rescued", "--yes")
     assert result.returncode == 0, result.stderr
-    assert result.stdout.endswith("rescued is back to the spec of update 1: the cluster was so already.\n")
+    assert result.stdout.endswith("rescued is back to the spec of update 1: no update was necessary.\n")
     assert live(platform, manifest)["status"]["phase"] == "Active"
 
 
@@ -175,7 +175,7 @@ def test_paused_tenant_stays_paused(platform: Platform, tenancy: Run) -> None:
     manifest = tenant_manifest("asleep")
     result = tenancy("rollback", "asleep", "--yes")
     assert result.returncode == 0, result.stderr
-    assert "`tenancy resume asleep` has it applied" in result.stdout
+    assert "run `tenancy resume asleep` to apply it" in result.stdout
     tenant = live(platform, manifest)
     assert (tenant["spec"]["plan"], tenant["spec"]["paused"]) == ("basic", True)
     platform.delete(manifest)

@@ -35,17 +35,17 @@ def test_what_cannot_be_rolled_back_changes_nothing(platform: Platform, tenancy:
         assert (result.returncode, result.stdout) == (1, "")
         return result.stderr.removeprefix("error: ").rstrip("\n")
 
-    assert problem() == "no earlier update of refused has another spec"
+    assert problem() == "no successful update of refused has a different spec"
     platform.remove("Role", "tenant-refused", "tenant-viewer")
     platform.await_condition(manifest, "Repaired", "Drifted")
     by_hand = platform.pulumi("tenant-refused", "up", "--yes", "--skip-preview", "--message", "a try")
     assert by_hand.returncode == 0, by_hand.stdout
     generation = live(platform, manifest)["metadata"]["generation"]
     assert problem("--to", "1") == (
-        "update 1 has the spec that refused has now; what changed since is not in the spec: "
-        "update 3 (a try), 2 (drift: Role tenant-refused/tenant-viewer deleted)"
+        "update 1 has the spec that refused has now; a rollback can't undo updates with other causes: "
+        "3 (a try), 2 (drift: Role tenant-refused/tenant-viewer deleted)"
     )
-    assert problem("--to", "3").startswith("update 3 was made by hand, so its spec is not on record")
+    assert problem("--to", "3").startswith("update 3 was made by hand, so its spec is not recorded")
     assert problem("--to", "9").startswith("refused has no update 9, only 1 to 3")
     assert live(platform, manifest)["metadata"]["generation"] == generation
 
@@ -62,7 +62,7 @@ def test_spec_that_can_no_longer_be_built_is_not_restored(
     path.write_text(yaml.safe_dump(plans))
     result = tenancy("rollback", "outdated", "--yes", "--plans", str(path))
     assert result.returncode == 1
-    assert "update 1 can't be restored today: spec.plan: there is no plan 'pro'" in result.stderr
+    assert "the spec of update 1 can't be restored: spec.plan: there is no plan 'pro'" in result.stderr
 
     # A namespace that does not belong to the tenant has the name of its former namespace.
     taken = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-outdated-b"}}
