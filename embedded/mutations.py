@@ -153,7 +153,7 @@ MUTATIONS: Final = (
         "watcher/queue.py",
         "            self._again[tenant] = min(due, self._again.get(tenant, due))\n",
         "",
-        ("tests/watcher/test_queue.py::test_what_comes_while_a_tenant_is_worked_on_is_done_right_after",),
+        ("tests/watcher/test_queue.py::test_tenant_added_while_it_is_worked_on_is_taken_again_after_done",),
     ),
     Mutation(
         "digest-ignores-a-kind",

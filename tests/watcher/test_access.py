@@ -1,4 +1,4 @@
-"""Who can do what in a tenant's namespaces, asked of the API server itself."""
+"""Rights of users, groups and service accounts in a tenant's namespaces, from SubjectAccessReviews."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ SPEC: Manifest = {
 
 @pytest.fixture(autouse=True, scope="module")
 def tenant(running_platform: Platform) -> Iterator[None]:
-    """One tenant for all tests here: none of them changes it."""
+    """One tenant for all tests of this module. No test changes it."""
     running_platform.ensure_started()
     manifest = tenant_manifest("access", **SPEC)
     running_platform.apply(manifest)
@@ -45,13 +45,18 @@ def account(namespace: str, name: str) -> str:
     return f"system:serviceaccount:{namespace}:{name}"
 
 
-def may(
-    platform: Platform, user: str, verb: str, what: str, namespace: str = DEV, groups: tuple[str, ...] = ()
+def is_allowed(
+    platform: Platform,
+    user: str,
+    verb: str,
+    resource: str,
+    namespace: str = DEV,
+    groups: tuple[str, ...] = (),
 ) -> bool:
-    """`what` is a resource as kubectl takes it: `pods`, `pods/exec`, `deployments.apps`."""
-    resource, _, subresource = what.partition("/")
-    name, _, group = resource.partition(".")
-    asked = {
+    """Whether the API server allows the request. `resource` is, for example, `pods/exec` or `jobs.batch`."""
+    qualified_name, _, subresource = resource.partition("/")
+    name, _, group = qualified_name.partition(".")
+    attributes = {
         "verb": verb,
         "group": group,
         "resource": name,
@@ -62,13 +67,13 @@ def may(
         "apiVersion": REVIEW.api_version,
         "kind": REVIEW.kind,
         "metadata": {},
-        "spec": {"user": user, "groups": list(groups), "resourceAttributes": asked},
+        "spec": {"user": user, "groups": list(groups), "resourceAttributes": attributes},
     }
     allowed: bool = platform.admin.create(REVIEW, review)["status"]["allowed"]
     return allowed
 
 
-# By user: what he may, and what he may not.
+# By user: the allowed requests and the denied requests.
 RIGHTS: dict[str, tuple[list[str], list[str]]] = {
     "alice": (
         [
@@ -122,13 +127,15 @@ RIGHTS: dict[str, tuple[list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("user", RIGHTS)
-def test_role_holds_what_it_says_and_no_more(user: str, platform: Platform) -> None:
-    yes, no = RIGHTS[user]
-    asked = [*yes, *no]
-    told = {
-        question: may(platform, user, verb, what) for question in asked for verb, what in [question.split()]
+def test_role_allows_its_rules_and_nothing_else(user: str, platform: Platform) -> None:
+    allowed, denied = RIGHTS[user]
+    requests = [*allowed, *denied]
+    results = {
+        request: is_allowed(platform, user, verb, resource)
+        for request in requests
+        for verb, resource in [request.split()]
     }
-    assert told == {question: question in yes for question in asked}
+    assert results == {request: request in allowed for request in requests}
 
 
 @pytest.mark.parametrize(
@@ -141,41 +148,45 @@ def test_role_holds_what_it_says_and_no_more(user: str, platform: Platform) -> N
         (account("ci", "runner"), ()),
     ],
 )
-def test_each_way_to_name_an_admin_makes_one(user: str, groups: tuple[str, ...], platform: Platform) -> None:
-    assert may(platform, user, "deletecollection", "secrets", DEV, groups)
-    assert not may(platform, user, "deletecollection", "secrets", "default", groups)
+def test_each_way_to_name_an_admin_gives_admin_rights(
+    user: str, groups: tuple[str, ...], platform: Platform
+) -> None:
+    assert is_allowed(platform, user, "deletecollection", "secrets", DEV, groups)
+    assert not is_allowed(platform, user, "deletecollection", "secrets", "default", groups)
 
 
-def test_service_account_without_a_namespace_is_that_of_each_namespace(platform: Platform) -> None:
+def test_service_account_without_a_namespace_means_one_in_each_namespace(platform: Platform) -> None:
     for name, verb in (("deployer", "deletecollection"), ("agent", "delete")):
-        for home in (DEV, PROD):
-            assert may(platform, account(home, name), verb, "pods", home)
-        assert not may(platform, account(DEV, name), verb, "pods", PROD)
-        assert not may(platform, account("other", name), verb, "pods", DEV)
-    assert may(platform, account("monitoring", "scraper"), "list", "pods", PROD)
-    assert not may(platform, account(PROD, "scraper"), "list", "pods", PROD)
+        for namespace in (DEV, PROD):
+            assert is_allowed(platform, account(namespace, name), verb, "pods", namespace)
+        assert not is_allowed(platform, account(DEV, name), verb, "pods", PROD)
+        assert not is_allowed(platform, account("other", name), verb, "pods", DEV)
+    assert is_allowed(platform, account("monitoring", "scraper"), "list", "pods", PROD)
+    assert not is_allowed(platform, account(PROD, "scraper"), "list", "pods", PROD)
 
 
 def test_access_to_one_namespace_ends_there(platform: Platform) -> None:
-    assert may(platform, "anyone", "delete", "pods", PROD, ("oncall",))
-    assert not may(platform, "anyone", "delete", "pods", DEV, ("oncall",))
+    assert is_allowed(platform, "anyone", "delete", "pods", PROD, ("oncall",))
+    assert not is_allowed(platform, "anyone", "delete", "pods", DEV, ("oncall",))
 
 
-def test_rights_end_with_the_entry_that_gave_them(platform: Platform, new_tenant: NewTenant) -> None:
-    home = "tenant-leavers"
+def test_removed_entry_removes_its_rights(platform: Platform, new_tenant: NewTenant) -> None:
+    namespace = "tenant-leavers"
     manifest = new_tenant("leavers", adminUsers=["alice", "eve"], roles={"admin": [KAFKA]})
     platform.await_active(manifest)
-    assert may(platform, "eve", "get", "pods", home)
-    assert may(platform, "alice", "create", "kafkas.kafka.strimzi.io", home)
+    assert is_allowed(platform, "eve", "get", "pods", namespace)
+    assert is_allowed(platform, "alice", "create", "kafkas.kafka.strimzi.io", namespace)
     platform.apply({**manifest, "spec": {"adminUsers": ["alice"]}})
     platform.await_active(manifest)
-    assert not may(platform, "eve", "get", "pods", home)
-    assert may(platform, "alice", "get", "pods", home)
-    assert not may(platform, "alice", "create", "kafkas.kafka.strimzi.io", home)
+    assert not is_allowed(platform, "eve", "get", "pods", namespace)
+    assert is_allowed(platform, "alice", "get", "pods", namespace)
+    assert not is_allowed(platform, "alice", "create", "kafkas.kafka.strimzi.io", namespace)
 
 
-def test_rule_above_the_ceiling_is_told_by_its_field(platform: Platform, new_tenant: NewTenant) -> None:
+def test_rule_beyond_the_admins_rights_is_rejected_with_its_field(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
     rule = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["update"]}
     manifest = new_tenant("greedy", roles={"admin": [rule]})
-    told = platform.await_condition(manifest, "InvalidSpec")
-    assert told["message"].startswith("spec.roles.admin[0].verbs: 'update' on 'resourcequotas'")
+    ready = platform.await_condition(manifest, "InvalidSpec")
+    assert ready["message"].startswith("spec.roles.admin[0].verbs: 'update' on 'resourcequotas'")

@@ -1,4 +1,4 @@
-"""Adoption and release: existing namespaces are taken over and let go again, workloads untouched."""
+"""Adoption and release of existing namespaces. Neither changes the workloads."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +13,11 @@ from tests.waiting import eventually
 
 @pytest.fixture
 def existing(platform: Platform) -> Iterator[Any]:
-    """Makes namespaces that are no tenant's, with a ConfigMap of a workload's; ends them after the test."""
-    made: list[str] = []
+    """Create namespaces without a tenant, each with a ConfigMap of a workload. Delete them after the test."""
+    names: list[str] = []
 
-    def make(name: str, **labels: str) -> Manifest:
-        made.append(name)
+    def create(name: str, **labels: str) -> Manifest:
+        names.append(name)
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
         content = {
             "apiVersion": "v1",
@@ -29,15 +29,15 @@ def existing(platform: Platform) -> Iterator[Any]:
         platform.admin.create(CONFIG_MAP, content)
         return created
 
-    yield make
-    for name in made:
+    yield create
+    for name in names:
         platform.admin.delete(NAMESPACE, name)
 
 
 def _workload(platform: Platform, namespace: str) -> Manifest:
-    found = platform.admin.get(CONFIG_MAP, "workload", namespace)
-    assert found is not None
-    return found
+    config_map = platform.admin.get(CONFIG_MAP, "workload", namespace)
+    assert config_map is not None
+    return config_map
 
 
 def test_existing_namespace_is_adopted_with_its_workloads_untouched(
@@ -58,7 +58,7 @@ def test_existing_namespace_is_adopted_with_its_workloads_untouched(
     assert ("ResourceQuota", "payments", "tenant-quota") in platform.objects("adopter")
 
 
-def test_namespace_of_the_tenants_own_name_is_adopted_when_asked(
+def test_namespace_with_the_tenants_default_name_is_adopted_only_with_adopt_true(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
     existing("tenant-taker")
@@ -70,7 +70,7 @@ def test_namespace_of_the_tenants_own_name_is_adopted_when_asked(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "problem"),
     [
         ("kube-system", "is the platform's own"),
         ("default", "is the platform's own"),
@@ -78,13 +78,13 @@ def test_namespace_of_the_tenants_own_name_is_adopted_when_asked(
         ("no-such-namespace", "does not exist"),
     ],
 )
-def test_what_cannot_be_adopted_is_named(
-    platform: Platform, new_tenant: NewTenant, name: str, told: str
+def test_namespace_that_cannot_be_adopted_is_named_in_the_status(
+    platform: Platform, new_tenant: NewTenant, name: str, problem: str
 ) -> None:
     manifest = new_tenant(f"wants-{name}", adopt=True, namespaces=[{"name": "x", "existing": name}])
     message = platform.await_condition(manifest, "NamespaceTaken")["message"]
     assert message.startswith(f"spec.namespaces[0].existing: namespace {name!r} ")
-    assert told in message
+    assert problem in message
 
 
 def test_namespace_of_an_integrations_controller_is_not_adopted(
@@ -105,7 +105,7 @@ def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tena
     assert namespace["metadata"]["labels"]["tenant.platform.ai/name"] == "victim"
 
 
-def test_retained_namespaces_stay_with_their_workloads_and_without_anything_of_ours(
+def test_retained_namespaces_stay_with_their_workloads_and_without_platform_objects(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
     existing("keepsake", team="blue")
@@ -129,7 +129,7 @@ def test_retained_namespaces_stay_with_their_workloads_and_without_anything_of_o
         assert live["metadata"]["labels"] == {"kubernetes.io/metadata.name": name, **labels}
         assert not live["metadata"].get("annotations")
     assert _workload(platform, "keepsake") == workload
-    # Its stack is gone too, so the name is free.
+    # The stack is deleted too, so another tenant can use the name.
     assert "no stack named" in platform.pulumi("tenant-leaver", "stack", "history").stderr
     platform.admin.delete(NAMESPACE, "tenant-leaver-new")
 
@@ -149,18 +149,18 @@ def test_namespace_dropped_from_a_retaining_tenant_stays(
     platform.apply({**manifest, "spec": spec})
     platform.await_active(manifest)
 
-    def released() -> bool:
+    def is_released() -> bool:
         live = platform.namespace("outgoing")
         assert live is not None
         assert "deletionTimestamp" not in live["metadata"]
         return "tenant.platform.ai/name" not in live["metadata"]["labels"]
 
-    eventually(released, "the namespace carries no label of ours")
+    eventually(is_released, "the namespace has no labels of the platform")
     assert not [key for key in platform.objects("dropper") if "outgoing" in key]
     assert _workload(platform, "outgoing")["data"] == {"kept": "yes"}
 
 
-def test_namespace_that_leaves_in_the_change_to_retain_stays(
+def test_namespace_removed_together_with_the_change_to_retain_stays(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
     existing("departing")
@@ -170,13 +170,13 @@ def test_namespace_that_leaves_in_the_change_to_retain_stays(
     platform.apply({**manifest, "spec": {"deletionPolicy": "Retain", "namespaces": [{"name": "a"}]}})
     platform.await_active(manifest)
 
-    def released() -> bool:
+    def is_released() -> bool:
         live = platform.namespace("departing")
         assert live is not None
         assert "deletionTimestamp" not in live["metadata"]
         return set(live["metadata"]["labels"]) == {"kubernetes.io/metadata.name"}
 
-    eventually(released, "the namespace carries no label of ours")
+    eventually(is_released, "the namespace has no labels of the platform")
     assert not [key for key in platform.objects("waverer") if "departing" in key]
     assert _workload(platform, "departing")["data"] == {"kept": "yes"}
 
@@ -188,15 +188,15 @@ def test_namespace_that_was_dropped_just_before_a_restart_is_released(
     manifest = new_tenant("restarted", deletionPolicy="Retain")
     platform.await_active(manifest)
     platform.stop()
-    # As the first half of letting it go leaves it: no stack and no status know of it.
+    # The state halfway through a release: the namespace has the labels, but is in no stack and no status.
     labels = {"tenant.platform.ai/name": "restarted", "tenant.platform.ai/managed": "true"}
     platform.admin.patch(NAMESPACE, "forgotten", {"metadata": {"labels": labels}})
     platform.start()
 
-    def released() -> bool:
+    def is_released() -> bool:
         live = platform.namespace("forgotten")
         assert live is not None
         assert "deletionTimestamp" not in live["metadata"]
         return set(live["metadata"]["labels"]) == {"kubernetes.io/metadata.name"}
 
-    eventually(released, "the namespace carries no label of ours")
+    eventually(is_released, "the namespace has no labels of the platform")

@@ -1,4 +1,4 @@
-"""What a differing object is restored to, before, during and after an update."""
+"""The version that a changed object is restored to, before, during and after an update."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_nothing_is_restored_while_the_applied_objects_are_unknown() -> None:
     assert unknown.to_restore(ROLE, None) is None
 
 
-def test_object_may_be_as_before_or_as_after_a_running_update() -> None:
+def test_object_can_have_the_old_or_the_new_version_during_an_update() -> None:
     applied = Applied({ROLE: role("get")}, {ROLE: role("list")})
     assert applied.to_restore(ROLE, role("get")) is None
     assert applied.to_restore(ROLE, role("list")) is None
@@ -53,7 +53,7 @@ def test_object_may_be_as_before_or_as_after_a_running_update() -> None:
     assert applied.to_restore(ROLE, None) == role("get")
 
 
-def test_object_that_an_update_adds_or_removes_may_be_absent() -> None:
+def test_object_that_an_update_adds_or_removes_can_be_absent() -> None:
     assert Applied({ROLE: role("get")}, {}).to_restore(ROLE, None) is None
     assert Applied({}, {ROLE: role("get")}).to_restore(ROLE, None) is None
     assert Applied({}, {ROLE: role("get")}).to_restore(ROLE, role("delete")) == role("get")
@@ -66,12 +66,12 @@ def test_quota_is_restored_with_the_lower_limits_during_an_update() -> None:
     assert applied.to_restore(QUOTA, lowest) is None
 
 
-def test_successful_update_is_what_is_applied() -> None:
+def test_successful_update_becomes_the_applied_state() -> None:
     applied = LastApplied()
     applied.put(state(role("get")))
     with applied.updating(state(role("list"))):
-        assert (known := applied.get("a")) is not None
-        assert (known.objects, known.next_objects) == ({ROLE: role("get")}, {ROLE: role("list")})
+        assert (entry := applied.get("a")) is not None
+        assert (entry.objects, entry.next_objects) == ({ROLE: role("get")}, {ROLE: role("list")})
     assert applied.get("a") == Applied({ROLE: role("list")}, has_budget=False)
 
 
@@ -86,12 +86,12 @@ def test_failed_update_leaves_both_versions(error: type[StackError], is_half_don
 
     with pytest.raises(error):
         update()
-    assert (known := applied.get("a")) is not None
-    assert (known.is_half_done, known.is_known) == (is_half_done, not is_half_done)
-    assert known.to_restore(ROLE, role("list")) is None
+    assert (entry := applied.get("a")) is not None
+    assert (entry.is_half_done, entry.is_known) == (is_half_done, not is_half_done)
+    assert entry.to_restore(ROLE, role("list")) is None
 
 
-def test_nothing_that_was_read_before_a_tenant_was_forgotten_is_taken_over() -> None:
+def test_exchange_fails_if_the_tenant_was_forgotten_meanwhile() -> None:
     applied = LastApplied()
     before = applied.get("a")
     applied.forget("a")

@@ -1,4 +1,4 @@
-"""A tenant's budget holds at every moment, whatever is moved between its namespaces."""
+"""With `quotaScope: Tenant`, the sum of the quotas never exceeds the budget, not even during a change."""
 
 import contextlib
 import threading
@@ -18,7 +18,7 @@ from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
 BUDGET = {"cpu": "4", "memory": "4Gi", "storage": "10Gi"}
-HOME = "tenant-crowded-a"
+CROWDED_NAMESPACE = "tenant-crowded-a"
 BEFORE = {"a": 1, "b": 1}
 CHANGES: dict[str, dict[str, Any]] = {
     "weights": {"weights": {"a": 1, "b": 3}},
@@ -27,12 +27,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "replaced": {"weights": {"b": 1, "c": 3}},
     "lowered": {"weights": {"a": 1, "b": 3}, "budget": {"cpu": "1", "memory": "1Gi", "storage": "1Gi"}},
     "raised": {"weights": {"a": 3, "b": 1}, "budget": {"cpu": "5", "memory": "7Gi", "storage": "1Ti"}},
-    # From a budget for each namespace to one for all.
+    # Also changes quotaScope from Namespace to Tenant.
     "pooled": {"weights": {"a": 1, "b": 1, "c": 2}},
 }
 
 Quotas = dict[tuple[str, str], Manifest]
-# By where the figure stands (spec or status), quota and resource.
+# Keyed by field (spec or status), quota and resource.
 Sums = defaultdict[tuple[str, str, str], Decimal]
 
 
@@ -44,35 +44,39 @@ def spec(
 
 
 class QuotaRecord(threading.Thread):
-    """Every single change of a tenant's quota, from now on."""
+    """Records every change of the tenants' quotas after its creation."""
 
     def __init__(self, platform: Platform) -> None:
         super().__init__(name="record quotas", daemon=True)
         self._platform = platform
         quotas, self._version = platform.admin.list(RESOURCE_QUOTA, TENANT_LABEL)
-        self._before = {place(quota): quota for quota in quotas}
+        self._before = {namespace_and_name(quota): quota for quota in quotas}
         self._events: list[tuple[str, Manifest]] = []
 
     def run(self) -> None:
-        # The server ends the watch after five minutes, or with itself.
+        # The API server ends the watch after five minutes, or when it stops.
         with contextlib.suppress(ClusterError):
             for event in self._platform.admin.watch(RESOURCE_QUOTA, self._version, TENANT_LABEL):
                 self._events.append(event)
 
-    def moments(self, tenant: str) -> list[Quotas]:
-        """The tenant's quotas at first, and after each change."""
+    def snapshots(self, tenant: str) -> list[Quotas]:
+        """The tenant's quotas at the start, and after each change."""
         quotas = {key: quota for key, quota in self._before.items() if owner(quota) == tenant}
-        found = [quotas]
+        snapshots = [quotas]
         for event, quota in list(self._events):
             if event != "BOOKMARK" and owner(quota) == tenant:
-                others = {key: other for key, other in found[-1].items() if key != place(quota)}
-                found.append(others if event == "DELETED" else {**others, place(quota): quota})
-        return found
+                others = {
+                    key: other for key, other in snapshots[-1].items() if key != namespace_and_name(quota)
+                }
+                snapshots.append(
+                    others if event == "DELETED" else {**others, namespace_and_name(quota): quota}
+                )
+        return snapshots
 
 
 @pytest.fixture(scope="module")
 def record(running_platform: Platform) -> Iterator[QuotaRecord]:
-    """All changes, made to a tenant each, at the same time."""
+    """Apply all changes at the same time, each to its own tenant, and record the quotas meanwhile."""
     platform = running_platform
     platform.ensure_started()
     manifests = {
@@ -94,44 +98,52 @@ def record(running_platform: Platform) -> Iterator[QuotaRecord]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_budget_is_passed_at_no_moment(change: str, platform: Platform, record: QuotaRecord) -> None:
+def test_budget_is_never_exceeded(change: str, platform: Platform, record: QuotaRecord) -> None:
     name = f"thrifty-{change}"
-    before = record.moments(name)[0]
+    before = record.snapshots(name)[0]
     assert total(before, "cpu") == (8 if change == "pooled" else 4)
     active = platform.await_active(tenant_manifest(name))
-    assert_never_passed(platform, active, record)
+    assert_never_exceeded(platform, active, record)
     after = live_quotas(platform, name)
-    assert {home for home, _ in after} == set(active["status"]["namespaceStatus"])
-    for resource, figure in spec(**CHANGES[change])["resourceQuotas"].items():
+    assert {namespace for namespace, _ in after} == set(active["status"]["namespaceStatus"])
+    for resource, amount in spec(**CHANGES[change])["resourceQuotas"].items():
         key = "requests.storage" if resource == "storage" else resource
-        assert total(after, key) == quantity_value(figure), resource
+        assert total(after, key) == quantity_value(amount), resource
 
 
-def test_share_below_what_is_used_is_refused_until_some_is_freed(
+def test_share_below_the_usage_is_rejected_until_the_usage_drops(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant("crowded", **spec())
     platform.await_active(manifest)
     names = [f"note-{index}" for index in range(6)]
     for name in names:
-        note = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": HOME}}
+        note = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": CROWDED_NAMESPACE},
+        }
         platform.apply(note)
-    # The cluster itself keeps one more there, with its certificate.
-    eventually(lambda: used(platform) == "7", "all are counted")
+    # Kubernetes adds one more ConfigMap to each namespace: kube-root-ca.crt.
+    eventually(lambda: used(platform) == "7", "the quota counts all ConfigMaps")
     before = live_quotas(platform, "crowded")
     runs = platform.pulumi_run_count(tenant="crowded")
 
     platform.apply({**manifest, "spec": spec({"a": 1, "b": 4})})
-    told = platform.await_condition(manifest, "QuotaInUse")
-    assert told["status"] == "False"
-    assert f"namespace {HOME} uses 7 of configmaps, more than its new share 4" in told["message"]
-    assert "raise the budget or the namespace's weight, or free some of it" in told["message"]
-    # What is put back meanwhile comes after the quotas of the other namespace.
-    wall = ("NetworkPolicy", "tenant-crowded-b", "tenant-isolation")
-    closed = platform.get(*wall)
-    assert closed is not None
-    platform.patch(*wall, {"spec": {"ingress": [{}]}})
-    eventually(lambda: (platform.get(*wall) or {}).get("spec") == closed["spec"], "the wall is closed again")
+    ready = platform.await_condition(manifest, "QuotaInUse")
+    assert ready["status"] == "False"
+    assert (
+        f"namespace {CROWDED_NAMESPACE} uses 7 of configmaps, more than its new share 4" in ready["message"]
+    )
+    assert "raise the budget or the namespace's weight, or free some of it" in ready["message"]
+    # The repair of this object comes after the quotas of the other namespace, which must not change.
+    policy = ("NetworkPolicy", "tenant-crowded-b", "tenant-isolation")
+    original = platform.get(*policy)
+    assert original is not None
+    platform.patch(*policy, {"spec": {"ingress": [{}]}})
+    eventually(
+        lambda: (platform.get(*policy) or {}).get("spec") == original["spec"], "the NetworkPolicy is restored"
+    )
     platform.await_condition(manifest, "QuotaInUse")
     after = live_quotas(platform, "crowded")
     assert {key: quota["spec"] for key, quota in after.items()} == {
@@ -140,9 +152,9 @@ def test_share_below_what_is_used_is_refused_until_some_is_freed(
     assert platform.pulumi_run_count(tenant="crowded") == runs
 
     for name in names[:3]:
-        platform.admin.delete(CONFIG_MAP, name, HOME)
+        platform.admin.delete(CONFIG_MAP, name, CROWDED_NAMESPACE)
     platform.await_active(manifest)
-    quota = live_quotas(platform, "crowded")[HOME, "tenant-quota-objects"]
+    quota = live_quotas(platform, "crowded")[CROWDED_NAMESPACE, "tenant-quota-objects"]
     assert quota["spec"]["hard"]["configmaps"] == "4"
 
 
@@ -161,29 +173,29 @@ def test_edited_shares_are_lowered_before_others_are_raised(
     record.start()
     platform.apply({**manifest, "spec": {**shares, "paused": False}})
 
-    def moments() -> list[Quotas] | None:
-        found = record.moments("thrifty-edited")
-        quota = found[-1]["tenant-thrifty-edited-a", "tenant-quota"]
+    def complete_snapshots() -> list[Quotas] | None:
+        snapshots = record.snapshots("thrifty-edited")
+        quota = snapshots[-1]["tenant-thrifty-edited-a", "tenant-quota"]
         is_in_force = quota["spec"]["hard"]["cpu"] == quota["status"]["hard"]["cpu"] == "3"
-        return found if is_in_force else None
+        return snapshots if is_in_force else None
 
-    for quotas in eventually(moments, "the share is restored"):
+    for quotas in eventually(complete_snapshots, "the share is restored"):
         for field in ("spec", "status"):
             assert sums(quotas)[field, "tenant-quota", "cpu"] <= 4
     platform.await_active(manifest)
 
 
 def used(platform: Platform) -> str:
-    quota = live_quotas(platform, "crowded")[HOME, "tenant-quota-objects"]
+    quota = live_quotas(platform, "crowded")[CROWDED_NAMESPACE, "tenant-quota-objects"]
     return str(quota.get("status", {}).get("used", {}).get("configmaps"))
 
 
 def live_quotas(platform: Platform, tenant: str) -> Quotas:
-    found, _ = platform.admin.list(RESOURCE_QUOTA, f"{TENANT_LABEL}={tenant}")
-    return {place(quota): quota for quota in found}
+    quotas, _ = platform.admin.list(RESOURCE_QUOTA, f"{TENANT_LABEL}={tenant}")
+    return {namespace_and_name(quota): quota for quota in quotas}
 
 
-def place(quota: Manifest) -> tuple[str, str]:
+def namespace_and_name(quota: Manifest) -> tuple[str, str]:
     return quota["metadata"]["namespace"], quota["metadata"]["name"]
 
 
@@ -191,43 +203,43 @@ def owner(quota: Manifest) -> str:
     return str(quota["metadata"]["labels"][TENANT_LABEL])
 
 
-def assert_never_passed(platform: Platform, active: Manifest, record: QuotaRecord) -> None:
-    """No update may leave a sum above the budget, but one that was above it already, and does not grow."""
+def assert_never_exceeded(platform: Platform, active: Manifest, record: QuotaRecord) -> None:
+    """Check that no update leaves a sum above the budget. A sum that was above it before must not grow."""
     tenant = active["metadata"]["name"]
 
-    def moments() -> list[Quotas] | None:
-        """All, once the API server goes by the new figures, and that is on record."""
-        live, found = live_quotas(platform, tenant), record.moments(tenant)
+    def complete_snapshots() -> list[Quotas] | None:
+        """All snapshots, once the API server enforces the new quotas and the last snapshot has them."""
+        live, snapshots = live_quotas(platform, tenant), record.snapshots(tenant)
         is_in_force = all(
             quota.get("status", {}).get("hard") == quota["spec"]["hard"] for quota in live.values()
         )
-        return found if is_in_force and found[-1] == live else None
+        return snapshots if is_in_force and snapshots[-1] == live else None
 
-    before, *after = eventually(moments, f"the quotas of {tenant} are in force")
+    before, *after = eventually(complete_snapshots, f"the quotas of {tenant} are in force")
     budget = sums(
         {key: quota for key, quota in after[-1].items() if key[0] in active["status"]["namespaceStatus"]}
     )
-    last = sums(before)
+    previous = sums(before)
     for quotas in after:
-        at_this_moment = sums(quotas)
-        for (field, quota, resource), amount in at_this_moment.items():
-            allowed = max(budget["spec", quota, resource], last[field, quota, resource])
+        current = sums(quotas)
+        for (field, quota, resource), amount in current.items():
+            allowed = max(budget["spec", quota, resource], previous[field, quota, resource])
             assert amount <= allowed, f"{resource} of {quota} is {amount} in all; {allowed} is allowed"
-        last = at_this_moment
+        previous = current
     assert len(after) > len(after[-1])
 
 
 def sums(quotas: Quotas) -> Sums:
-    """Of what is written, and of what the API server goes by, which follows it."""
-    found: Sums = defaultdict(Decimal)
+    """Sums of the desired limits (spec) and of the limits that the API server enforces (status)."""
+    totals: Sums = defaultdict(Decimal)
     for (_, name), quota in quotas.items():
         for field in ("spec", "status"):
             for resource, amount in (quota.get(field, {}).get("hard") or {}).items():
                 if resource != "resourcequotas":
-                    found[field, name, resource] += quantity_value(amount)
-    return found
+                    totals[field, name, resource] += quantity_value(amount)
+    return totals
 
 
 def total(quotas: Quotas, resource: str) -> Decimal:
-    figures = [quota["spec"]["hard"].get(resource, "0") for quota in quotas.values()]
-    return sum(map(quantity_value, figures), Decimal(0))
+    amounts = [quota["spec"]["hard"].get(resource, "0") for quota in quotas.values()]
+    return sum(map(quantity_value, amounts), Decimal(0))

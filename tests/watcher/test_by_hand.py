@@ -1,4 +1,4 @@
-"""The other door: an operator's own `pulumi` on the watcher's stacks."""
+"""`pulumi` commands that an operator runs on the watcher's stacks."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 from tenancy.base.manifest import Manifest
 from tests.platform import Platform, tenant_manifest
 
-Ended = subprocess.CompletedProcess[str]
+Completed = subprocess.CompletedProcess[str]
 
 PEEK = tenant_manifest("peek", plan="pro", username="a b", namespaces=[{"name": "x"}, {"name": "y"}])
 HAND = tenant_manifest("hand", plan="basic")
@@ -22,19 +22,20 @@ TENANTS = (PEEK, HAND, KEEP, BAD, PAST)
 
 @dataclass(frozen=True)
 class ByHand:
-    """What came of an operator's commands while there was no watcher."""
+    """Results of the operator's commands, which ran while the watcher was stopped."""
 
-    preview: Ended
-    up: Ended
-    dropping_up: Ended
-    bad_preview: Ended
-    # As the commands left them.
+    preview: Completed
+    up: Completed
+    dropping_up: Completed
+    bad_preview: Completed
+    # Live values after the commands.
     cpu: str
     kept_namespace: Manifest | None
 
 
 @pytest.fixture(scope="module")
 def by_hand(running_platform: Platform) -> Iterator[ByHand]:
+    """Stop the watcher, run the commands on changed specs, and start the watcher again."""
     platform = running_platform
     platform.ensure_started()
     for manifest in TENANTS:
@@ -52,37 +53,37 @@ def by_hand(running_platform: Platform) -> Iterator[ByHand]:
         "bad_preview": ("tenant-handbad", "preview"),
     }
     with ThreadPoolExecutor(len(commands)) as pool:
-        running = {name: pool.submit(platform.pulumi, *command) for name, command in commands.items()}
-        ended = {name: future.result() for name, future in running.items()}
+        futures = {name: pool.submit(platform.pulumi, *command) for name, command in commands.items()}
+        results = {name: future.result() for name, future in futures.items()}
     quota = platform.objects("hand")["ResourceQuota", "tenant-hand", "tenant-quota"]
-    kept = platform.namespace("tenant-handkeep-b")
+    kept_namespace = platform.namespace("tenant-handkeep-b")
     platform.apply(BAD)
     platform.start()
-    yield ByHand(**ended, cpu=quota["spec"]["hard"]["cpu"], kept_namespace=kept)
+    yield ByHand(**results, cpu=quota["spec"]["hard"]["cpu"], kept_namespace=kept_namespace)
     platform.verify_and_delete(TENANTS)
 
 
-def told(ended: Ended) -> str:
-    return ended.stdout + ended.stderr
+def output(completed: Completed) -> str:
+    return completed.stdout + completed.stderr
 
 
 def test_preview_after_the_watchers_up_shows_no_change(by_hand: ByHand) -> None:
-    assert by_hand.preview.returncode == 0, told(by_hand.preview)
+    assert by_hand.preview.returncode == 0, output(by_hand.preview)
     assert "38 unchanged" in by_hand.preview.stdout
 
 
 def test_up_by_hand_builds_what_the_watcher_builds(platform: Platform, by_hand: ByHand) -> None:
-    assert by_hand.up.returncode == 0, told(by_hand.up)
+    assert by_hand.up.returncode == 0, output(by_hand.up)
     assert by_hand.cpu == "4"
     tenant = platform.await_active(HAND)
-    # The watcher agrees: its own update finds nothing to change.
+    # The watcher's own update finds nothing to change.
     assert tenant["status"]["lastUpdate"]["resourceChanges"].keys() == {"same"}
     assert tenant["status"]["lastUpdate"]["version"] == 3
 
 
-def test_up_by_hand_refuses_a_bad_spec_by_its_field(by_hand: ByHand) -> None:
+def test_preview_by_hand_rejects_an_invalid_spec_with_its_field(by_hand: ByHand) -> None:
     assert by_hand.bad_preview.returncode != 0
-    assert "spec.plan: there is no plan 'gold'" in told(by_hand.bad_preview)
+    assert "spec.plan: there is no plan 'gold'" in output(by_hand.bad_preview)
 
 
 @pytest.mark.usefixtures("by_hand")
@@ -100,9 +101,9 @@ def test_history_has_one_update_per_change_and_its_cause(platform: Platform) -> 
     assert {update["result"] for update in updates} == {"succeeded"}
 
 
-def test_up_by_hand_drops_no_namespace_that_is_to_stay(platform: Platform, by_hand: ByHand) -> None:
+def test_up_by_hand_keeps_namespaces_with_deletion_policy_retain(platform: Platform, by_hand: ByHand) -> None:
     assert by_hand.dropping_up.returncode != 0
-    assert "tenant-handkeep-b would leave the stack" in told(by_hand.dropping_up)
+    assert "tenant-handkeep-b would leave the stack" in output(by_hand.dropping_up)
     platform.await_active(KEEP)
     for namespace in (by_hand.kept_namespace, platform.namespace("tenant-handkeep-b")):
         assert namespace is not None

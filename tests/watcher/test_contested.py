@@ -1,4 +1,4 @@
-"""A slip of the hand is told from a fight, however long a repair takes."""
+"""ContestedObjects distinguishes single edits from an object that is changed again after each repair."""
 
 import pytest
 
@@ -10,14 +10,14 @@ ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
 
 
 class Rounds:
-    """Rounds of repair on a clock of their own."""
+    """Rounds of repair with a simulated clock."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
         self.contested = ContestedObjects(lambda: self.now_s)
 
     def repair(self, *keys: ObjectKey, takes_s: float = 1.0) -> set[ObjectKey]:
-        """What counts as fought over when these are found changed."""
+        """Run one round of repair, and return the contested objects."""
         contested = self.contested.begin_round({key: object() for key in keys})
         self.now_s += takes_s
         self.contested.end_round(keys)
@@ -42,7 +42,7 @@ def test_object_that_was_left_alone_for_a_while_is_no_longer_contested() -> None
     assert rounds.repair(QUOTA) == {QUOTA}
 
 
-def test_each_object_is_counted_alone() -> None:
+def test_rounds_are_counted_per_object() -> None:
     rounds = Rounds()
     for _ in range(4):
         rounds.repair(QUOTA)
@@ -50,7 +50,7 @@ def test_each_object_is_counted_alone() -> None:
     assert [rounds.repair(ROLE) for _ in range(4)] == [*[set()] * 3, {ROLE}]
 
 
-def test_other_repairs_meanwhile_do_not_end_a_fight() -> None:
+def test_repairs_of_other_objects_do_not_reset_the_count() -> None:
     rounds = Rounds()
     for _ in range(4):
         rounds.repair(QUOTA)
@@ -61,7 +61,7 @@ def test_other_repairs_meanwhile_do_not_end_a_fight() -> None:
     assert rounds.repair(QUOTA) == {QUOTA}
 
 
-def test_retried_update_of_one_repair_is_no_further_round() -> None:
+def test_retried_update_is_not_counted_as_another_round() -> None:
     rounds, repair = Rounds(), object()
     for _ in range(9):
         assert rounds.contested.begin_round({QUOTA: repair}) == set()

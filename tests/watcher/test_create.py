@@ -1,4 +1,4 @@
-"""A Tenant becomes namespaces, roles, quotas, limits and network policies, and says so."""
+"""A new Tenant gets its namespaces, roles, quotas, limits, network policies and status."""
 
 import subprocess
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_simplest_tenant_becomes_active_with_every_object(platform: Platform, ne
     objects = platform.objects("simple")
     assert objects.keys() == expected_objects("tenant-simple")
     assert all(
-        found["metadata"]["labels"]["tenant.platform.ai/managed"] == "true" for found in objects.values()
+        item["metadata"]["labels"]["tenant.platform.ai/managed"] == "true" for item in objects.values()
     )
     namespace = objects["Namespace", "", "tenant-simple"]["metadata"]
     assert (
@@ -55,7 +55,7 @@ def test_simplest_tenant_becomes_active_with_every_object(platform: Platform, ne
             "pod-security.kubernetes.io/warn": "restricted",
         }.items()
     )
-    # An address is no legal label value: readable and unique there, whole in the annotation.
+    # An email address is not a valid label value. The label has a readable, unique form of it.
     assert namespace["labels"]["kleff.io/tenant-username"].startswith("joe-corp-example.")
     assert namespace["annotations"]["kleff.io/tenant-username"] == "joe@corp.example"
     quota = objects["ResourceQuota", "tenant-simple", "tenant-quota"]["spec"]["hard"]
@@ -78,7 +78,7 @@ def test_simplest_tenant_becomes_active_with_every_object(platform: Platform, ne
     ]
 
 
-def test_three_namespaces_of_different_purpose_each_get_everything(
+def test_three_namespaces_of_different_purpose_each_get_all_objects(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     purposes = {"dev": "development", "stage": "staging", "prod": "production"}
@@ -106,41 +106,41 @@ def test_three_namespaces_of_different_purpose_each_get_everything(
         storage = objects["ResourceQuota", f"tenant-team-{name}", "tenant-quota-storage"]["spec"]["hard"]
         assert storage == {"requests.storage": "1Ti"}
         admins = objects["RoleBinding", f"tenant-team-{name}", "tenant-admin"]["subjects"]
-        assert [(who["kind"], who.get("namespace"), who["name"]) for who in admins] == [
+        assert [(subject["kind"], subject.get("namespace"), subject["name"]) for subject in admins] == [
             ("Group", None, "admins"),
             ("ServiceAccount", "ci", "runner"),
             ("ServiceAccount", f"tenant-team-{name}", "deployer"),
             ("User", None, "alice"),
         ]
         operators = objects["RoleBinding", f"tenant-team-{name}", "tenant-operator"].get("subjects", [])
-        assert [who["name"] for who in operators] == (["oncall"] if name == "prod" else [])
+        assert [subject["name"] for subject in operators] == (["oncall"] if name == "prod" else [])
 
 
-def test_younger_tenant_of_the_same_name_in_the_other_group_is_refused(
+def test_newer_tenant_of_the_same_name_in_the_other_group_is_rejected(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     older = new_tenant("twin", plan="basic")
     platform.await_active(older)
-    younger = new_tenant("twin", "kleff.kleff.io", plan="pro")
+    newer = new_tenant("twin", "kleff.kleff.io", plan="pro")
 
-    refused = platform.await_condition(younger, "NameTaken")
-    assert refused["status"] == "False"
-    assert "platform.ai/v1" in refused["message"]
+    ready = platform.await_condition(newer, "NameTaken")
+    assert ready["status"] == "False"
+    assert "platform.ai/v1" in ready["message"]
     labels = platform.objects("twin")["Namespace", "", "tenant-twin"]["metadata"]["labels"]
     assert labels["kleff.io/tenant-plan"] == "basic"
 
-    # A copy of the older one, finalizer and all, can be deleted without the older one.
+    # Deleting the newer tenant, even with a finalizer, does not delete the objects of the older one.
     finalizer = {"metadata": {"finalizers": ["kleff.io/namespace-finalizer"]}}
-    platform.admin.patch(kind_of(younger), "twin", finalizer)
-    platform.delete(younger)
-    platform.await_gone(younger)
+    platform.admin.patch(kind_of(newer), "twin", finalizer)
+    platform.delete(newer)
+    platform.await_gone(newer)
     assert platform.namespace("tenant-twin") is not None
 
-    platform.apply(younger)
-    platform.await_condition(younger, "NameTaken")
+    platform.apply(newer)
+    platform.await_condition(newer, "NameTaken")
     platform.delete(older)
     platform.await_gone(older)
-    platform.await_active(younger)
+    platform.await_active(newer)
 
 
 @pytest.mark.parametrize("group", ["platform.ai", "kleff.kleff.io"])
@@ -150,11 +150,11 @@ def test_kubectl_prints_plan_phase_and_namespaces(
     name = f"printed-{group.split('.')[0]}"
     manifest = new_tenant(name, group, plan="pro")
     platform.await_active(manifest)
-    told = subprocess.run(
+    lines = subprocess.run(
         [tools["kubectl"], "--kubeconfig", control_plane.kubeconfig, "get", f"tenants.{group}", name],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.splitlines()
-    assert told[0].split() == ["NAME", "PLAN", "PHASE", "NAMESPACES", "AGE"]
-    assert told[1].split()[:4] == [name, "pro", "Active", "1"]
+    assert lines[0].split() == ["NAME", "PLAN", "PHASE", "NAMESPACES", "AGE"]
+    assert lines[1].split()[:4] == [name, "pro", "Active", "1"]

@@ -1,4 +1,4 @@
-"""A tenant goes when all that was made for it is gone, and not before."""
+"""A deleted Tenant disappears after its objects and its stack are deleted, and not before."""
 
 import contextlib
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ def stack_file(platform: Platform, tenant: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def doomed(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
-    """One tenant for each test, all built; two of them are being deleted already."""
+def tenants(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
+    """One tenant per test, each applied. Two of them are already being deleted."""
     running_platform.ensure_started()
     manifests = {
         name: tenant_manifest(name, namespaces=[{"name": "a"}, {"name": "b"}])
@@ -41,32 +41,32 @@ def doomed(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
 
 
 def test_deleted_tenant_takes_namespaces_and_stack_with_it(
-    platform: Platform, doomed: dict[str, Manifest]
+    platform: Platform, tenants: dict[str, Manifest]
 ) -> None:
-    manifest = doomed["ends"]
+    manifest = tenants["ends"]
     assert stack_file(platform, "ends").exists()
     platform.delete(manifest)
 
-    def gone() -> bool:
+    def is_gone() -> bool:
         tenant = platform.tenant(manifest)
         if tenant is not None:
             assert tenant["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
             return False
-        # The finalizer was the last to go.
+        # The finalizer is removed last.
         assert platform.objects("ends") == {}
         assert not stack_file(platform, "ends").exists()
         return True
 
-    eventually(gone, "the tenant is gone")
+    eventually(is_gone, "the tenant is gone")
     assert platform.pulumi("tenant-ends", "stack", "history").returncode != 0
 
 
-def test_tenant_with_an_invalid_spec_can_be_deleted(platform: Platform, doomed: dict[str, Manifest]) -> None:
-    platform.await_gone(doomed["spoiled"])
+def test_tenant_with_an_invalid_spec_can_be_deleted(platform: Platform, tenants: dict[str, Manifest]) -> None:
+    platform.await_gone(tenants["spoiled"])
     assert platform.objects("spoiled") == {}
 
 
-def test_tenant_that_was_never_built_can_be_deleted(platform: Platform) -> None:
+def test_tenant_that_was_never_applied_can_be_deleted(platform: Platform) -> None:
     manifest = tenant_manifest("neverbuilt", plan="nosuchplan")
     platform.apply(manifest)
     platform.await_condition(manifest, "UnknownPlan")
@@ -74,55 +74,57 @@ def test_tenant_that_was_never_built_can_be_deleted(platform: Platform) -> None:
     platform.await_gone(manifest)
 
 
-def test_failed_destroy_keeps_finalizer_and_says_why(platform: Platform, doomed: dict[str, Manifest]) -> None:
-    manifest = doomed["stuck"]
+def test_failed_destroy_keeps_finalizer_and_says_why(
+    platform: Platform, tenants: dict[str, Manifest]
+) -> None:
+    manifest = tenants["stuck"]
     state = stack_file(platform, "stuck")
-    good = state.read_bytes()
-    state.write_bytes(good[: len(good) // 2])
+    content = state.read_bytes()
+    state.write_bytes(content[: len(content) // 2])
 
     platform.delete(manifest)
-    told = platform.await_condition(manifest, "DestroyFailed")
-    assert "destroy failed" in told["message"]
+    ready = platform.await_condition(manifest, "DestroyFailed")
+    assert "destroy failed" in ready["message"]
     tenant = platform.tenant(manifest)
     assert tenant is not None
     assert tenant["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
     assert tenant["status"]["phase"] == "Terminating"
     assert "deletionTimestamp" not in (platform.namespace("tenant-stuck-a") or {})["metadata"]
 
-    state.write_bytes(good)
+    state.write_bytes(content)
     platform.await_gone(manifest)
     assert platform.objects("stuck") == {}
 
 
-def test_namespace_that_does_not_end_holds_the_tenant_and_is_named(
-    platform: Platform, doomed: dict[str, Manifest]
+def test_namespace_that_stays_terminating_blocks_the_deletion_and_is_named(
+    platform: Platform, tenants: dict[str, Manifest]
 ) -> None:
-    manifest, namespace = doomed["clung-to"], "tenant-clung-to-a"
+    manifest, namespace = tenants["clung-to"], "tenant-clung-to-a"
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []}
     metadata = {"name": "holder", "namespace": namespace, "finalizers": ["example.com/hold"]}
     platform.apply({**role, "metadata": metadata})
     platform.delete(manifest)
 
-    def waits() -> bool:
+    def is_reported() -> bool:
         message = condition(platform.tenant(manifest) or {}, "Ready").get("message", "")
         return (
             f"waiting for namespaces to be deleted: {namespace} (" in message
             and "example.com/hold" in message
         )
 
-    eventually(waits, "the status names the namespace and what holds it")
+    eventually(is_reported, "the status names the namespace and the finalizer")
     assert (platform.tenant(manifest) or {})["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
     platform.patch("Role", namespace, "holder", {"metadata": {"finalizers": None}})
     platform.await_gone(manifest)
     assert platform.namespace(namespace) is None
 
 
-def test_lost_state_does_not_orphan_namespaces(platform: Platform, doomed: dict[str, Manifest]) -> None:
-    platform.await_gone(doomed["state-lost"])
+def test_lost_state_does_not_orphan_namespaces(platform: Platform, tenants: dict[str, Manifest]) -> None:
+    platform.await_gone(tenants["state-lost"])
     assert platform.objects("state-lost") == {}
 
 
-def test_deleted_crd_takes_no_namespace_with_it(platform: Platform, new_tenant: NewTenant) -> None:
+def test_deleting_the_crd_deletes_no_namespace(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("survives", "kleff.kleff.io", plan="basic")
     platform.await_active(manifest)
     before = platform.objects("survives")
@@ -131,7 +133,7 @@ def test_deleted_crd_takes_no_namespace_with_it(platform: Platform, new_tenant: 
     platform.admin.patch(CRD, "tenants.kleff.kleff.io", allowed)
 
     def is_gone() -> bool:
-        # A guard that does not know the kind yet refuses.
+        # The admission policy rejects the deletion until the API server has loaded its parameter kind.
         with contextlib.suppress(ClusterError):
             platform.admin.delete(CRD, "tenants.kleff.kleff.io")
         return platform.admin.get(CRD, "tenants.kleff.kleff.io") is None
@@ -144,17 +146,17 @@ def test_deleted_crd_takes_no_namespace_with_it(platform: Platform, new_tenant: 
     tenant = platform.await_active(manifest)
     assert tenant["status"]["lastUpdate"]["resourceChanges"].keys() == {"same"}
     after = platform.objects("survives")
-    assert {key: found["metadata"]["uid"] for key, found in after.items()} == {
-        key: found["metadata"]["uid"] for key, found in before.items()
+    assert {key: item["metadata"]["uid"] for key, item in after.items()} == {
+        key: item["metadata"]["uid"] for key, item in before.items()
     }
 
 
-def test_watcher_may_not_do_what_it_has_no_need_of(platform: Platform) -> None:
+def test_watcher_has_only_the_rights_that_it_needs(platform: Platform) -> None:
     watcher = Cluster.connect(Path(platform.environment["KUBECONFIG"]))
     for kind in (Kind("v1", "Secret", "secrets"), Kind("apps/v1", "Deployment", "deployments")):
         with pytest.raises(ClusterError, match="forbidden"):
             watcher.list(kind)
-    # It follows the pods of sessions: to make and to end them is their Jobs' part.
+    # The watcher only reads the pods of AI sessions. Their Jobs create and delete them.
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own", "namespace": "default"}}
     with pytest.raises(ClusterError, match="forbidden"):
         watcher.create(POD, {**pod, "spec": {"containers": [{"name": "main", "image": "any"}]}})

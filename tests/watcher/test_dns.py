@@ -1,4 +1,4 @@
-"""CoreDNS's configuration follows the tenants' namespaces, as they come, are adopted, end and go."""
+"""The CoreDNS configuration follows the creation, adoption and deletion of the tenants' namespaces."""
 
 from collections.abc import Iterator
 from uuid import uuid4
@@ -17,7 +17,7 @@ from watcher.dns import namespace_groups
 ADMISSION = "admissionregistration.k8s.io/v1"
 POLICY = Kind(ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False)
 BINDING = Kind(ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False)
-REFUSAL = "no-dns-config"
+REJECTING_POLICY = "no-dns-config"
 
 
 def namespace(name: str, tenant: str, **metadata: str) -> Manifest:
@@ -39,8 +39,8 @@ def running_platform(running_platform: Platform) -> Iterator[Platform]:
 
 
 @pytest.fixture
-def refusal(platform: Platform) -> Iterator[None]:
-    """A policy by which nobody can write the ConfigMap, in force."""
+def rejecting_policy(platform: Platform) -> Iterator[None]:
+    """An admission policy that rejects every write of the ConfigMap, and is in effect."""
     rule = {
         "apiGroups": [""],
         "apiVersions": ["v1"],
@@ -53,10 +53,10 @@ def refusal(platform: Platform) -> Iterator[None]:
             "matchConstraints": {"resourceRules": [rule]},
             "validations": [{"expression": "false", "message": "not now"}],
         },
-        BINDING: {"policyName": REFUSAL, "validationActions": ["Deny"]},
+        BINDING: {"policyName": REJECTING_POLICY, "validationActions": ["Deny"]},
     }
 
-    def is_refused() -> bool:
+    def is_rejected() -> bool:
         change = {"metadata": {"annotations": {"tried": str(uuid4())}}}
         try:
             platform.admin.patch(CONFIG_MAP, COREDNS_CONFIG_MAP, change, namespace=COREDNS_NAMESPACE)
@@ -64,33 +64,34 @@ def refusal(platform: Platform) -> Iterator[None]:
             return "not now" in str(error)
         return False
 
-    place = (COREDNS_CONFIG_MAP, COREDNS_NAMESPACE)
-    eventually(lambda: platform.admin.get(CONFIG_MAP, *place), "the ConfigMap is there")
+    eventually(
+        lambda: platform.admin.get(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE), "the ConfigMap exists"
+    )
     for kind, spec in specs.items():
-        metadata = {"name": REFUSAL}
+        metadata = {"name": REJECTING_POLICY}
         platform.apply(
             {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         )
-    eventually(is_refused, "the ConfigMap can't be written")
+    eventually(is_rejected, "the ConfigMap cannot be written")
     yield
     for kind in specs:
-        platform.admin.delete(kind, REFUSAL)
-    eventually(lambda: not is_refused(), "the ConfigMap can be written again")
+        platform.admin.delete(kind, REJECTING_POLICY)
+    eventually(lambda: not is_rejected(), "the ConfigMap can be written again")
 
 
-def await_line(platform: Platform, line: str, is_there: bool = True) -> None:
-    """Until the Corefile has the family, or no longer has it."""
+def await_line(platform: Platform, line: str, is_listed: bool = True) -> None:
+    """Wait until the Corefile has the line, or until it does not have it."""
 
-    def is_so() -> bool:
-        found = platform.admin.get(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE)
-        lines = found["data"].get(COREFILE_KEY, "").splitlines() if found else []
-        return bool(lines) and (line in lines) == is_there
+    def is_as_expected() -> bool:
+        config_map = platform.admin.get(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE)
+        lines = config_map["data"].get(COREFILE_KEY, "").splitlines() if config_map else []
+        return bool(lines) and (line in lines) == is_listed
 
-    eventually(is_so, f"{line} is {'' if is_there else 'not '}in the Corefile")
+    eventually(is_as_expected, f"{line} is {'' if is_listed else 'not '}in the Corefile")
 
 
 def test_group_is_a_tenants_live_namespaces() -> None:
-    found = namespace_groups(
+    groups = namespace_groups(
         [
             namespace("tenant-a", "a"),
             namespace("tenant-a-b", "a-b"),
@@ -100,7 +101,7 @@ def test_group_is_a_tenants_live_namespaces() -> None:
             namespace("strayed", ""),
         ]
     )
-    assert sorted(map(sorted, found)) == [
+    assert sorted(map(sorted, groups)) == [
         ["payments", "tenant-a"],
         ["stray"],
         ["strayed"],
@@ -109,21 +110,21 @@ def test_group_is_a_tenants_live_namespaces() -> None:
     ]
 
 
-def test_second_namespace_is_listed_and_goes_with_its_tenant(
+def test_second_namespace_is_listed_and_removed_with_its_tenant(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant("spreads", namespaces=[{"name": "one"}])
     platform.await_active(manifest)
-    await_line(platform, "/tenant-spreads-one/tenant-spreads-two/", is_there=False)
+    await_line(platform, "/tenant-spreads-one/tenant-spreads-two/", is_listed=False)
 
     platform.apply({**manifest, "spec": {"namespaces": [{"name": "one"}, {"name": "two"}]}})
     await_line(platform, "/tenant-spreads-one/tenant-spreads-two/")
 
     platform.delete(manifest)
-    await_line(platform, "/tenant-spreads-one/tenant-spreads-two/", is_there=False)
+    await_line(platform, "/tenant-spreads-one/tenant-spreads-two/", is_listed=False)
 
 
-def test_adopted_namespace_is_listed_though_it_is_the_only_one(
+def test_adopted_namespace_is_listed_even_if_it_is_the_only_one(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     platform.admin.create(NAMESPACE, namespace("ledger", ""))
@@ -131,13 +132,13 @@ def test_adopted_namespace_is_listed_though_it_is_the_only_one(
     await_line(platform, "/ledger/")
 
     platform.delete(manifest)
-    await_line(platform, "/ledger/", is_there=False)
+    await_line(platform, "/ledger/", is_listed=False)
     assert platform.namespace("ledger") is None
 
 
 @pytest.fixture(scope="module")
 def listed(running_platform: Platform) -> Iterator[str]:
-    """The line of a tenant whose namespaces are in the Corefile."""
+    """The Corefile line of a tenant with two namespaces."""
     running_platform.ensure_started()
     manifest = tenant_manifest("listed", namespaces=[{"name": "one"}, {"name": "two"}])
     running_platform.apply(manifest)
@@ -146,10 +147,10 @@ def listed(running_platform: Platform) -> Iterator[str]:
     running_platform.verify_and_delete([manifest])
 
 
-@pytest.mark.parametrize("harm", ["edited", "deleted"])
-def test_what_is_changed_by_hand_comes_back(platform: Platform, listed: str, harm: str) -> None:
+@pytest.mark.parametrize("action", ["edited", "deleted"])
+def test_edited_or_deleted_config_map_is_restored(platform: Platform, listed: str, action: str) -> None:
     await_line(platform, listed)
-    if harm == "edited":
+    if action == "edited":
         change = {"data": {COREFILE_KEY: "# nothing\n"}}
         platform.admin.patch(CONFIG_MAP, COREDNS_CONFIG_MAP, change, namespace=COREDNS_NAMESPACE)
     else:
@@ -157,16 +158,18 @@ def test_what_is_changed_by_hand_comes_back(platform: Platform, listed: str, har
     await_line(platform, listed)
 
 
-@pytest.mark.usefixtures("refusal")
-def test_tenants_go_on_while_the_config_cannot_be_written(platform: Platform, new_tenant: NewTenant) -> None:
+@pytest.mark.usefixtures("rejecting_policy")
+def test_tenants_are_applied_while_the_config_cannot_be_written(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
     manifest = new_tenant("undaunted", namespaces=[{"name": "one"}, {"name": "two"}])
     platform.await_active(manifest)
     eventually(
         lambda: "DNS config not written" in [line["message"] for line in platform.log()],
-        "the log tells of it",
+        "the log has the error",
     )
     assert platform.http_get("/healthz") == (200, "ok\n")
-    platform.admin.delete(POLICY, REFUSAL)
+    platform.admin.delete(POLICY, REJECTING_POLICY)
     await_line(platform, "/tenant-undaunted-one/tenant-undaunted-two/")
 
 

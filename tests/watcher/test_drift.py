@@ -1,4 +1,4 @@
-"""What is changed behind the watcher's back comes back, without polling, and the status tells of it."""
+"""Edited and deleted objects are restored after a watch event, and the status reports the repair."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,37 +13,37 @@ NAMESPACE = "tenant-drifts"
 FROM_EVERYWHERE: list[Manifest] = [{"from": [{"namespaceSelector": {}}]}]
 EVE = {"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}
 
-# What is touched, what is done to it, where that shows, and how the status tells it.
+# Kind and name of the object, the patch, the changed part of the object, and its path in the status.
 EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
     "a binding's subjects": (
         *("RoleBinding", "tenant-admin", {"subjects": [EVE]}),
-        lambda found: found.get("subjects"),
+        lambda live: live.get("subjects"),
         "subjects[0].name",
     ),
     "a subject in a binding that has none": (
         *("RoleBinding", "tenant-viewer", {"subjects": [EVE]}),
-        lambda found: found.get("subjects"),
+        lambda live: live.get("subjects"),
         "subjects",
     ),
-    "a role's rules": (*("Role", "tenant-viewer", {"rules": []}), lambda found: found["rules"], "rules"),
+    "a role's rules": (*("Role", "tenant-viewer", {"rules": []}), lambda live: live["rules"], "rules"),
     "a quota": (
         *("ResourceQuota", "tenant-quota", {"spec": {"hard": {"cpu": "64"}}}),
-        lambda found: found["spec"]["hard"],
+        lambda live: live["spec"]["hard"],
         "spec.hard.cpu",
     ),
     "the limits": (
         *("LimitRange", "tenant-limits", {"spec": {"limits": []}}),
-        lambda found: found["spec"]["limits"],
+        lambda live: live["spec"]["limits"],
         "spec.limits",
     ),
     "a rule in default-deny": (
         *("NetworkPolicy", "default-deny-all", {"spec": {"ingress": [{}]}}),
-        lambda found: found["spec"].get("ingress"),
+        lambda live: live["spec"].get("ingress"),
         "spec.ingress",
     ),
     "default-deny's selector": (
         *("NetworkPolicy", "default-deny-all", {"spec": {"podSelector": {"matchLabels": {"a": "b"}}}}),
-        lambda found: found["spec"]["podSelector"],
+        lambda live: live["spec"]["podSelector"],
         "spec.podSelector.matchLabels",
     ),
     "a policy's rules": (
@@ -52,17 +52,17 @@ EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
             "allow-intra-tenant",
             {"spec": {"ingress": [{"from": [{"namespaceSelector": {}}]}]}},
         ),
-        lambda found: found["spec"]["ingress"],
+        lambda live: live["spec"]["ingress"],
         "spec.ingress[0].from[0].namespaceSelector.matchLabels.tenant.platform.ai/name",
     ),
     "the managed label": (
         *("Role", "tenant-operator", {"metadata": {"labels": {"tenant.platform.ai/managed": None}}}),
-        lambda found: found["metadata"]["labels"],
+        lambda live: live["metadata"]["labels"],
         "metadata.labels.tenant.platform.ai/managed",
     ),
     "the tenant's label": (
         *("Role", "tenant-operator", {"metadata": {"labels": {"tenant.platform.ai/name": "other"}}}),
-        lambda found: found["metadata"]["labels"],
+        lambda live: live["metadata"]["labels"],
         "metadata.labels.tenant.platform.ai/name",
     ),
 }
@@ -70,7 +70,7 @@ EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
 
 @pytest.fixture(scope="module")
 def drifting_tenant(running_platform: Platform) -> Iterator[Manifest]:
-    """One tenant for all tests here: each leaves it as it should be."""
+    """One tenant for all tests of this module. Each test waits until its drift is repaired."""
     running_platform.ensure_started()
     manifest = tenant_manifest("drifts", adminUsers=["alice"])
     running_platform.apply(manifest)
@@ -80,34 +80,38 @@ def drifting_tenant(running_platform: Platform) -> Iterator[Manifest]:
 
 @pytest.fixture
 def drifting(platform: Platform, drifting_tenant: Manifest) -> Manifest:
-    """The tenant, with nothing left to repair."""
+    """The tenant, once it is Active without drift."""
     platform.await_active(drifting_tenant)
     return drifting_tenant
 
 
-def await_repair(platform: Platform, tenant: Manifest, told: str) -> None:
-    """The status says that this drift was found, and that it is repaired."""
+def await_repair(platform: Platform, tenant: Manifest, change: str) -> None:
+    """Wait until the status reports this drift as repaired."""
 
-    def said() -> bool:
+    def is_reported() -> bool:
         drifted = condition(platform.tenant(tenant) or {}, "Drifted")
-        return drifted["status"] == "False" and drifted["reason"] == "Repaired" and told in drifted["message"]
+        return (
+            drifted["status"] == "False" and drifted["reason"] == "Repaired" and change in drifted["message"]
+        )
 
-    eventually(said, f"status tells that it repaired: {told}; is {platform.tenant(tenant)}")
+    eventually(
+        is_reported, f"the status reports the repair of: {change}; tenant is {platform.tenant(tenant)}"
+    )
 
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_edited_object_is_reverted(edit: str, platform: Platform, drifting: Manifest) -> None:
-    kind, name, change, field, fault = EDITS[edit]
+    kind, name, change, field, path = EDITS[edit]
     before = platform.get(kind, NAMESPACE, name)
     assert before is not None
     platform.patch(kind, NAMESPACE, name, change)
 
-    def reverted() -> bool:
-        found = platform.get(kind, NAMESPACE, name)
-        return found is not None and field(found) == field(before)
+    def is_reverted() -> bool:
+        live = platform.get(kind, NAMESPACE, name)
+        return live is not None and field(live) == field(before)
 
-    eventually(reverted, f"{kind} {name} is as it was")
-    await_repair(platform, drifting, f"{kind} {NAMESPACE}/{name} {fault} changed")
+    eventually(is_reverted, f"{kind} {name} is reverted")
+    await_repair(platform, drifting, f"{kind} {NAMESPACE}/{name} {path} changed")
 
 
 def test_deleted_role_comes_back(platform: Platform, drifting: Manifest) -> None:
@@ -132,11 +136,11 @@ def test_changed_namespace_label_is_restored(platform: Platform, drifting: Manif
     await_repair(platform, drifting, f"Namespace {NAMESPACE} metadata.labels.{label} changed")
 
 
-def test_deleted_namespace_is_made_again_with_all_its_objects(platform: Platform, drifting: Manifest) -> None:
+def test_deleted_namespace_is_recreated_with_all_its_objects(platform: Platform, drifting: Manifest) -> None:
     before = platform.objects("drifts")
     platform.remove("Namespace", "", NAMESPACE)
 
-    def made_again() -> bool:
+    def is_recreated() -> bool:
         after = platform.objects("drifts")
         old_uid = before["Namespace", "", NAMESPACE]["metadata"]["uid"]
         namespace = after.get(("Namespace", "", NAMESPACE))
@@ -146,22 +150,20 @@ def test_deleted_namespace_is_made_again_with_all_its_objects(platform: Platform
             and namespace["metadata"]["uid"] != old_uid
         )
 
-    eventually(made_again, "the namespace and its objects are back")
+    eventually(is_recreated, "the namespace and its objects are back")
     platform.await_active(drifting)
 
 
-def test_object_that_only_claims_to_be_ours_is_removed(platform: Platform, drifting: Manifest) -> None:
+def test_object_with_forged_labels_is_removed(platform: Platform, drifting: Manifest) -> None:
     labels = {"tenant.platform.ai/name": "drifts", "tenant.platform.ai/managed": "true"}
-    kind = "rbac.authorization.k8s.io/v1"
+    api_version = "rbac.authorization.k8s.io/v1"
     metadata = {"name": "planted", "namespace": NAMESPACE, "labels": labels}
-    platform.apply({"apiVersion": kind, "kind": "Role", "metadata": metadata, "rules": []})
+    platform.apply({"apiVersion": api_version, "kind": "Role", "metadata": metadata, "rules": []})
     eventually(lambda: platform.get("Role", NAMESPACE, "planted") is None, "the planted Role is gone")
     assert condition(platform.await_active(drifting), "Ready")["status"] == "True"
 
 
-def test_namespace_that_only_claims_to_be_a_tenants_is_left_alone(
-    platform: Platform, new_tenant: NewTenant
-) -> None:
+def test_namespace_with_forged_labels_is_left_alone(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("claimed")
     platform.await_active(manifest)
     labels = {"tenant.platform.ai/name": "claimed", "tenant.platform.ai/managed": "true"}

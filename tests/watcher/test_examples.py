@@ -1,4 +1,4 @@
-"""The example that uses most fields does what it says. Those that `./dev run` applies are tested with it."""
+"""The example with the most fields. The examples that `./dev run` applies are tested together with it."""
 
 import yaml
 

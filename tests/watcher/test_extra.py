@@ -1,4 +1,4 @@
-"""Extra objects of plan and tenant: made in each namespace, kept as they are written, gone when taken out."""
+"""Extra objects of plans and tenants: created in each namespace, repaired, and deleted with their entry."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -56,7 +56,7 @@ EXPECTED = {
     *((manifest["kind"], manifest["metadata"]["name"]) for manifest in OF_TENANT),
 }
 
-# What is touched, what is done to it, where that shows, and how it is told.
+# Kind and name of the object, the patch, the changed part of the object, and its path in the status.
 EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
     "a key": ("ConfigMap", "extras-facts", {"data": {"where": "x"}}, lambda live: live["data"], "data.where"),
     "one more key": (
@@ -99,7 +99,7 @@ EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
         lambda live: live["spec"],
         "spec.egress[0].to",
     ),
-    "a rule the policy has not": (
+    "a rule that the policy does not have": (
         *("NetworkPolicy", "to-database", {"spec": {"ingress": [{}]}}),
         lambda live: live["spec"],
         "spec.ingress",
@@ -118,7 +118,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
-    """One tenant for all tests here, on a watcher with the plan it needs."""
+    """One tenant for all tests of this module, and a watcher with its plan."""
     running_platform.stop()
     running_platform.start("--plans", str(plans))
     manifest = tenant_manifest(
@@ -137,7 +137,7 @@ def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
 
 @contextmanager
 def paused(platform: Platform, tenant: Manifest) -> Iterator[None]:
-    """The tenant is left as it is meanwhile, and then repaired, all at once."""
+    """Pause the tenant. On exit, resume it and wait until it is Active."""
     platform.apply({**tenant, "spec": {**tenant["spec"], "paused": True}})
     platform.await_condition(tenant, "Paused")
     yield
@@ -145,78 +145,88 @@ def paused(platform: Platform, tenant: Manifest) -> Iterator[None]:
     platform.await_active(tenant)
 
 
-def await_drift(platform: Platform, tenant: Manifest, reason: str, told: list[str]) -> None:
-    """Until the status tells of all of this."""
+def await_drift(platform: Platform, tenant: Manifest, reason: str, changes: list[str]) -> None:
+    """Wait until the Drifted condition has the reason and reports all of these changes."""
 
-    def is_told() -> bool:
+    def is_reported() -> bool:
         drifted = condition(platform.tenant(tenant) or {}, "Drifted")
-        return drifted.get("reason") == reason and all(text in drifted["message"] for text in told)
+        return drifted.get("reason") == reason and all(text in drifted["message"] for text in changes)
 
-    eventually(is_told, f"the status tells of {told}; tenant is {platform.tenant(tenant)}")
+    eventually(is_reported, f"the status reports {changes}; tenant is {platform.tenant(tenant)}")
 
 
-def await_no_drift_left(platform: Platform, plans: Path) -> None:
-    """Watcher and operator agree with the cluster: nothing is found to do, with a look at each object."""
-    told = platform.pulumi(
+def expect_no_drift(platform: Platform, plans: Path) -> None:
+    """Check that a preview that refreshes every object shows no changes."""
+    preview = platform.pulumi(
         "tenant-extras",
         *("preview", "--refresh", "--expect-no-changes", "--config", f"tenancy:plans={plans}"),
     )
-    assert told.returncode == 0, told.stdout + told.stderr
+    assert preview.returncode == 0, preview.stdout + preview.stderr
 
 
 @pytest.mark.usefixtures("extras")
-def test_plans_and_tenants_objects_stand_in_each_namespace(platform: Platform) -> None:
-    found = platform.objects("extras")
-    for home in ("tenant-extras-a", "tenant-extras-b"):
-        assert {(kind, name) for kind, namespace, name in found if namespace == home} >= EXPECTED
-    facts = found["ConfigMap", "tenant-extras-a", "extras-facts"]["data"]
+def test_objects_of_plan_and_tenant_exist_in_each_namespace(platform: Platform) -> None:
+    objects = platform.objects("extras")
+    for expected_namespace in ("tenant-extras-a", "tenant-extras-b"):
+        names = {(kind, name) for kind, namespace, name in objects if namespace == expected_namespace}
+        assert names >= EXPECTED
+    facts = objects["ConfigMap", "tenant-extras-a", "extras-facts"]["data"]
     assert facts == {"where": "tenant-extras-a is for staging", "run.sh": "echo ${HOME}"}
 
 
-def test_objects_the_server_completes_are_no_drift(platform: Platform, extras: Manifest, plans: Path) -> None:
+def test_fields_that_the_api_server_defaults_are_no_drift(
+    platform: Platform, extras: Manifest, plans: Path
+) -> None:
     runs = platform.pulumi_run_count(tenant="extras")
-    await_no_drift_left(platform, plans)
+    expect_no_drift(platform, plans)
     assert platform.pulumi_run_count(tenant="extras") == runs
     assert condition(platform.await_active(extras), "Ready")["status"] == "True"
 
 
-def edited(edit: str) -> tuple[str, str, str]:
-    """The object that an edit is made to. They take turns, so that nothing looks like a fight."""
+def edited_object(edit: str) -> tuple[str, str, str]:
+    """Kind, namespace and name of the edited object.
+
+    The namespaces alternate: edits of one object in a row would make it contested.
+    """
     kind, name, *_ = EDITS[edit]
     return kind, NAMESPACES[list(EDITS).index(edit) % len(NAMESPACES)], name
 
 
-# At most five objects in each: of more, the status would not name all.
+# At most five objects per test: the status does not name more.
 @pytest.mark.parametrize("edits", [list(EDITS)[at::3] for at in range(3)], ids=", ".join)
 def test_edited_extra_object_is_reverted(edits: list[str], platform: Platform, extras: Manifest) -> None:
-    before = {edit: platform.get(*edited(edit)) or {} for edit in edits}
-    places = {edit: "{} {}/{}".format(*edited(edit)) for edit in edits}
-    told = [f"{places[edit]} {EDITS[edit][4]} changed" for edit in edits]
+    before = {edit: platform.get(*edited_object(edit)) or {} for edit in edits}
+    object_names = {edit: "{} {}/{}".format(*edited_object(edit)) for edit in edits}
+    changes = [f"{object_names[edit]} {EDITS[edit][4]} changed" for edit in edits]
     with paused(platform, extras):
         for edit in edits:
-            platform.patch(*edited(edit), EDITS[edit][2])
-        await_drift(platform, extras, "Paused", told)
-    await_drift(platform, extras, "Repaired", told)
+            platform.patch(*edited_object(edit), EDITS[edit][2])
+        await_drift(platform, extras, "Paused", changes)
+    await_drift(platform, extras, "Repaired", changes)
     for edit in edits:
         field = EDITS[edit][3]
-        assert field(platform.get(*edited(edit)) or {}) == field(before[edit]), f"{edit} of {places[edit]}"
+        assert field(platform.get(*edited_object(edit)) or {}) == field(before[edit]), (
+            f"{edit} of {object_names[edit]}"
+        )
 
 
 @pytest.mark.parametrize("objects", [sorted(EXPECTED)[::2], sorted(EXPECTED)[1::2]], ids=str)
-def test_deleted_extra_object_comes_back(
+def test_deleted_extra_object_is_restored(
     objects: list[tuple[str, str]], platform: Platform, extras: Manifest
 ) -> None:
-    told = [f"{kind} {NAMESPACE}/{name} deleted" for kind, name in objects]
+    changes = [f"{kind} {NAMESPACE}/{name} deleted" for kind, name in objects]
     with paused(platform, extras):
         for kind, name in objects:
             platform.remove(kind, NAMESPACE, name)
-        await_drift(platform, extras, "Paused", told)
-    await_drift(platform, extras, "Repaired", told)
+        await_drift(platform, extras, "Paused", changes)
+    await_drift(platform, extras, "Repaired", changes)
     for kind, name in objects:
-        assert platform.get(kind, NAMESPACE, name) is not None, f"{kind} {name} is not back"
+        assert platform.get(kind, NAMESPACE, name) is not None, f"{kind} {name} is not restored"
 
 
-def test_touched_extra_object_is_repaired_without_being_asked(platform: Platform, extras: Manifest) -> None:
+def test_extra_object_of_a_tenant_that_is_not_paused_is_repaired(
+    platform: Platform, extras: Manifest
+) -> None:
     facts = ("ConfigMap", NAMESPACES[1], "extras-facts")
     runner = ("ServiceAccount", NAMESPACES[1], "runner")
     before = platform.get(*facts) or {}
@@ -228,11 +238,11 @@ def test_touched_extra_object_is_repaired_without_being_asked(platform: Platform
     assert platform.get(*runner) is not None
 
 
-def test_object_taken_out_of_the_tenant_is_gone_and_the_plans_stay(
+def test_object_removed_from_the_tenant_is_deleted_and_the_plans_objects_stay(
     platform: Platform, extras: Manifest
 ) -> None:
-    kept = OF_TENANT[1:]
-    platform.apply({**extras, "spec": {**extras["spec"], "extraResources": kept}})
+    remaining = OF_TENANT[1:]
+    platform.apply({**extras, "spec": {**extras["spec"], "extraResources": remaining}})
     platform.await_active(extras)
     assert platform.get("Service", NAMESPACE, "web") is None
     assert platform.get("ConfigMap", NAMESPACE, "extras-facts") is not None
@@ -259,7 +269,9 @@ BAD: dict[str, tuple[Manifest, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_extra_object_is_told_by_its_field(case: str, platform: Platform, new_tenant: NewTenant) -> None:
+def test_invalid_extra_object_is_rejected_with_its_field(
+    case: str, platform: Platform, new_tenant: NewTenant
+) -> None:
     manifest, message = BAD[case]
     tenant = new_tenant(f"bad-{case}", extraResources=[manifest])
     assert platform.await_condition(tenant, "InvalidSpec")["message"].startswith(message)
@@ -273,25 +285,25 @@ def test_kind_that_is_not_allowed_is_refused_by_the_api_server(platform: Platfor
     assert refusal.value.status == 422
 
 
-def test_object_of_the_tenants_own_is_not_overwritten(platform: Platform, new_tenant: NewTenant) -> None:
+def test_existing_object_of_the_tenant_is_not_overwritten(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("settler")
     platform.await_active(manifest)
-    own = {**extra("ConfigMap", "settings"), "data": {"mine": "yes"}}
-    platform.apply({**own, "metadata": {"name": "settings", "namespace": "tenant-settler"}})
-    ours = extra("ConfigMap", "settings", data={"mine": "no"})
-    platform.apply({**manifest, "spec": {"extraResources": [ours]}})
-    told = platform.await_condition(manifest, "ObjectTaken")
-    assert told["message"] == (
+    existing = {**extra("ConfigMap", "settings"), "data": {"mine": "yes"}}
+    platform.apply({**existing, "metadata": {"name": "settings", "namespace": "tenant-settler"}})
+    extra_object = extra("ConfigMap", "settings", data={"mine": "no"})
+    platform.apply({**manifest, "spec": {"extraResources": [extra_object]}})
+    ready = platform.await_condition(manifest, "ObjectTaken")
+    assert ready["message"] == (
         "extraResources: ConfigMap tenant-settler/settings exists already and is not ours; "
         "delete it, or give ours another name"
     )
-    by_hand = platform.pulumi("tenant-settler", "up", "--yes", "--skip-preview")
-    assert by_hand.returncode != 0
-    assert "ConfigMap tenant-settler/settings exists already" in by_hand.stdout + by_hand.stderr
-    kept = platform.get("ConfigMap", "tenant-settler", "settings")
-    assert kept is not None
-    assert kept["data"] == {"mine": "yes"}
+    up = platform.pulumi("tenant-settler", "up", "--yes", "--skip-preview")
+    assert up.returncode != 0
+    assert "ConfigMap tenant-settler/settings exists already" in up.stdout + up.stderr
+    live = platform.get("ConfigMap", "tenant-settler", "settings")
+    assert live is not None
+    assert live["data"] == {"mine": "yes"}
 
     platform.remove("ConfigMap", "tenant-settler", "settings")
-    platform.apply({**manifest, "spec": {"extraResources": [ours], "displayName": "tried again"}})
+    platform.apply({**manifest, "spec": {"extraResources": [extra_object], "displayName": "tried again"}})
     platform.await_active(manifest)

@@ -1,4 +1,4 @@
-"""What goes wrong is told, retried, and does not turn into a storm."""
+"""Failures are reported and retried, and cause no endless series of updates."""
 
 import copy
 import subprocess
@@ -18,25 +18,25 @@ CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles
 
 
 def may_create_policies(platform: Platform) -> bool:
-    asked = {"verb": "create", "group": "networking.k8s.io", "resource": "networkpolicies"}
-    spec = {"user": f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}", "resourceAttributes": asked}
+    attributes = {"verb": "create", "group": "networking.k8s.io", "resource": "networkpolicies"}
+    spec = {"user": f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}", "resourceAttributes": attributes}
     review = {"apiVersion": REVIEW.api_version, "kind": REVIEW.kind, "metadata": {}, "spec": spec}
     return bool(platform.admin.create(REVIEW, review)["status"]["allowed"])
 
 
 @contextmanager
 def denied_policies(platform: Platform) -> Iterator[None]:
-    """While in it, the watcher may only read NetworkPolicies."""
+    """Let the watcher only read NetworkPolicies. On exit, restore its rights."""
     role = platform.admin.get(CLUSTER_ROLE, WATCHER)
     assert role is not None
     rules = role["rules"]
-    less = copy.deepcopy(rules)
-    for rule in less:
+    restricted = copy.deepcopy(rules)
+    for rule in restricted:
         if "networkpolicies" in rule["resources"]:
             rule["verbs"] = ["get", "list", "watch"]
-    platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": less})
+    platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": restricted})
     try:
-        eventually(lambda: not may_create_policies(platform), "the API server goes by the new rules")
+        eventually(lambda: not may_create_policies(platform), "the new rules are in effect")
         yield
     finally:
         platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": rules})
@@ -45,8 +45,8 @@ def denied_policies(platform: Platform) -> Iterator[None]:
 def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_tenant: NewTenant) -> None:
     with denied_policies(platform):
         manifest = new_tenant("denied", plan="basic")
-        told = platform.await_condition(manifest, "AccessDenied")
-        assert "networkpolicies" in told["message"]
+        ready = platform.await_condition(manifest, "AccessDenied")
+        assert "networkpolicies" in ready["message"]
         tenant = platform.tenant(manifest)
         assert tenant is not None
         assert tenant["status"]["phase"] == "Failed"
@@ -70,7 +70,9 @@ def test_refused_repair_is_reported_and_succeeds_when_it_is_allowed(
     platform.await_active(manifest)
 
 
-def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_tenant: NewTenant) -> None:
+def test_contested_object_is_reported_and_causes_no_more_updates(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
     quota = ("ResourceQuota", "tenant-fought", "tenant-quota")
     policy = ("NetworkPolicy", "tenant-fought", "default-deny-all")
     manifest = new_tenant("fought", plan="basic")
@@ -79,23 +81,25 @@ def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_ten
     def edit() -> None:
         platform.patch(*quota, {"spec": {"hard": {"cpu": "64"}}})
 
-    def fight() -> Manifest | None:
+    def contested_tenant() -> Manifest | None:
         edit()
         tenant = platform.tenant(manifest) or {}
         return tenant if condition(tenant, "Ready").get("reason") == "DriftContested" else None
 
     def await_quota() -> None:
-        eventually(lambda: (platform.get(*quota) or {})["spec"]["hard"]["cpu"] == "500m", "it is put back")
+        eventually(
+            lambda: (platform.get(*quota) or {})["spec"]["hard"]["cpu"] == "500m", "the quota is restored"
+        )
 
     def await_update(version: int) -> None:
-        def updates() -> int:
+        def last_version() -> int:
             return int((platform.tenant(manifest) or {})["status"]["lastUpdate"]["version"])
 
-        eventually(lambda: updates() >= version, f"update {version} is done")
-        assert updates() == version
+        eventually(lambda: last_version() >= version, f"update {version} is done")
+        assert last_version() == version
 
-    # Five updates, and each may take its time.
-    tenant = eventually(fight, "the status tells of the fight", timeout_s=200)
+    # Five updates must run first, and each can be slow.
+    tenant = eventually(contested_tenant, "the status reports DriftContested", timeout_s=200)
     told = condition(tenant, "Ready")["message"]
     assert "ResourceQuota tenant-fought/tenant-quota was repaired" in told
     assert condition(tenant, "Drifted")["status"] == "True"
@@ -103,36 +107,38 @@ def test_fight_over_an_object_is_told_and_slows_down(platform: Platform, new_ten
     for _ in range(2):
         await_quota()
         edit()
-    # Meanwhile, what else goes wrong is still mended, by an update. The fight itself brings about no more.
+    # Drift of another object still runs an update. The contested object runs no more of them.
     platform.remove(*policy)
     eventually(lambda: platform.get(*policy), "the policy is back")
     await_update(version + 1)
-    # Left alone, it settles by itself: what was edited is put back already.
+    # Without further edits, the tenant becomes Active. This takes no update.
     await_quota()
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     await_update(version + 2)
 
 
-def test_object_that_cannot_be_changed_back_is_made_anew(platform: Platform, new_tenant: NewTenant) -> None:
+def test_object_with_a_changed_immutable_field_is_recreated(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
     manifest = new_tenant("immutable", plan="basic")
     platform.await_active(manifest)
-    # A quota that counts only some pods: its scopes can't be changed once it is there.
+    # The scopes of a ResourceQuota are immutable.
     platform.remove("ResourceQuota", "tenant-immutable", "tenant-quota")
     labels = {"tenant.platform.ai/name": "immutable", "tenant.platform.ai/managed": "true"}
     metadata = {"name": "tenant-quota", "namespace": "tenant-immutable", "labels": labels}
     quota = {"hard": {"pods": "1000"}, "scopes": ["BestEffort"]}
     platform.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": quota})
 
-    def is_mended() -> bool:
-        found = platform.get("ResourceQuota", "tenant-immutable", "tenant-quota")
-        return found is not None and "scopes" not in found["spec"] and found["spec"]["hard"]["pods"] == "20"
+    def is_recreated() -> bool:
+        live = platform.get("ResourceQuota", "tenant-immutable", "tenant-quota")
+        return live is not None and "scopes" not in live["spec"] and live["spec"]["hard"]["pods"] == "20"
 
-    eventually(is_mended, "the quota counts all pods again")
+    eventually(is_recreated, "the quota counts all pods again")
     platform.await_active(manifest)
 
 
-def test_finalizer_taken_away_comes_back(platform: Platform, new_tenant: NewTenant) -> None:
+def test_removed_finalizer_is_restored(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("released", plan="basic")
     platform.await_active(manifest)
     before = platform.pulumi_run_count("up", "released")
@@ -143,13 +149,15 @@ def test_finalizer_taken_away_comes_back(platform: Platform, new_tenant: NewTena
     assert platform.pulumi_run_count("up", "released") == before
 
 
-def test_stopped_watcher_lets_an_update_end(platform: Platform, new_tenant: NewTenant) -> None:
+def test_stopped_watcher_finishes_a_running_update(platform: Platform, new_tenant: NewTenant) -> None:
     with held_updates(platform, "tenant-finishes-c"):
         manifest = new_tenant("finishes", namespaces=[{"name": name} for name in "abc"])
-        eventually(lambda: platform.namespace("tenant-finishes-c"), "an up is under way")
+        eventually(lambda: platform.namespace("tenant-finishes-c"), "an update is running")
         assert platform.process is not None
         platform.process.terminate()
-        eventually(lambda: "stopping" in [line["message"] for line in platform.log()], "it is about to end")
+        eventually(
+            lambda: "stopping" in [line["message"] for line in platform.log()], "the watcher is stopping"
+        )
     platform.stop()
     tenant = platform.tenant(manifest)
     assert tenant is not None
@@ -166,22 +174,22 @@ def test_watcher_that_cannot_start_says_why_in_one_line(platform: Platform) -> N
         "no usable kubeconfig": {"KUBECONFIG": "/nowhere"},
         "unable to read PULUMI_CONFIG_PASSPHRASE_FILE": {"PULUMI_CONFIG_PASSPHRASE_FILE": "/nowhere"},
     }
-    given = {name: value for name, value in platform.environment.items() if "PASSPHRASE" not in name}
-    started = {
-        told: launch(
-            {**given, "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase), **change},
+    environment = {name: value for name, value in platform.environment.items() if "PASSPHRASE" not in name}
+    processes = {
+        message: launch(
+            {**environment, "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase), **change},
             *("--run-dir", str(platform.folder / f"faulty-{number}")),
         )
-        for number, (told, change) in enumerate(faults.items())
+        for number, (message, change) in enumerate(faults.items())
     }
-    for told, process in started.items():
+    for message, process in processes.items():
         _, problem = process.communicate(timeout=200)
         assert process.returncode == 2, problem
-        assert told in problem
+        assert message in problem
         assert len(problem.splitlines()) == 1
 
 
-def test_broken_plans_file_is_refused_at_the_start(platform: Platform) -> None:
+def test_invalid_plans_file_is_rejected_at_the_start(platform: Platform) -> None:
     plans = platform.folder / "broken.yaml"
     plans.write_text("plans: {p: {maxNamespaces: none}}")
     process = launch(platform.environment, "--plans", str(plans))

@@ -1,4 +1,4 @@
-"""Hosts: each is one tenant's alone."""
+"""A host belongs to at most one tenant."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.waiting import eventually
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "is_shared"),
+    ("one", "other", "has_overlap"),
     [
         ("a.example.com", "a.example.com", True),
         ("a.example.com", "b.example.com", False),
@@ -20,32 +20,32 @@ from tests.waiting import eventually
         ("*.ple.com", "a.example.com", False),
     ],
 )
-def test_overlap_is_seen_from_both_sides(one: str, other: str, is_shared: bool) -> None:
-    assert hosts_overlap(one, other) is is_shared
-    assert hosts_overlap(other, one) is is_shared
+def test_overlap_of_hosts_is_symmetric(one: str, other: str, has_overlap: bool) -> None:
+    assert hosts_overlap(one, other) is has_overlap
+    assert hosts_overlap(other, one) is has_overlap
 
 
-def test_second_tenant_with_a_host_is_told_who_has_it_and_gets_it_when_it_is_free(
+def test_second_tenant_with_a_host_is_rejected_until_the_host_is_free(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     first = new_tenant("shop", hostnames=["*.shop.example.com"])
     assert platform.await_active(first)["status"]["hostnames"] == ["*.shop.example.com"]
     second = new_tenant("copy", hostnames=["copy.example.com", "pay.shop.example.com"])
-    told = platform.await_condition(second, "HostTaken")
-    assert told["message"] == (
+    ready = platform.await_condition(second, "HostTaken")
+    assert ready["message"] == (
         "spec.hostnames[1]: host 'pay.shop.example.com' belongs to tenant 'shop'; give it another host"
     )
     assert platform.objects("copy") == {}
 
-    # A restart must not turn the order round.
+    # A restart must not give the host to the second tenant.
     platform.stop()
     platform.start()
 
-    def has_been_looked_at(message: str, tenant: str) -> bool:
+    def is_logged(message: str, tenant: str) -> bool:
         return any((line["message"], line.get("tenant")) == (message, tenant) for line in platform.log())
 
-    eventually(lambda: has_been_looked_at("tenant failed", "copy"), "the second is refused again")
-    eventually(lambda: has_been_looked_at("tenant unchanged", "shop"), "the first is looked at again")
+    eventually(lambda: is_logged("tenant failed", "copy"), "the second tenant is rejected again")
+    eventually(lambda: is_logged("tenant unchanged", "shop"), "the first tenant is reconciled again")
     platform.await_condition(second, "HostTaken")
     platform.await_active(first)
 
@@ -58,9 +58,7 @@ def test_second_tenant_with_a_host_is_told_who_has_it_and_gets_it_when_it_is_fre
     assert namespace["metadata"]["annotations"]["policy.platform.ai/hostnames"] == "pay.shop.example.com"
 
 
-def test_host_is_free_only_when_the_one_who_had_it_can_no_longer_use_it(
-    platform: Platform, new_tenant: NewTenant
-) -> None:
+def test_host_is_free_only_after_its_removal_is_applied(platform: Platform, new_tenant: NewTenant) -> None:
     first = new_tenant("host-holder", hostnames=["held.example.com"])
     platform.await_active(first)
     platform.apply({**first, "spec": {"paused": True, "hostnames": []}})

@@ -1,4 +1,4 @@
-"""The kubelet's questions get an answer that says what is missing."""
+"""Responses of the health checks and of text endpoints."""
 
 import urllib.error
 import urllib.request
@@ -13,12 +13,12 @@ CHECKS = {
     "/readyz": Check(lambda: ["not listed yet: roles"], lambda: ["plans: refused"]),
     "/noted": Check(list, lambda: ["plans: refused"]),
 }
-PAGES = {"/metrics": TextEndpoint(lambda: "up 1\n", "text/plain; version=0.0.4")}
+ENDPOINTS = {"/metrics": TextEndpoint(lambda: "up 1\n", "text/plain; version=0.0.4")}
 
 
 @pytest.fixture
 def root() -> Iterator[str]:
-    server = serve_http("127.0.0.1", 0, CHECKS, PAGES)
+    server = serve_http("127.0.0.1", 0, CHECKS, ENDPOINTS)
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
 
@@ -26,9 +26,9 @@ def root() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("path", "text"), [("/healthz", "ok\n"), ("/healthz?verbose", "ok\n"), ("/noted", "ok\nplans: refused\n")]
 )
-def test_all_is_well_with_its_notes(root: str, path: str, text: str) -> None:
-    with urllib.request.urlopen(root + path) as answer:
-        assert answer.read().decode() == text
+def test_passing_check_responds_with_ok_and_its_notes(root: str, path: str, text: str) -> None:
+    with urllib.request.urlopen(root + path) as response:
+        assert response.read().decode() == text
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,16 @@ def test_all_is_well_with_its_notes(root: str, path: str, text: str) -> None:
         ("/", 404, "not found; try /healthz, /readyz, /noted, /metrics\n"),
     ],
 )
-def test_what_is_wrong_is_told(root: str, path: str, status: int, text: str) -> None:
-    with pytest.raises(urllib.error.HTTPError) as refusal:
+def test_failing_check_and_unknown_path_respond_with_the_problem(
+    root: str, path: str, status: int, text: str
+) -> None:
+    with pytest.raises(urllib.error.HTTPError) as error:
         urllib.request.urlopen(root + path)
-    assert refusal.value.code == status
-    assert refusal.value.read().decode() == text
+    assert error.value.code == status
+    assert error.value.read().decode() == text
 
 
-def test_page_is_served_as_what_it_is(root: str) -> None:
-    with urllib.request.urlopen(f"{root}/metrics") as answer:
-        assert answer.read() == b"up 1\n"
-        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4"
+def test_text_endpoint_has_its_content_type(root: str) -> None:
+    with urllib.request.urlopen(f"{root}/metrics") as response:
+        assert response.read() == b"up 1\n"
+        assert response.headers["Content-Type"] == "text/plain; version=0.0.4"

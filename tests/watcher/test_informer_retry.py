@@ -1,4 +1,4 @@
-"""A live copy that could not be listed is tried again at once where somebody knows better than to wait."""
+"""`Informer.retry_now` retries a failed list at once."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -14,28 +14,28 @@ from tests.waiting import eventually
 
 
 class LateCluster:
-    """In place of a cluster: serves the kind from when it is told to."""
+    """A fake cluster that serves the kind once `is_served` is set."""
 
     def __init__(self) -> None:
         self.is_served = False
-        self.refused = 0
+        self.rejected_lists = 0
 
     def list(self, *_: object, **__: object) -> tuple[list[Manifest], str]:
         if not self.is_served:
-            self.refused += 1
+            self.rejected_lists += 1
             raise ClusterError("not found", 404)
         return [], "1"
 
     def watch(self, *_: object, **__: object) -> Iterator[tuple[str, Manifest]]:
-        raise ClusterError("nobody watches here")
+        raise ClusterError("watches are not supported")
 
 
-def test_wait_after_a_failure_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retry_now_ends_the_wait_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cluster.informer.WATCH", Backoff(3600.0, 3600.0))
     cluster = LateCluster()
     informer = Informer(cast(Cluster, cluster), AISESSION, lambda _before, _after: None)
     informer.start()
-    eventually(lambda: cluster.refused, "the list is refused")
+    eventually(lambda: cluster.rejected_lists, "the list is rejected")
     cluster.is_served = True
     informer.retry_now()
     eventually(informer.is_synced.is_set, "the kind is listed")

@@ -46,26 +46,26 @@ def locked(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def contested(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Somebody edits the quota again and again."""
+    """Edit the quota every 0.3 s."""
     is_over = threading.Event()
 
-    def fight() -> None:
+    def edit_repeatedly() -> None:
         while not is_over.wait(0.3):
             change = {"spec": {"hard": {"cpu": "64"}}}
             platform.patch("ResourceQuota", namespace_of(manifest, "a"), "tenant-quota", change)
 
-    fighter = threading.Thread(target=fight)
-    fighter.start()
+    editor = threading.Thread(target=edit_repeatedly)
+    editor.start()
     try:
         yield "DriftContested"
     finally:
         is_over.set()
-        fighter.join()
+        editor.join()
 
 
 @contextmanager
 def terminating_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """One of two namespaces is being deleted, and something in it holds it."""
+    """Delete one of two namespaces. The finalizer of an object in it blocks the deletion."""
     metadata = {"name": "holds", "namespace": namespace_of(manifest, "b")}
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     platform.apply({**config_map, "metadata": {**metadata, "finalizers": ["example.test/holds"]}})
@@ -76,7 +76,7 @@ def terminating_namespace(platform: Platform, manifest: Manifest) -> Iterator[st
 
 @contextmanager
 def protected_deletion(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Protected after its deletion began, when no admission rule can refuse that any more."""
+    """Protect the tenant after its deletion began, when admission can no longer reject the deletion."""
     platform.stop()
     platform.delete(manifest)
     platform.apply({**manifest, "spec": {**manifest["spec"], "protected": True}})
@@ -88,7 +88,7 @@ def protected_deletion(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """An extra object would overwrite one of the tenant's own."""
+    """Add an extra object with the name of an existing object of the tenant."""
     metadata = {"name": "settings", "namespace": "tenant-kept-taken-object-a"}
     platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"mine": "yes"}})
     extra = {
@@ -103,7 +103,7 @@ def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
     yield "ObjectTaken"
 
 
-# Protected first: it needs a watcher that is stopped for a moment.
+# protected_deletion is first, because it restarts the watcher.
 STATES = {
     state.__name__.replace("_", "-"): state
     for state in (*(protected_deletion, rejected, locked, contested, terminating_namespace, taken_object),)
@@ -116,7 +116,7 @@ def tenant(state: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def in_all_states(running_platform: Platform) -> Iterator[Platform]:
-    """A tenant in each state: applied once, and not updated since."""
+    """One tenant in each state: applied once, and not updated since."""
     platform, manifests = running_platform, {state: tenant(state) for state in STATES}
     platform.ensure_started()
     for manifest in manifests.values():
@@ -131,13 +131,13 @@ def in_all_states(running_platform: Platform) -> Iterator[Platform]:
             platform.await_condition(manifests[state], reason)
         yield platform
         for state, reason in reasons.items():
-            platform.await_condition(manifests[state], reason)  # Nothing has ended the state.
+            platform.await_condition(manifests[state], reason)  # The tests have not ended the state.
     for manifest in manifests.values():
         platform.delete(manifest)
 
 
 def break_isolation(platform: Platform, state: str) -> None:
-    """Open the namespace to everybody: its default policy is deleted, and a stranger is its admin."""
+    """Delete the default-deny policy of a namespace, and make another user its admin."""
     namespace = f"tenant-kept-{state}-a"
     platform.remove(POLICY[0], namespace, POLICY[1])
     platform.patch(BINDING[0], namespace, BINDING[1], {"subjects": [EVE]})
@@ -161,7 +161,7 @@ def test_edit_and_deletion_are_reverted(in_all_states: Platform, state: str) -> 
 
 
 def test_edits_and_deletions_are_reverted_after_a_restart(in_all_states: Platform) -> None:
-    """Those made while no watcher runs, and those made later."""
+    """Both those made while the watcher is stopped and those made later."""
     platform = in_all_states
     platform.stop()
     for state in STATES:
@@ -202,21 +202,21 @@ def test_label_of_a_terminating_namespace_is_restored(in_all_states: Platform) -
     )
 
 
-def test_no_other_manager_keeps_a_field_of_a_repaired_object(in_all_states: Platform) -> None:
+def test_no_other_field_manager_keeps_a_field_of_a_repaired_object(in_all_states: Platform) -> None:
     quota = ("ResourceQuota", "tenant-kept-rejected-b", "tenant-quota")
     before = in_all_states.get(*quota) or {}
     change = {"spec": {"hard": {"cpu": "64", "count/deployments.apps": "7"}}}
     in_all_states.patch(*quota, change)
     eventually(
         lambda: (in_all_states.get(*quota) or {})["spec"] == before["spec"],
-        "the quota is as it was",
+        "the quota is restored",
     )
     after = in_all_states.get(*quota) or {}
     assert spec_writers(after) == spec_writers(before)
 
 
 def spec_writers(manifest: Manifest) -> set[tuple[str, str]]:
-    """Manager and operation of each entry that has a field of the spec."""
+    """Manager and operation of each managedFields entry with a field of the spec."""
     return {
         (entry["manager"], entry["operation"])
         for entry in manifest["metadata"]["managedFields"]
@@ -232,22 +232,22 @@ def test_repair_of_a_rejected_tenant_is_recorded_by_the_next_update(
     platform.apply({**manifest, "spec": {"plan": "no-such-plan", "adminUsers": ALICE}})
     platform.await_condition(manifest, "UnknownPlan")
     platform.remove("NetworkPolicy", "tenant-mended-later", "default-deny-all")
-    told = "NetworkPolicy tenant-mended-later/default-deny-all deleted"
+    change = "NetworkPolicy tenant-mended-later/default-deny-all deleted"
 
     def drifted() -> Manifest:
         return condition(platform.tenant(manifest) or {}, "Drifted")
 
-    eventually(lambda: told in drifted()["message"], "the status reports the repair")
+    eventually(lambda: change in drifted()["message"], "the status reports the repair")
     assert (drifted()["status"], drifted()["reason"]) == ("False", "Repaired")
     platform.apply(manifest)
     eventually(
-        lambda: f"drift: {told}" in [update["message"] for update in platform.history("mended-later")],
+        lambda: f"drift: {change}" in [update["message"] for update in platform.history("mended-later")],
         "the history has the repair",
     )
 
 
 def test_repair_waits_for_a_backend_that_cannot_be_read(platform: Platform, new_tenant: NewTenant) -> None:
-    """A restarted watcher knows what a rejected tenant was applied with from its stack only."""
+    """After a restart, only the stack has the applied objects of a rejected tenant."""
     policy = ("NetworkPolicy", "tenant-unread", "default-deny-all")
     manifest = new_tenant("unread", adminUsers=ALICE)
     platform.await_active(manifest)
@@ -284,7 +284,7 @@ def test_nothing_of_a_paused_tenant_is_repaired(platform: Platform, new_tenant: 
     platform.remove(*policy)
     platform.stop()
     platform.start()
-    # The queue is served in order: what the restart asks for begins before this tenant's turn.
+    # The queue is in order: work that the restart queues starts before this tenant is reconciled.
     platform.await_active(new_tenant(f"after-{name}"))
     assert platform.get(*policy) is None
     platform.apply(manifest)

@@ -1,4 +1,4 @@
-"""What Prometheus is told agrees with the cluster."""
+"""The metrics match the cluster, the log and the process."""
 
 from collections import Counter
 from typing import Any, cast
@@ -16,12 +16,12 @@ from watcher.metrics import Metrics
 
 
 def quotas(platform: Platform, tenant: str, name: str) -> dict[tuple[str, ...], float]:
-    """A quota metric of one tenant, by namespace, quota and resource."""
-    found = platform.metrics(name)
-    return {tuple(place): value for (*place, owner), value in found.items() if owner == tenant}
+    """The samples of a quota metric of one tenant, keyed by namespace, quota and resource."""
+    samples = platform.metrics(name)
+    return {tuple(labels): value for (*labels, owner), value in samples.items() if owner == tenant}
 
 
-def test_quota_figures_are_the_clusters_in_base_units(platform: Platform, new_tenant: NewTenant) -> None:
+def test_quota_metrics_match_the_cluster_in_base_units(platform: Platform, new_tenant: NewTenant) -> None:
     platform.await_active(new_tenant("measured", plan="basic", namespaces=[{"name": "a"}, {"name": "b"}]))
     metadata = {"name": "counted", "namespace": "tenant-measured-a"}
     platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {}})
@@ -29,31 +29,33 @@ def test_quota_figures_are_the_clusters_in_base_units(platform: Platform, new_te
     hard = quotas(platform, "measured", "tenancy_quota_hard")
     assert hard["tenant-measured-b", "tenant-quota", "cpu"] == 0.5
     assert hard["tenant-measured-b", "tenant-quota", "memory"] == 2**30
-    live = [found for (kind, *_), found in platform.objects("measured").items() if kind == "ResourceQuota"]
+    live_quotas = [
+        item for (kind, *_), item in platform.objects("measured").items() if kind == "ResourceQuota"
+    ]
     assert hard.keys() == {
-        (found["metadata"]["namespace"], found["metadata"]["name"], resource)
-        for found in live
-        for resource in found["spec"]["hard"]
+        (quota["metadata"]["namespace"], quota["metadata"]["name"], resource)
+        for quota in live_quotas
+        for resource in quota["spec"]["hard"]
     }
 
     def agrees() -> bool:
         used = quotas(platform, "measured", "tenancy_quota_used")
-        told = platform.get("ResourceQuota", "tenant-measured-a", "tenant-quota-objects")
-        count = int((told or {})["status"]["used"]["configmaps"])
-        # Kubernetes puts one of its own into each namespace.
+        quota = platform.get("ResourceQuota", "tenant-measured-a", "tenant-quota-objects")
+        count = int((quota or {})["status"]["used"]["configmaps"])
+        # Kubernetes adds one ConfigMap of its own to each namespace.
         return count == 2 == used.get(("tenant-measured-a", "tenant-quota-objects", "configmaps"))
 
     eventually(agrees, "the ConfigMap is counted")
     assert quotas(platform, "measured", "tenancy_quota_used").keys() == hard.keys()
 
 
-def test_figures_of_a_deleted_tenant_are_gone(platform: Platform, new_tenant: NewTenant) -> None:
+def test_metrics_of_a_deleted_tenant_are_removed(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("unmeasured", plan="basic")
     platform.await_active(manifest)
     assert quotas(platform, "unmeasured", "tenancy_quota_hard")
     platform.delete(manifest)
     platform.await_gone(manifest)
-    eventually(lambda: not quotas(platform, "unmeasured", "tenancy_quota_hard"), "its figures are gone")
+    eventually(lambda: not quotas(platform, "unmeasured", "tenancy_quota_hard"), "its metrics are removed")
 
 
 def test_tenants_are_counted_by_phase(platform: Platform, new_tenant: NewTenant) -> None:
@@ -68,14 +70,14 @@ def test_tenants_are_counted_by_phase(platform: Platform, new_tenant: NewTenant)
         )
         assert live["Active"] >= 1
         assert live["Failed"] >= 1
-        told = platform.metrics("tenancy_tenants")
-        return told == {(phase,): live[phase] for phase in ("Pending", "Active", "Terminating", "Failed")}
+        counts = platform.metrics("tenancy_tenants")
+        return counts == {(phase,): live[phase] for phase in ("Pending", "Active", "Terminating", "Failed")}
 
-    eventually(agrees, "the figures agree")
+    eventually(agrees, "the metric matches the phases")
 
 
-def test_turns_are_counted_by_what_came_of_them(platform: Platform, new_tenant: NewTenant) -> None:
-    """Counts are over all tenants, and so is the log: both begin with the watcher."""
+def test_reconciles_are_counted_by_result(platform: Platform, new_tenant: NewTenant) -> None:
+    """The counters and the log both cover all tenants since the start of the watcher."""
     good, bad = new_tenant("turned", plan="basic"), new_tenant("turned-bad", plan="gold")
     platform.await_active(good)
     platform.await_condition(bad, "UnknownPlan")
@@ -89,28 +91,28 @@ def test_turns_are_counted_by_what_came_of_them(platform: Platform, new_tenant: 
             if line["message"] == message and (not tenant or line["tenant"] == tenant)
         ]
 
-    eventually(lambda: logged("tenant unchanged", "turned"), "there was a look after the update")
+    eventually(lambda: logged("tenant unchanged", "turned"), "the tenant is reconciled after the update")
     assert [line["repaired"] for line in logged("stack applied", "turned")] == [0, 1]
     assert logged("tenant failed", "turned-bad")
 
-    def agree() -> bool:
+    def agrees() -> bool:
         before = [logged(message) for message in ("stack applied", "tenant unchanged")]
         results = platform.metrics("tenancy_reconciles_total")
-        told = {
+        counts = {
             "applied": results["applied",],
             "timed": platform.metrics("tenancy_reconcile_seconds_count")[()],
             "repaired": platform.metrics("tenancy_drift_repaired_total")[()],
             "unchanged": results["unchanged",],
         }
         applied, unchanged = before
-        return told == {
+        return counts == {
             "applied": len(applied),
             "timed": len(applied),
             "repaired": sum(line["repaired"] for line in applied),
             "unchanged": len(unchanged),
         }
 
-    eventually(agree, "the figures are those of the log")
+    eventually(agrees, "the counters match the log")
     failures = len(logged("tenant failed"))
     eventually(
         lambda: platform.metrics("tenancy_reconciles_total")["failed",] >= failures, "each failure is counted"
@@ -119,8 +121,8 @@ def test_turns_are_counted_by_what_came_of_them(platform: Platform, new_tenant: 
     assert platform.metrics("tenancy_reconcile_seconds_sum")[()] >= took_s
 
 
-def test_watcher_tells_of_itself(platform: Platform) -> None:
-    """By the figures that the kernel has for its process."""
+def test_process_metrics_match_the_process(platform: Platform) -> None:
+    """psutil reads the expected values from the kernel."""
     assert platform.process is not None
     process = psutil.Process(platform.process.pid)
 
@@ -128,13 +130,13 @@ def test_watcher_tells_of_itself(platform: Platform) -> None:
         times = process.cpu_times()
         return times.user + times.system
 
-    before_s, told_s = cpu_s(), platform.metrics("process_cpu_seconds_total")[()]
-    assert 0 < before_s <= told_s <= cpu_s()
+    before_s, metric_s = cpu_s(), platform.metrics("process_cpu_seconds_total")[()]
+    assert 0 < before_s <= metric_s <= cpu_s()
     memory = platform.metrics("process_resident_memory_bytes")[()]
     assert memory == pytest.approx(process.memory_info().rss, rel=0.5)
 
 
-def test_queue_and_plans_are_told_as_they_are() -> None:
+def test_gauges_have_the_values_of_their_callbacks() -> None:
     class NoTenants:
         def names(self) -> set[str]:
             return set()
@@ -147,11 +149,11 @@ def test_queue_and_plans_are_told_as_they_are() -> None:
         is_usage_recorded=lambda: True,
         measured=lambda _: {},
     )
-    told = {
+    values = {
         sample.name: sample.value
         for family in text_string_to_metric_families(metrics.text())
         for sample in family.samples
     }
-    assert told["tenancy_queue_depth"] == 3
-    assert told["tenancy_plans_valid"] == 0
-    assert told["tenancy_usage_recorded"] == 1
+    assert values["tenancy_queue_depth"] == 3
+    assert values["tenancy_plans_valid"] == 0
+    assert values["tenancy_usage_recorded"] == 1

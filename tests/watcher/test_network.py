@@ -1,4 +1,4 @@
-"""Who can reach whom, worked out from the policies that stand in the cluster."""
+"""Reachability of tenants, computed from the NetworkPolicies in the cluster."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tenancy.base.names import SHARED_LABEL
 from tenancy.reachability import Endpoint, PodNetwork, Port
 from tests.platform import Platform, tenant_manifest
 
-# Namespaces of other people, that need not be there to be reckoned with.
+# Namespaces that do not belong to tenants. They need not exist in the cluster.
 NEIGHBOURS = {
     name: {"kubernetes.io/metadata.name": name}
     for name in ("ingress-nginx", "monitoring", "unrelated", "platform-shared")
@@ -17,8 +17,8 @@ NEIGHBOURS = {
 NEIGHBOURS["platform-shared"][SHARED_LABEL] = "true"
 
 ENDPOINTS = {
-    "walled-one": Endpoint("10.1.0.1", "tenant-walled-one", {"app": "web"}),
-    "walled-two": Endpoint("10.1.0.2", "tenant-walled-two", {"app": "web"}),
+    "closed-one": Endpoint("10.1.0.1", "tenant-closed-one", {"app": "web"}),
+    "closed-two": Endpoint("10.1.0.2", "tenant-closed-two", {"app": "web"}),
     "open": Endpoint("10.2.0.1", "tenant-open", {"app": "web"}),
     "shared": Endpoint("10.3.0.1", "platform-shared"),
     "dns": Endpoint("10.4.0.1", "kube-system", {"k8s-app": "kube-dns"}),
@@ -32,16 +32,16 @@ ENDPOINTS = {
     "customer": Endpoint("198.51.100.9"),
     "elsewhere": Endpoint("192.0.2.1"),
 }
-TENANTS = ("walled-one", "walled-two", "open")
+TENANTS = ("closed-one", "closed-two", "open")
 
-# What stands in a cell of the tables, for the ports that it lets through.
+# The text of a table cell, by the open ports.
 PORTS = (Port(53, "UDP"), Port(53), Port(80), Port(443), Port(8080), Port(8085), Port(8090))
 CELLS = {PORTS: "all", (): "-", PORTS[:2]: "dns", PORTS[3:4]: "443", PORTS[4:6]: "8080-8085"}
 
 FROM_TENANTS = """
-            walled-one walled-two open
-walled-one  all        all        -
-walled-two  all        all        -
+            closed-one closed-two open
+closed-one  all        all        -
+closed-two  all        all        -
 open        -          -          all
 shared      all        all        all
 dns         dns        dns        dns
@@ -57,9 +57,9 @@ elsewhere   -          -          -
 """
 
 INTO_TENANTS = """
-            walled-one walled-two open
-walled-one  all        all        -
-walled-two  all        all        -
+            closed-one closed-two open
+closed-one  all        all        -
+closed-two  all        all        -
 open        -          -          all
 shared      -          -          -
 dns         -          -          -
@@ -74,8 +74,8 @@ customer    -          -          8080-8085
 elsewhere   -          -          -
 """
 
-# Each opens something that is in the tables.
-HOLES = (
+# Each of these allows some of the traffic in the tables.
+ALLOW_POLICIES = (
     "allow-intra-tenant",
     "allow-dns",
     "allow-platform-shared",
@@ -84,15 +84,15 @@ HOLES = (
     "allow-egress",
     "allow-ingress",
 )
-# Each stands in for the other.
-WALLS = ("default-deny-all", "tenant-isolation")
+# Either one of these denies all other traffic.
+DENY_POLICIES = ("default-deny-all", "tenant-isolation")
 
 
 @pytest.fixture(scope="module")
 def network(running_platform: Platform) -> Iterator[PodNetwork]:
-    """The live policies and namespaces, once the watcher has made two tenants."""
+    """The live policies and namespaces of two applied tenants."""
     running_platform.ensure_started()
-    walled = tenant_manifest("walled", namespaces=[{"name": "one"}, {"name": "two"}])
+    closed = tenant_manifest("closed", namespaces=[{"name": "one"}, {"name": "two"}])
     opened = tenant_manifest(
         "open",
         network={
@@ -102,22 +102,22 @@ def network(running_platform: Platform) -> Iterator[PodNetwork]:
             "ingress": [{"cidr": "198.51.100.0/24", "ports": [{"port": 8080, "endPort": 8085}]}],
         },
     )
-    for tenant in (walled, opened):
+    for tenant in (closed, opened):
         running_platform.apply(tenant)
-    for tenant in (walled, opened):
+    for tenant in (closed, opened):
         running_platform.await_active(tenant)
     yield live_network(running_platform)
-    running_platform.verify_and_delete((walled, opened))
+    running_platform.verify_and_delete((closed, opened))
 
 
 def live_network(platform: Platform) -> PodNetwork:
     policies, namespaces = (platform.admin.list(kind)[0] for kind in (NETWORK_POLICY, NAMESPACE))
-    found = PodNetwork.from_manifests(policies, namespaces)
-    return PodNetwork(found.policies, {**NEIGHBOURS, **found.namespaces})
+    network = PodNetwork.from_manifests(policies, namespaces)
+    return PodNetwork(network.policies, {**NEIGHBOURS, **network.namespaces})
 
 
 def table(network: PodNetwork, *, is_into: bool, tenants: tuple[str, ...] = TENANTS) -> str:
-    """What gets through between each endpoint (a row) and each pod of a tenant (a column)."""
+    """The open ports between each endpoint (row) and each tenant's pod (column), as text."""
     rows = [("", *tenants)]
     for name, endpoint in ENDPOINTS.items():
         cells = []
@@ -134,31 +134,35 @@ def tables(network: PodNetwork) -> tuple[str, str]:
     return table(network, is_into=False), table(network, is_into=True)
 
 
-def test_tenants_reach_just_what_is_meant(network: PodNetwork) -> None:
+def test_tenants_reach_only_the_intended_endpoints(network: PodNetwork) -> None:
     assert table(network, is_into=False) == FROM_TENANTS
 
 
-def test_tenants_are_reached_just_by_whom_it_is_meant(network: PodNetwork) -> None:
+def test_only_the_intended_endpoints_reach_tenants(network: PodNetwork) -> None:
     assert table(network, is_into=True) == INTO_TENANTS
 
 
-def test_every_policy_of_a_tenant_is_a_hole_or_a_wall(network: PodNetwork) -> None:
-    homes = {ENDPOINTS[name].namespace for name in TENANTS}
-    found = [policy["metadata"] for policy in network.policies if policy["metadata"]["namespace"] in homes]
-    assert {policy["name"] for policy in found} == {*HOLES, *WALLS}
+def test_every_policy_of_a_tenant_is_tested(network: PodNetwork) -> None:
+    namespaces = {ENDPOINTS[name].namespace for name in TENANTS}
+    metadata = [
+        policy["metadata"] for policy in network.policies if policy["metadata"]["namespace"] in namespaces
+    ]
+    assert {policy["name"] for policy in metadata} == {*ALLOW_POLICIES, *DENY_POLICIES}
 
 
-@pytest.mark.parametrize("policy", HOLES)
-def test_without_any_one_policy_something_meant_is_shut(network: PodNetwork, policy: str) -> None:
-    without = tables(network.without_policy(policy))
-    assert without != (FROM_TENANTS, INTO_TENANTS)
-    # And nothing is open that was not: a policy gone astray is no way in.
-    for line, meant in zip("".join(without).split(), (FROM_TENANTS + INTO_TENANTS).split(), strict=True):
-        assert line in (meant, "-")
+@pytest.mark.parametrize("policy", ALLOW_POLICIES)
+def test_without_an_allow_policy_less_traffic_is_allowed(network: PodNetwork, policy: str) -> None:
+    reduced = tables(network.without_policy(policy))
+    assert reduced != (FROM_TENANTS, INTO_TENANTS)
+    # A missing policy must not allow any other traffic.
+    for cell, intended_cell in zip(
+        "".join(reduced).split(), (FROM_TENANTS + INTO_TENANTS).split(), strict=True
+    ):
+        assert cell in (intended_cell, "-")
 
 
-@pytest.mark.parametrize("policy", WALLS)
-def test_walls_stand_while_either_of_the_two_is_taken_away(network: PodNetwork, policy: str) -> None:
+@pytest.mark.parametrize("policy", DENY_POLICIES)
+def test_either_deny_policy_is_enough(network: PodNetwork, policy: str) -> None:
     assert tables(network.without_policy(policy)) == (FROM_TENANTS, INTO_TENANTS)
 
 
@@ -167,19 +171,21 @@ def test_without_policies_everything_is_open(network: PodNetwork) -> None:
     assert {cell for cell in "".join(tables(bare)).split() if cell not in ENDPOINTS} == {"all"}
 
 
-def test_tenant_that_may_reach_every_address_reaches_no_other_tenant(
+def test_tenant_that_can_reach_every_address_reaches_no_other_tenant(
     network: PodNetwork, running_platform: Platform
 ) -> None:
-    """Also where the network plugin matches pods by their addresses."""
+    """This also holds for network plugins that match pods by IP address."""
     loud = tenant_manifest("loud", network={"egress": [{"cidr": "0.0.0.0/0"}, {"cidr": "::/0"}]})
     running_platform.apply(loud)
     try:
         running_platform.await_active(loud)
-        now = live_network(running_platform)
+        live = live_network(running_platform)
     finally:
         running_platform.delete(loud)
     pod = Endpoint("10.8.0.1", "tenant-loud")
     for port in PORTS:
-        assert [name for name, target in ENDPOINTS.items() if not now.allows(pod, target, port)] == [*TENANTS]
-        assert not any(now.allows(ENDPOINTS[name], pod, port) for name in TENANTS)
-    assert tables(now) == tables(network)
+        assert [name for name, target in ENDPOINTS.items() if not live.allows(pod, target, port)] == [
+            *TENANTS
+        ]
+        assert not any(live.allows(ENDPOINTS[name], pod, port) for name in TENANTS)
+    assert tables(live) == tables(network)

@@ -1,4 +1,4 @@
-"""`paused: true`: a tenant is left as it is, and what differs is told."""
+"""`paused: true`: the watcher changes nothing, and the status reports drift and pending changes."""
 
 from tests.platform import NewTenant, Platform, condition
 from tests.waiting import eventually
@@ -13,9 +13,9 @@ def test_paused_tenant_reports_drift_and_repairs_it_when_resumed(
     platform.await_condition(manifest, "Paused")
 
     platform.remove("Role", "tenant-rest", "tenant-viewer")
-    told = platform.await_condition(manifest, "Paused", "Drifted")
-    assert told["status"] == "True"
-    assert told["message"] == "Role tenant-rest/tenant-viewer deleted"
+    drifted = platform.await_condition(manifest, "Paused", "Drifted")
+    assert drifted["status"] == "True"
+    assert drifted["message"] == "Role tenant-rest/tenant-viewer deleted"
     assert platform.get("Role", "tenant-rest", "tenant-viewer") is None
 
     platform.apply({**manifest, "spec": {"plan": "basic", "paused": False}})
@@ -23,15 +23,15 @@ def test_paused_tenant_reports_drift_and_repairs_it_when_resumed(
     assert platform.get("Role", "tenant-rest", "tenant-viewer") is not None
 
 
-def test_paused_tenant_takes_no_new_spec_until_it_is_resumed(
+def test_new_spec_of_a_paused_tenant_is_not_applied_until_it_is_resumed(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant("wait", plan="basic")
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"plan": "pro", "paused": True}})
-    told = platform.await_condition(manifest, "Paused")
-    assert told["status"] == "False"
-    assert told["message"] == "the tenant is paused: a change waits to be applied"
+    ready = platform.await_condition(manifest, "Paused")
+    assert ready["status"] == "False"
+    assert ready["message"] == "the tenant is paused: a change waits to be applied"
     quota = platform.get("ResourceQuota", "tenant-wait", "tenant-quota")
     assert quota is not None
     assert quota["spec"]["hard"]["cpu"] == "500m"
@@ -43,7 +43,9 @@ def test_paused_tenant_takes_no_new_spec_until_it_is_resumed(
     assert quota["spec"]["hard"]["cpu"] == "4"
 
 
-def test_nothing_is_made_for_a_tenant_that_starts_paused(platform: Platform, new_tenant: NewTenant) -> None:
+def test_nothing_is_created_for_a_tenant_that_starts_paused(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
     manifest = new_tenant("unborn", paused=True)
     platform.await_condition(manifest, "Paused")
     assert platform.objects("unborn") == {}
@@ -62,8 +64,8 @@ def test_paused_tenant_is_deleted_only_when_it_is_resumed(platform: Platform, ne
         lambda: (platform.tenant(manifest) or {}).get("status", {}).get("phase") == "Terminating",
         "the tenant is Terminating",
     )
-    told = condition(platform.tenant(manifest) or {}, "Ready")
-    assert (told["reason"], told["message"]) == (
+    ready = condition(platform.tenant(manifest) or {}, "Ready")
+    assert (ready["reason"], ready["message"]) == (
         "Paused",
         "the tenant is paused; set spec.paused to false to delete it",
     )

@@ -1,4 +1,4 @@
-"""Plans that change while the watcher runs: good ones take effect, broken ones change nothing."""
+"""Plans that change while the watcher runs: valid plans take effect, invalid plans change nothing."""
 
 import hashlib
 import os
@@ -21,8 +21,8 @@ from tenancy.plans import SHIPPED_PLANS, plans_from_text, read_plans
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 
-BROKEN = "plans: {pro: {maxNamespaces: none}}"
-PLACE = ("tenancy-system", "tenancy-plans")
+INVALID = "plans: {pro: {maxNamespaces: none}}"
+PLANS_CONFIG_MAP = ("tenancy-system", "tenancy-plans")
 
 
 def plans_with(**changes: dict[str, Any]) -> str:
@@ -39,7 +39,7 @@ def plans_without(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A cluster of their own for these tests: a plan is everybody's."""
+    """A cluster for this module only, because a change of the plans affects all tenants."""
     with ControlPlane(tools, tmp_path_factory.mktemp("plans-plane"), is_throw_away=True) as plane:
         folder = tmp_path_factory.mktemp("plans-platform")
         platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
@@ -49,7 +49,7 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def plans_file(platform: Platform) -> Iterator[Path]:
-    """The plans file of a running watcher, with the shipped plans in it and in force."""
+    """The plans file of a running watcher. The shipped plans are in it and in force."""
     path = platform.folder / "plans" / "plans.yaml"
     path.parent.mkdir(exist_ok=True)
     if platform.process is None or platform.plans != str(path):
@@ -58,22 +58,22 @@ def plans_file(platform: Platform) -> Iterator[Path]:
         platform.start("--plans", str(path))
     yield path
     path.unlink(missing_ok=True)
-    put_plans(platform, path, SHIPPED_PLANS.read_text())
+    write_plans(platform, path, SHIPPED_PLANS.read_text())
 
 
 @pytest.fixture
 def config_map(platform: Platform) -> Iterator[None]:
-    """A watcher that waits for its ConfigMap."""
+    """A watcher that waits for its ConfigMap, which does not exist yet."""
     platform.stop()
-    platform.launch("--plans-configmap", "/".join(PLACE))
+    platform.launch("--plans-configmap", "/".join(PLANS_CONFIG_MAP))
     yield
     platform.stop()
-    platform.admin.delete(CONFIG_MAP, PLACE[1], PLACE[0])
+    platform.admin.delete(CONFIG_MAP, PLANS_CONFIG_MAP[1], PLANS_CONFIG_MAP[0])
 
 
-def put_plans(platform: Platform, path: Path, text: str) -> None:
-    """Returns when they are in force."""
-    # No two versions are the same: the watcher takes no notice of what it has already.
+def write_plans(platform: Platform, path: Path, text: str) -> None:
+    """Write the plans to the file, and wait until they are in force."""
+    # Make each version unique: the watcher ignores plans that it has already.
     text += f"\n# {uuid4()}\n"
     path.write_text(text)
     await_in_force(platform, text)
@@ -89,22 +89,24 @@ def await_in_force(platform: Platform, text: str) -> None:
     eventually(is_in_force, "the plans are in force")
 
 
-def put_config_map(platform: Platform, text: str, key: str = "plans.yaml") -> None:
-    metadata = {"namespace": PLACE[0], "name": PLACE[1]}
+def apply_config_map(platform: Platform, text: str, key: str = "plans.yaml") -> None:
+    metadata = {"namespace": PLANS_CONFIG_MAP[0], "name": PLANS_CONFIG_MAP[1]}
     platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {key: text}})
 
 
 def await_update(platform: Platform, manifest: Manifest, cause: str) -> None:
-    def is_there() -> bool:
+    """Wait until the tenant is Active and its last update has this cause."""
+
+    def is_done() -> bool:
         status = (platform.tenant(manifest) or {}).get("status", {})
         return bool(status.get("phase") == "Active" and status["lastUpdate"]["message"] == cause)
 
-    eventually(is_there, f"the last update is {cause!r}; tenant is {platform.tenant(manifest)}")
+    eventually(is_done, f"the last update is {cause!r}; tenant is {platform.tenant(manifest)}")
 
 
-def await_note(platform: Platform, told: str) -> None:
-    """Until /readyz tells of refused plans, with all else well."""
-    eventually(lambda: told in platform.http_get("/readyz")[1], f"/readyz tells of {told!r}")
+def await_note(platform: Platform, note: str) -> None:
+    """Wait until /readyz reports invalid plans with this text, and check that it still succeeds."""
+    eventually(lambda: note in platform.http_get("/readyz")[1], f"/readyz reports {note!r}")
     status, text = platform.http_get("/readyz")
     assert (status, text.splitlines()[0]) == (200, "ok")
     assert text.endswith("; the last good ones stay in force\n")
@@ -112,65 +114,69 @@ def await_note(platform: Platform, told: str) -> None:
 
 
 def await_no_note(platform: Platform) -> None:
-    eventually(lambda: platform.http_get("/readyz") == (200, "ok\n"), "/readyz has nothing to tell")
+    eventually(lambda: platform.http_get("/readyz") == (200, "ok\n"), "/readyz has no notes")
     assert platform.metrics("tenancy_plans_valid") == {(): 1}
 
 
 def uids(platform: Platform, tenant: str) -> dict[tuple[str, str, str], str]:
-    return {key: found["metadata"]["uid"] for key, found in platform.objects(tenant).items()}
+    return {key: item["metadata"]["uid"] for key, item in platform.objects(tenant).items()}
 
 
-def told_of(platform: Platform, about: str, reason: str, told: str) -> int:
-    """How many events about an object tell this."""
-    return sum(1 for found, text in platform.events(about) if found == reason and told in text)
+def event_count(platform: Platform, name: str, reason: str, text: str) -> int:
+    """The number of Events about an object that have the reason and the text."""
+    return sum(
+        1 for event_reason, message in platform.events(name) if event_reason == reason and text in message
+    )
 
 
 def updates(platform: Platform, *manifests: Manifest) -> dict[str, tuple[int, str]]:
-    """How many updates tenants had, and the cause of the last one."""
-    found = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in manifests}
-    last = {name: tenant["status"]["lastUpdate"] for name, tenant in found.items()}
-    return {name: (update["version"], update["message"]) for name, update in last.items()}
+    """The number of updates of each tenant, and the cause of the last one."""
+    tenants = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in manifests}
+    last_updates = {name: tenant["status"]["lastUpdate"] for name, tenant in tenants.items()}
+    return {name: (update["version"], update["message"]) for name, update in last_updates.items()}
 
 
-def test_changed_plan_touches_exactly_its_tenants(
+def test_changed_plan_updates_exactly_its_tenants(
     platform: Platform, plans_file: Path, new_tenant: NewTenant
 ) -> None:
     pro = [new_tenant(f"pro-{letter}", plan="pro") for letter in "ab"]
     basic = [new_tenant(f"basic-{letter}", plan="basic") for letter in "ab"]
     for manifest in (*pro, *basic):
         platform.await_active(manifest)
-    put_plans(platform, plans_file, plans_with(pro={"podSecurity": "baseline"}))
+    write_plans(platform, plans_file, plans_with(pro={"podSecurity": "baseline"}))
     for manifest in pro:
         await_update(platform, manifest, "plan pro changed")
     labels = (platform.namespace("tenant-pro-a") or {})["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
 
     def unchanged() -> set[str]:
-        """Those that the watcher has looked at since, without anything to do."""
+        """Tenants that were reconciled without an update since the plans changed."""
         messages = [(line["message"], line.get("tenant")) for line in platform.log()]
-        changed = max(at for at, (message, _) in enumerate(messages) if message == "plans in force")
-        return {tenant or "" for message, tenant in messages[changed:] if message == "tenant unchanged"}
+        last_change = max(index for index, (message, _) in enumerate(messages) if message == "plans in force")
+        return {tenant or "" for message, tenant in messages[last_change:] if message == "tenant unchanged"}
 
-    eventually(lambda: unchanged() >= {"basic-a", "basic-b"}, "the watcher has looked at the others")
+    eventually(lambda: unchanged() >= {"basic-a", "basic-b"}, "the watcher has reconciled the other tenants")
     assert updates(platform, *pro, *basic) == {
         **dict.fromkeys(("pro-a", "pro-b"), (2, "plan pro changed")),
         **dict.fromkeys(("basic-a", "basic-b"), (1, "spec generation 1")),
     }
-    told = [update["message"] for update in platform.history("pro-b")]
-    assert told == ["plan pro changed", "spec generation 1"]
+    causes = [update["message"] for update in platform.history("pro-b")]
+    assert causes == ["plan pro changed", "spec generation 1"]
     platform.expect_no_changes("pro-a")
 
 
-def test_broken_file_is_refused_and_told_until_it_is_mended(
+def test_invalid_file_is_rejected_and_reported_until_it_is_fixed(
     platform: Platform, plans_file: Path, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant("keeps", plan="basic")
     platform.await_active(manifest)
-    plans_file.write_text(BROKEN)
+    plans_file.write_text(INVALID)
     await_note(platform, "plans.pro.maxNamespaces")
-    told = "plans.pro.maxNamespaces"
-    eventually(lambda: told_of(platform, "tenancy-system", "PlansRefused", told), "an event tells of it")
-    accepted = told_of(platform, "tenancy-system", "PlansAccepted", str(plans_file))
+    field = "plans.pro.maxNamespaces"
+    eventually(
+        lambda: event_count(platform, "tenancy-system", "PlansRefused", field), "an event names the field"
+    )
+    accepted = event_count(platform, "tenancy-system", "PlansAccepted", str(plans_file))
 
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     platform.await_active(manifest)
@@ -178,19 +184,17 @@ def test_broken_file_is_refused_and_told_until_it_is_mended(
     assert quota["spec"]["hard"]["cpu"] == "4"
     assert updates(platform, manifest) == {"keeps": (2, "spec generation 2")}
 
-    put_plans(platform, plans_file, plans_with(pro={"podSecurity": "baseline"}))
+    write_plans(platform, plans_file, plans_with(pro={"podSecurity": "baseline"}))
     await_update(platform, manifest, "plan pro changed")
     await_no_note(platform)
     eventually(
-        lambda: told_of(platform, "tenancy-system", "PlansAccepted", str(plans_file)) > accepted,
-        "an event tells that the plans are good",
+        lambda: event_count(platform, "tenancy-system", "PlansAccepted", str(plans_file)) > accepted,
+        "an event reports that the plans are accepted",
     )
 
 
 @pytest.mark.parametrize("content", [b"", b"plans: {p: 2001-99-99}", b"\xff\xfe", b"[" * 2000])
-def test_whatever_is_in_the_file_the_watcher_lives(
-    platform: Platform, plans_file: Path, content: bytes
-) -> None:
+def test_watcher_survives_any_file_content(platform: Platform, plans_file: Path, content: bytes) -> None:
     plans_file.write_bytes(content)
     await_note(platform, "plans: refused")
     assert platform.http_get("/healthz") == (200, "ok\n")
@@ -198,18 +202,18 @@ def test_whatever_is_in_the_file_the_watcher_lives(
     await_no_note(platform)
 
 
-def test_file_may_go_and_come_back(platform: Platform, plans_file: Path) -> None:
+def test_file_can_be_deleted_and_created_again(platform: Platform, plans_file: Path) -> None:
     plans_file.unlink()
     await_note(platform, "is missing")
     shutil.copy(SHIPPED_PLANS, plans_file)
     await_no_note(platform)
 
 
-def test_file_may_be_replaced_in_any_way(platform: Platform, plans_file: Path, tmp_path: Path) -> None:
-    refusals = sum(1 for line in platform.log() if line["message"] == "plans refused")
+def test_file_can_be_replaced_in_any_way(platform: Platform, plans_file: Path, tmp_path: Path) -> None:
+    rejections = sum(1 for line in platform.log() if line["message"] == "plans refused")
     texts = [plans_with(pro={"podSecurity": level}) for level in ("restricted", "baseline", "privileged")]
     texts = [f"{text}# {uuid4()}\n" for text in texts]
-    # As Kubernetes mounts a ConfigMap: the file is a link through a link, and the inner one is swapped.
+    # As Kubernetes mounts a ConfigMap: a symlink to a file behind another symlink, which is replaced.
     inner, folders = tmp_path / "..data", [tmp_path / f"version-{number}" for number in range(2)]
     for folder, text in zip(folders, texts, strict=False):
         folder.mkdir()
@@ -223,33 +227,33 @@ def test_file_may_be_replaced_in_any_way(platform: Platform, plans_file: Path, t
     shutil.rmtree(folders[0])
     await_in_force(platform, texts[1])
 
-    # As editors do it: the old file goes, the new one takes its name.
+    # As editors do it: delete the old file, then rename the new one.
     (tmp_path / "plans.new").write_text(texts[2])
     plans_file.unlink()
     os.replace(tmp_path / "plans.new", plans_file)
     await_in_force(platform, texts[2])
-    assert refusals == sum(1 for line in platform.log() if line["message"] == "plans refused")
+    assert rejections == sum(1 for line in platform.log() if line["message"] == "plans refused")
 
 
-def test_tenants_of_a_removed_plan_keep_what_they_have_until_it_returns(
+def test_tenants_of_a_removed_plan_keep_their_objects_until_it_is_added_again(
     platform: Platform, plans_file: Path, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant("orphan", plan="pro")
     platform.await_active(manifest)
     before = uids(platform, "orphan")
-    put_plans(platform, plans_file, plans_without("pro"))
-    told = platform.await_condition(manifest, "UnknownPlan")
-    assert told["message"] == "spec.plan: there is no plan 'pro'; known: basic, enterprise"
+    write_plans(platform, plans_file, plans_without("pro"))
+    ready = platform.await_condition(manifest, "UnknownPlan")
+    assert ready["message"] == "spec.plan: there is no plan 'pro'; known: basic, enterprise"
     assert (platform.tenant(manifest) or {})["status"]["phase"] == "Failed"
     assert uids(platform, "orphan") == before
 
-    put_plans(platform, plans_file, SHIPPED_PLANS.read_text())
+    write_plans(platform, plans_file, SHIPPED_PLANS.read_text())
     platform.await_active(manifest)
     assert uids(platform, "orphan") == before
     assert updates(platform, manifest) == {"orphan": (1, "spec generation 1")}
 
 
-def test_what_a_tenant_overrides_survives_a_change_of_its_plan(
+def test_overridden_settings_survive_a_change_of_the_plan(
     platform: Platform, plans_file: Path, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant(
@@ -262,74 +266,80 @@ def test_what_a_tenant_overrides_survives_a_change_of_its_plan(
     )
     platform.await_active(manifest)
 
-    def facts() -> dict[str, Any]:
-        found, home = platform.objects("special"), "tenant-special"
-        metadata = found["Namespace", "", home]["metadata"]
+    def settings() -> dict[str, Any]:
+        objects, namespace = platform.objects("special"), "tenant-special"
+        metadata = objects["Namespace", "", namespace]["metadata"]
         return {
             "level": metadata["labels"]["pod-security.kubernetes.io/enforce"],
             "registries": metadata["annotations"]["policy.platform.ai/registries"],
             "types": metadata["annotations"]["policy.platform.ai/service-types"],
-            "limits": found["LimitRange", home, "tenant-limits"]["spec"]["limits"][0]["default"],
-            "storage": found["ResourceQuota", home, "tenant-quota-storage"]["spec"]["hard"],
-            "cpu": found["ResourceQuota", home, "tenant-quota"]["spec"]["hard"]["cpu"],
+            "limits": objects["LimitRange", namespace, "tenant-limits"]["spec"]["limits"][0]["default"],
+            "storage": objects["ResourceQuota", namespace, "tenant-quota-storage"]["spec"]["hard"],
+            "cpu": objects["ResourceQuota", namespace, "tenant-quota"]["spec"]["hard"]["cpu"],
         }
 
-    own = {
+    overrides = {
         "level": "baseline",
         "registries": "registry.example.com",
         "limits": {"cpu": "200m"},
         "storage": {"requests.storage": "7Gi"},
     }
-    assert facts() == own | {"types": "ClusterIP", "cpu": "500m"}
+    assert settings() == overrides | {"types": "ClusterIP", "cpu": "500m"}
     quotas = [
         {"name": "tenant-quota", "hard": {"cpu": "700m"}},
         {"name": "tenant-quota-storage", "hard": {"requests.storage": "6Gi"}},
     ]
     changed = {"serviceTypes": ["ClusterIP", "ExternalName"], "registries": ["elsewhere.example.com"]}
     changed_plans = plans_with(basic={**changed, "quotas": quotas, "podSecurity": "privileged"})
-    put_plans(platform, plans_file, changed_plans)
+    write_plans(platform, plans_file, changed_plans)
     await_update(platform, manifest, "plan basic changed")
-    assert facts() == own | {"types": "ClusterIP,ExternalName", "cpu": "700m"}
+    assert settings() == overrides | {"types": "ClusterIP,ExternalName", "cpu": "700m"}
 
 
 @pytest.mark.usefixtures("config_map")
 def test_watcher_waits_for_its_config_map_and_follows_it(platform: Platform, new_tenant: NewTenant) -> None:
-    absent = "no plans yet: ConfigMap tenancy-system/tenancy-plans: is missing, or has no key plans.yaml\n"
+    missing = "no plans yet: ConfigMap tenancy-system/tenancy-plans: is missing, or has no key plans.yaml\n"
     manifest = new_tenant("awaits", plan="basic")
-    eventually(lambda: platform.http_get("/readyz") == (503, absent), "only the plans are missing")
+    eventually(lambda: platform.http_get("/readyz") == (503, missing), "only the plans are missing")
     assert platform.metrics("tenancy_plans_valid") == {(): 0}
     assert plans_in_force(platform.admin) == read_plans()
 
-    put_config_map(platform, BROKEN)
-    eventually(lambda: "plans.pro.maxNamespaces" in platform.http_get("/readyz")[1], "the fault is told")
+    apply_config_map(platform, INVALID)
+    eventually(
+        lambda: "plans.pro.maxNamespaces" in platform.http_get("/readyz")[1], "/readyz names the field"
+    )
     assert platform.http_get("/readyz")[0] == 503
     assert "status" not in (platform.tenant(manifest) or {})
     with pytest.raises(PlansError):
         plans_in_force(platform.admin)
 
-    put_config_map(platform, SHIPPED_PLANS.read_text())
+    apply_config_map(platform, SHIPPED_PLANS.read_text())
     await_no_note(platform)
     platform.await_active(manifest)
-    put_config_map(platform, changed := plans_with(basic={"podSecurity": "baseline"}))
+    apply_config_map(platform, changed := plans_with(basic={"podSecurity": "baseline"}))
     await_update(platform, manifest, "plan basic changed")
     assert plans_in_force(platform.admin) == plans_from_text(changed)
 
 
 @pytest.mark.usefixtures("config_map")
-def test_broken_or_deleted_config_map_leaves_the_plans_in_force(
+def test_invalid_or_deleted_config_map_leaves_the_plans_in_force(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    put_config_map(platform, SHIPPED_PLANS.read_text())
+    apply_config_map(platform, SHIPPED_PLANS.read_text())
     await_no_note(platform)
-    put_config_map(platform, BROKEN)
+    apply_config_map(platform, INVALID)
     await_note(platform, "plans.pro.maxNamespaces")
-    told = "plans.pro.maxNamespaces"
-    eventually(lambda: told_of(platform, PLACE[1], "PlansRefused", told), "an event tells of it")
+    field = "plans.pro.maxNamespaces"
+    eventually(
+        lambda: event_count(platform, PLANS_CONFIG_MAP[1], "PlansRefused", field), "an event names the field"
+    )
     platform.await_active(new_tenant("works", plan="pro"))
-    put_config_map(platform, SHIPPED_PLANS.read_text(), key="other.yaml")
-    platform.admin.patch(CONFIG_MAP, PLACE[1], {"data": {"plans.yaml": None}}, namespace=PLACE[0])
+    apply_config_map(platform, SHIPPED_PLANS.read_text(), key="other.yaml")
+    platform.admin.patch(
+        CONFIG_MAP, PLANS_CONFIG_MAP[1], {"data": {"plans.yaml": None}}, namespace=PLANS_CONFIG_MAP[0]
+    )
     await_note(platform, "has no key plans.yaml")
-    put_config_map(platform, SHIPPED_PLANS.read_text())
+    apply_config_map(platform, SHIPPED_PLANS.read_text())
     await_no_note(platform)
-    platform.admin.delete(CONFIG_MAP, PLACE[1], PLACE[0])
+    platform.admin.delete(CONFIG_MAP, PLANS_CONFIG_MAP[1], PLANS_CONFIG_MAP[0])
     await_note(platform, "is missing")

@@ -1,6 +1,6 @@
-"""`protected: true`, or a plan that protects: the tenant is not deleted, even where admission let it pass.
+"""`protected: true`: the watcher does not delete the tenant, even if admission allowed the deletion.
 
-The API server's own refusal is tried with the other admission rules; here the watcher's hold is.
+The tests of the admission policies cover the rejection by the API server.
 """
 
 from tests.platform import NewTenant, Platform
@@ -22,7 +22,7 @@ def test_protected_tenant_that_is_being_deleted_keeps_everything(
 ) -> None:
     manifest = new_tenant("shielded")
     platform.await_active(manifest)
-    # Protected only after its deletion began: by then no admission rule can refuse it.
+    # Protect the tenant after its deletion began, when admission can no longer reject the deletion.
     platform.stop()
     platform.delete(manifest)
     platform.apply({**manifest, "spec": {"protected": True}})

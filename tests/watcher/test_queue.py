@@ -1,4 +1,4 @@
-"""The queue: once per tenant, one worker at a time, and a wait after failure that a new spec ends."""
+"""The work queue: each tenant once, one worker per tenant, and a backoff that a new spec ends."""
 
 import threading
 
@@ -15,7 +15,7 @@ def test_tenant_added_twice_is_taken_once() -> None:
     assert queue.depth() == 0
 
 
-def test_what_comes_while_a_tenant_is_worked_on_is_done_right_after() -> None:
+def test_tenant_added_while_it_is_worked_on_is_taken_again_after_done() -> None:
     queue = TenantQueue()
     queue.add("a")
     assert queue.take() == "a"
@@ -26,19 +26,19 @@ def test_what_comes_while_a_tenant_is_worked_on_is_done_right_after() -> None:
     assert queue.take() == "a"
 
 
-def test_waits_double_up_to_a_cap() -> None:
+def test_backoff_doubles_up_to_a_cap() -> None:
     queue = TenantQueue()
-    waits = []
+    waits_s = []
     for _ in range(12):
         queue.add("a")
-        with queue._changed:  # Its wait is not ours to sit out.
+        with queue._changed:  # Take the tenant without waiting for its backoff.
             queue._working.add("a")
-        waits.append(queue.failed("a"))
-    assert waits[:4] == [1.0, 2.0, 4.0, 8.0]
-    assert waits[-1] == 300.0
+        waits_s.append(queue.failed("a"))
+    assert waits_s[:4] == [1.0, 2.0, 4.0, 8.0]
+    assert waits_s[-1] == 300.0
 
 
-def test_failed_tenant_waits_whatever_else_happens() -> None:
+def test_failed_tenant_waits_even_if_it_is_added_again() -> None:
     queue = TenantQueue()
     queue.add("a")
     assert queue.take() == "a"
@@ -49,7 +49,7 @@ def test_failed_tenant_waits_whatever_else_happens() -> None:
     assert queue.depth() == 1
 
 
-def test_new_spec_ends_the_wait_and_forgives() -> None:
+def test_new_spec_ends_and_resets_the_backoff() -> None:
     queue = TenantQueue()
     for expected_s in (1.0, 1.0):
         queue.add_now("a")
@@ -59,7 +59,7 @@ def test_new_spec_ends_the_wait_and_forgives() -> None:
     assert queue.take() == "a"
 
 
-def test_new_spec_that_comes_during_a_failure_is_done_at_once() -> None:
+def test_tenant_with_a_new_spec_during_a_failure_is_taken_at_once() -> None:
     queue = TenantQueue()
     queue.add("a")
     assert queue.take() == "a"
@@ -68,7 +68,7 @@ def test_new_spec_that_comes_during_a_failure_is_done_at_once() -> None:
     assert queue.take() == "a"
 
 
-def test_closing_sends_the_workers_home() -> None:
+def test_close_ends_waiting_workers() -> None:
     queue = TenantQueue()
     taken: list[str | None] = []
     worker = threading.Thread(target=lambda: taken.append(queue.take()))
@@ -78,7 +78,7 @@ def test_closing_sends_the_workers_home() -> None:
     assert taken == [None]
 
 
-def test_later_work_comes_when_it_is_due() -> None:
+def test_delayed_tenant_is_taken_when_due() -> None:
     queue = TenantQueue()
     queue.add("a", after_s=0.05)
     assert eventually(queue.take, "the tenant is due") == "a"

@@ -1,4 +1,4 @@
-"""Bad input is refused as early as it can be, by a message that names the field, and changes nothing."""
+"""Invalid specs are rejected as early as possible. The message names the field, and nothing changes."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from cluster.client import ClusterError
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
-# What the API server itself refuses: the spec, and what its message must name.
+# Rejected by the API server: tenant name, spec, and the field in the message.
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "bad quantity": ("bad", {"resourceQuotas": {"cpu": "lots"}}, "spec.resourceQuotas.cpu"),
-    "quantity beyond all measure": ("bad", {"resourceQuotas": {"cpu": "16Ei"}}, "spec.resourceQuotas.cpu"),
+    "quantity out of range": ("bad", {"resourceQuotas": {"cpu": "16Ei"}}, "spec.resourceQuotas.cpu"),
     "service account with a namespace in its name": (
         "bad",
         {"access": [{"kind": "ServiceAccount", "name": "ci/runner"}]},
@@ -19,7 +19,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "negative quantity": ("bad", {"resourceQuotas": {"memory": "-1Gi"}}, "spec.resourceQuotas.memory"),
     "bad purpose": ("bad", {"namespaces": [{"name": "a", "purpose": "fun"}]}, "spec.namespaces[0].purpose"),
-    "two equal namespaces": ("bad", {"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec.namespaces[1]"),
+    "duplicate namespace": ("bad", {"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec.namespaces[1]"),
     "namespace too long once prefixed": ("bad", {"namespaces": [{"name": "n" * 60}]}, "spec.namespaces"),
     "default namespace too long once prefixed": ("bad", {"name": "n" * 60}, "spec.name"),
     "tenant name too long": ("t" * 57, {}, "metadata.name"),
@@ -36,7 +36,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"rbacConfig": {"serviceAccounts": ["A/b/c"]}},
         "spec.rbacConfig.serviceAccounts[0]",
     ),
-    "plan that is no name": ("bad", {"plan": "No Plan!"}, "spec.plan"),
+    "plan that is not a name": ("bad", {"plan": "No Plan!"}, "spec.plan"),
     "escape in the display name": ("bad", {"displayName": "a\x1b[31m"}, "spec.displayName"),
     "line break in a user's name": ("bad", {"adminUsers": ["a\nb"]}, "spec.adminUsers[0]"),
 }
@@ -44,15 +44,15 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("group", ["platform.ai", "kleff.kleff.io"])
 @pytest.mark.parametrize("case", REFUSED)
-def test_api_server_refuses(case: str, group: str, platform: Platform) -> None:
+def test_api_server_rejects(case: str, group: str, platform: Platform) -> None:
     name, spec, field = REFUSED[case]
-    with pytest.raises(ClusterError) as refusal:
+    with pytest.raises(ClusterError) as error:
         platform.create({**tenant_manifest(name, group), "spec": spec})
-    assert refusal.value.status == 422
-    assert field in str(refusal.value)
+    assert error.value.status == 422
+    assert field in str(error.value)
 
 
-# What only the plans, or other tenants, can tell.
+# Rejected by the watcher: spec, reason and message.
 FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
     "unknown plan": (
         {"plan": "gold"},
@@ -69,7 +69,7 @@ FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
         "InvalidSpec",
         "spec.adopt: must be true, because namespaces[0].existing is set",
     ),
-    "access to a namespace it has not": (
+    "access to an unknown namespace": (
         {"namespaces": [{"name": "a"}], "access": [{"kind": "User", "name": "x", "namespaces": ["b"]}]},
         "InvalidSpec",
         "spec.access[0].namespaces[0]: 'b' is not in spec.namespaces",
@@ -82,8 +82,8 @@ def test_status_names_the_field(case: str, platform: Platform, new_tenant: NewTe
     spec, reason, message = FAILED[case]
     name = case.replace(" ", "-")
     manifest = new_tenant(name, **spec)
-    told = platform.await_condition(manifest, reason)
-    assert told["message"] == message
+    ready = platform.await_condition(manifest, reason)
+    assert ready["message"] == message
     tenant = platform.tenant(manifest)
     assert tenant is not None
     assert tenant["status"]["phase"] == "Failed"
@@ -91,15 +91,17 @@ def test_status_names_the_field(case: str, platform: Platform, new_tenant: NewTe
     assert platform.objects(name) == {}
 
 
-def test_spec_that_turns_bad_leaves_what_is_built(platform: Platform, new_tenant: NewTenant) -> None:
+def test_spec_that_becomes_invalid_leaves_the_objects_unchanged(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
     manifest = new_tenant("turns", adminUsers=["alice"])
     platform.await_active(manifest)
     before = platform.objects("turns")
     platform.apply({**manifest, "spec": {"plan": "gold"}})
     platform.await_condition(manifest, "UnknownPlan")
     after = platform.objects("turns")
-    assert {key: found["metadata"]["uid"] for key, found in after.items()} == {
-        key: found["metadata"]["uid"] for key, found in before.items()
+    assert {key: item["metadata"]["uid"] for key, item in after.items()} == {
+        key: item["metadata"]["uid"] for key, item in before.items()
     }
     platform.apply(manifest)
     platform.await_active(manifest)
@@ -109,8 +111,8 @@ def test_namespace_of_another_tenant_is_never_shared(platform: Platform, new_ten
     first = new_tenant("a", namespaces=[{"name": "b-c"}])
     platform.await_active(first)
     second = new_tenant("a-b", namespaces=[{"name": "c"}])
-    told = platform.await_condition(second, "NamespaceTaken")
-    assert told["message"] == "spec.namespaces[0].name: namespace 'tenant-a-b-c' belongs to tenant 'a'"
+    ready = platform.await_condition(second, "NamespaceTaken")
+    assert ready["message"] == "spec.namespaces[0].name: namespace 'tenant-a-b-c' belongs to tenant 'a'"
     labels = (platform.namespace("tenant-a-b-c") or {})["metadata"]["labels"]
     assert labels["tenant.platform.ai/name"] == "a"
 
@@ -119,22 +121,22 @@ def test_namespace_of_another_tenant_is_never_shared(platform: Platform, new_ten
     assert platform.namespace("tenant-a-b-c") is not None
 
 
-def test_two_tenants_at_once_do_not_both_get_a_namespace(platform: Platform, new_tenant: NewTenant) -> None:
+def test_two_tenants_at_once_do_not_both_get_the_namespace(platform: Platform, new_tenant: NewTenant) -> None:
     rivals = [new_tenant("r", namespaces=[{"name": "x-y"}]), new_tenant("r-x", namespaces=[{"name": "y"}])]
 
-    def phases() -> list[str] | None:
-        found = [(platform.tenant(rival) or {}).get("status", {}).get("phase") for rival in rivals]
-        return sorted(found) if set(found) <= {"Active", "Failed"} else None
+    def final_phases() -> list[str] | None:
+        phases = [(platform.tenant(rival) or {}).get("status", {}).get("phase") for rival in rivals]
+        return sorted(phases) if set(phases) <= {"Active", "Failed"} else None
 
-    assert eventually(phases, "both are settled") == ["Active", "Failed"]
+    assert eventually(final_phases, "each tenant is Active or Failed") == ["Active", "Failed"]
 
 
-def test_namespace_that_is_nobodys_is_not_taken_over(platform: Platform, new_tenant: NewTenant) -> None:
+def test_namespace_without_a_tenant_is_not_taken_over(platform: Platform, new_tenant: NewTenant) -> None:
     metadata = {"name": "tenant-squat", "labels": {"team": "legacy"}}
     platform.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     manifest = new_tenant("squat")
-    told = platform.await_condition(manifest, "NamespaceTaken")
-    assert told["message"] == (
+    ready = platform.await_condition(manifest, "NamespaceTaken")
+    assert ready["message"] == (
         "metadata.name: namespace 'tenant-squat' exists already and is no tenant's; adopt: true would take it"
     )
     assert list(platform.objects("squat")) == []

@@ -1,4 +1,4 @@
-"""A watcher that is killed, stopped or cut off takes up its work with nobody's help."""
+"""A watcher that was killed or stopped continues its work after a restart."""
 
 import json
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from tests.waiting import eventually
 
 CRASH = tenant_manifest("crash", namespaces=[{"name": name} for name in "abc"])
 DROPPED = tenant_manifest("dropped", namespaces=[{"name": name} for name in "abc"])
-STILL = [tenant_manifest(f"still-{number}", plan="basic") for number in range(5)]
+UNCHANGED = [tenant_manifest(f"still-{number}", plan="basic") for number in range(5)]
 
 
 @dataclass(frozen=True)
 class Killed:
-    """What a watcher that was killed in the middle of two updates has left."""
+    """The locks, and the versions of the unchanged tenants, after a watcher was killed during two updates."""
 
     locks: dict[str, list[Path]]
     versions: dict[str, tuple[int, int]]
@@ -35,35 +35,35 @@ def locks(platform: Platform, tenant: str) -> list[Path]:
 
 
 def versions(platform: Platform) -> dict[str, tuple[int, int]]:
-    """Generation and number of updates of the tenants that nobody changes."""
-    found = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in STILL}
+    """Generation and number of updates of each unchanged tenant."""
+    tenants = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in UNCHANGED}
     return {
         name: (tenant["metadata"]["generation"], tenant["status"]["lastUpdate"]["version"])
-        for name, tenant in found.items()
+        for name, tenant in tenants.items()
     }
 
 
 @pytest.fixture(scope="module")
 def killed(running_platform: Platform) -> Iterator[Killed]:
-    """The watcher is killed in the middle of two updates, with others done, and started again."""
+    """Kill the watcher during two updates, change the spec of one tenant, and start the watcher again."""
     platform = running_platform
     platform.ensure_started()
-    for manifest in STILL:
+    for manifest in UNCHANGED:
         platform.apply(manifest)
-    for manifest in STILL:
+    for manifest in UNCHANGED:
         platform.await_active(manifest)
     with held_updates(platform, "tenant-crash-c", "tenant-dropped-c"):
         for manifest in (CRASH, DROPPED):
             platform.apply(manifest)
         for manifest in (CRASH, DROPPED):
             name = manifest["metadata"]["name"]
-            eventually(lambda name=name: platform.namespace(f"tenant-{name}-c"), f"{name} is half made")  # type: ignore[misc]
+            eventually(lambda name=name: platform.namespace(f"tenant-{name}-c"), f"{name} is partly created")  # type: ignore[misc]
         platform.kill()
-    left = Killed({name: locks(platform, name) for name in ("crash", "dropped")}, versions(platform))
+    killed = Killed({name: locks(platform, name) for name in ("crash", "dropped")}, versions(platform))
     platform.apply({**DROPPED, "spec": {"namespaces": [{"name": "a"}]}})
     platform.start()
-    yield left
-    platform.verify_and_delete([CRASH, DROPPED, *STILL])
+    yield killed
+    platform.verify_and_delete([CRASH, DROPPED, *UNCHANGED])
 
 
 def test_kill_during_up_converges_after_restart(platform: Platform, killed: Killed) -> None:
@@ -85,17 +85,17 @@ def test_namespace_dropped_between_a_lost_create_and_its_retry_is_removed(
 
 
 def test_restart_with_unchanged_tenants_runs_pulumi_zero_times(platform: Platform, killed: Killed) -> None:
-    names = {manifest["metadata"]["name"] for manifest in STILL}
+    names = {manifest["metadata"]["name"] for manifest in UNCHANGED}
 
     def unchanged() -> set[str]:
         return {line["tenant"] for line in platform.log() if line["message"] == "tenant unchanged"}
 
-    eventually(lambda: names <= unchanged(), "the watcher has looked at each of them since its start")
+    eventually(lambda: names <= unchanged(), "the watcher has reconciled each of them since its start")
     assert {name: platform.pulumi_run_count(tenant=name) for name in names} == dict.fromkeys(names, 0)
     assert versions(platform) == killed.versions
 
-    platform.apply({**STILL[0], "spec": {"plan": "pro"}})
-    platform.await_active(STILL[0])
+    platform.apply({**UNCHANGED[0], "spec": {"plan": "pro"}})
+    platform.await_active(UNCHANGED[0])
     assert {name: platform.pulumi_run_count(tenant=name) for name in names} == dict.fromkeys(names, 0) | {
         "still-0": 1
     }
@@ -104,14 +104,14 @@ def test_restart_with_unchanged_tenants_runs_pulumi_zero_times(platform: Platfor
 def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("pending", plan="basic")
     platform.await_active(manifest)
-    # As an operator's killed `pulumi up` leaves it: one object made but not recorded.
+    # The state after a killed `pulumi up`: one object is created but not recorded.
     state = stack_folder(platform, "stacks") / "tenancy" / "tenant-pending.json"
     content = json.loads(state.read_text())
     latest = content["checkpoint"]["latest"]
     urn = ":RoleBinding::tenant-pending/tenant-admin"
-    lost = next(found for found in latest["resources"] if found["urn"].endswith(urn))
-    latest["resources"].remove(lost)
-    recorded = {field: lost[field] for field in lost if field not in ("id", "outputs")}
+    lost_resource = next(resource for resource in latest["resources"] if resource["urn"].endswith(urn))
+    latest["resources"].remove(lost_resource)
+    recorded = {field: lost_resource[field] for field in lost_resource if field not in ("id", "outputs")}
     latest["pending_operations"] = [{"resource": recorded, "type": "creating"}]
     state.write_text(json.dumps(content))
 
@@ -129,21 +129,21 @@ def test_lock_of_a_live_process_is_respected_and_named(platform: Platform, new_t
     holder = {"pid": 1, "username": "jane", "hostname": "far-away", "timestamp": "2030-01-02T03:04:05Z"}
     lock.write_text(json.dumps(holder))
     platform.apply({**manifest, "spec": {"plan": "pro"}})
-    told = platform.await_condition(manifest, "UpdateConflict")
-    assert "jane@far-away (pid 1)" in told["message"]
-    assert "pulumi cancel --stack tenant-locked" in told["message"]
+    ready = platform.await_condition(manifest, "UpdateConflict")
+    assert "jane@far-away (pid 1)" in ready["message"]
+    assert "pulumi cancel --stack tenant-locked" in ready["message"]
     assert lock.exists()
     lock.unlink()
     platform.await_active(manifest)
 
 
-def test_status_write_runs_nothing(platform: Platform, new_tenant: NewTenant) -> None:
+def test_status_write_runs_no_update(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("left-alone", plan="basic")
     assert platform.await_active(manifest)["status"]["lastUpdate"]["version"] == 1
     change = {"status": {"namespaceCount": 7}}
     platform.admin.patch(kind_of(manifest), "left-alone", change, subresource="status")
     platform.admin.patch(kind_of(manifest), "left-alone", {"metadata": {"labels": {"team": "x"}}})
-    # The queue is served in order: whatever these writes ask for begins before this tenant's turn.
+    # The queue is in order: work that these writes queue starts before this tenant is reconciled.
     platform.await_active(new_tenant("after-left-alone", plan="basic"))
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     assert platform.await_active(manifest)["status"]["lastUpdate"]["version"] == 2

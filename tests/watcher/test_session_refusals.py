@@ -1,4 +1,4 @@
-"""A refused start is told by its reason, and tried again after a wait that grows up to a cap."""
+"""Rejected starts of sessions: the reason, and a backoff that grows up to a cap."""
 
 import pytest
 
@@ -14,27 +14,27 @@ from watcher.sessions.refused_starts import StartBackoff, refusal_reason
         ("spec.containers[].image: evil.test/a is not from a registry", SessionReason.POD_REFUSED),
     ],
 )
-def test_only_a_quota_is_named_as_one(message: str, reason: SessionReason) -> None:
+def test_only_a_quota_error_has_reason_quota_exceeded(message: str, reason: SessionReason) -> None:
     assert refusal_reason(message) == reason
 
 
-def test_wait_grows_up_to_a_cap_for_each_session_alone() -> None:
+def test_wait_grows_up_to_a_cap_per_session() -> None:
     backoff = StartBackoff()
-    waits = []
+    waits_s = []
     for _ in range(8):
         backoff.record_refusal("one")
-        waits.append(backoff.wait_s("one"))
-    assert 0 < waits[0] < waits[1] < waits[2]
-    assert max(waits) <= 60
+        waits_s.append(backoff.wait_s("one"))
+    assert 0 < waits_s[0] < waits_s[1] < waits_s[2]
+    assert max(waits_s) <= 60
     assert backoff.wait_s("other") == 0
 
 
-def test_start_that_went_well_is_forgiven() -> None:
+def test_forget_resets_the_wait() -> None:
     backoff = StartBackoff()
     for _ in range(5):
         backoff.record_refusal("one")
-    worst = backoff.wait_s("one")
+    longest_s = backoff.wait_s("one")
     backoff.forget("one")
     assert backoff.wait_s("one") == 0
     backoff.record_refusal("one")
-    assert 0 < backoff.wait_s("one") < worst
+    assert 0 < backoff.wait_s("one") < longest_s

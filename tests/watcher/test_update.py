@@ -1,4 +1,4 @@
-"""A changed spec changes just what it says."""
+"""A changed spec changes only the objects that depend on it."""
 
 from tests.platform import NewTenant, Platform
 
@@ -15,7 +15,7 @@ def test_plan_update_changes_quotas_in_place(platform: Platform, new_tenant: New
     assert after.keys() == before.keys()
     assert all(after[key]["metadata"]["uid"] == before[key]["metadata"]["uid"] for key in after)
     changed = {key for key in after if _content(after[key]) != _content(before[key])}
-    # A plan is its quotas and its limits per container; the namespace's label says which plan it is.
+    # The plan sets quotas and container limits. A label of the namespace has the plan's name.
     assert {kind for kind, _, _ in changed} == {"ResourceQuota", "LimitRange", "Namespace"}
     assert after["ResourceQuota", "tenant-grows", "tenant-quota"]["spec"]["hard"]["cpu"] == "4"
     labels = after["Namespace", "", "tenant-grows"]["metadata"]["labels"]
@@ -27,22 +27,22 @@ def test_plan_update_changes_quotas_in_place(platform: Platform, new_tenant: New
     assert tenant["status"]["lastUpdate"]["resourceChanges"].keys() == {"same", "update"}
 
 
-def test_adding_and_removing_a_namespace_touches_no_other(platform: Platform, new_tenant: NewTenant) -> None:
+def test_adding_and_removing_a_namespace_changes_no_other(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("moves", namespaces=[{"name": "a"}, {"name": "b"}])
     platform.await_active(manifest)
-    kept = {key: found for key, found in platform.objects("moves").items() if "tenant-moves-a" in key}
+    kept = {key: item for key, item in platform.objects("moves").items() if "tenant-moves-a" in key}
 
     platform.apply({**manifest, "spec": {"namespaces": [{"name": "a"}, {"name": "c"}]}})
     tenant = platform.await_active(manifest)
 
     assert tenant["status"]["namespaceStatus"].keys() == {"tenant-moves-a", "tenant-moves-c"}
-    now = platform.objects("moves")
-    assert {key: _content(now[key]) for key in kept} == {key: _content(found) for key, found in kept.items()}
+    after = platform.objects("moves")
+    assert {key: _content(after[key]) for key in kept} == {key: _content(item) for key, item in kept.items()}
     removed = platform.namespace("tenant-moves-b")
     assert removed is None or "deletionTimestamp" in removed["metadata"]
 
 
-def test_access_taken_from_the_spec_is_taken_from_the_binding(
+def test_admin_removed_from_the_spec_is_removed_from_the_binding(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
     manifest = new_tenant("leaves", adminUsers=["alice", "bob"])
@@ -50,17 +50,15 @@ def test_access_taken_from_the_spec_is_taken_from_the_binding(
     platform.apply({**manifest, "spec": {"adminUsers": ["bob"]}})
     platform.await_active(manifest)
     binding = platform.objects("leaves")["RoleBinding", "tenant-leaves", "tenant-admin"]
-    assert [who["name"] for who in binding["subjects"]] == ["bob"]
-    # The last one leaves an empty list, which Pulumi alone would not send.
+    assert [subject["name"] for subject in binding["subjects"]] == ["bob"]
+    # Without its last admin, the binding has an empty list, which Pulumi alone does not send.
     platform.apply({**manifest, "spec": {}})
     platform.await_active(manifest)
     binding = platform.objects("leaves")["RoleBinding", "tenant-leaves", "tenant-admin"]
     assert not binding.get("subjects")
 
 
-def test_text_for_people_alone_runs_pulumi_for_its_annotation_only(
-    platform: Platform, new_tenant: NewTenant
-) -> None:
+def test_display_name_updates_only_its_annotation(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("renamed", plan="basic")
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"plan": "basic", "displayName": "Renamed"}})
@@ -69,8 +67,8 @@ def test_text_for_people_alone_runs_pulumi_for_its_annotation_only(
 
 
 def _content(manifest: dict[str, object]) -> dict[str, object]:
-    """What users see of an object, without the server's bookkeeping and the quota controller's counts."""
+    """The object without the fields that the API server and the quota controller set."""
     metadata = manifest["metadata"]
     assert isinstance(metadata, dict)
-    named = {field: metadata.get(field) for field in ("labels", "annotations", "name")}
-    return {**manifest, "metadata": named, "status": None}
+    user_metadata = {field: metadata.get(field) for field in ("labels", "annotations", "name")}
+    return {**manifest, "metadata": user_metadata, "status": None}

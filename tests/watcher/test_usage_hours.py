@@ -1,4 +1,4 @@
-"""Hours are told in the units people count in, and summed up by tenant."""
+"""Rows of the usage report: their units, and the sums per tenant."""
 
 import pytest
 
@@ -8,7 +8,7 @@ GIB = 2**30
 
 
 @pytest.mark.parametrize(
-    ("resource", "unit", "size"),
+    ("resource", "unit", "unit_size"),
     [
         ("cpu", "CPU-hours", 1),
         ("memory", "GiB-hours", GIB),
@@ -16,12 +16,12 @@ GIB = 2**30
         ("pods", "pod-hours", 1),
     ],
 )
-def test_row_has_the_units_people_count_in(resource: str, unit: str, size: int) -> None:
-    row = usage_row(Series("acme", "tenant-acme", resource), Hours(1.5 * size, 3 * size, 2))
+def test_row_has_the_unit_of_its_resource(resource: str, unit: str, unit_size: int) -> None:
+    row = usage_row(Series("acme", "tenant-acme", resource), Hours(1.5 * unit_size, 3 * unit_size, 2))
     assert (row.unit, row.used_hours, row.quota_hours, row.recorded_hours) == (unit, 1.5, 3, 2)
 
 
-def test_tenants_sum_is_over_its_namespaces() -> None:
+def test_tenant_row_sums_the_rows_of_its_namespaces() -> None:
     def row(tenant: str, namespace: str, used: float, recorded: float) -> UsageRow:
         return UsageRow(
             tenant=tenant,
@@ -33,9 +33,9 @@ def test_tenants_sum_is_over_its_namespaces() -> None:
             recorded_hours=recorded,
         )
 
-    found = tenant_rows([row("a", "a-1", 1, 5), row("a", "a-2", 2, 3), row("b", "b-1", 4, 1)])
+    rows = tenant_rows([row("a", "a-1", 1, 5), row("a", "a-2", 2, 3), row("b", "b-1", 4, 1)])
     assert [
-        (row.tenant, row.namespace, row.quota_hours, row.used_hours, row.recorded_hours) for row in found
+        (row.tenant, row.namespace, row.quota_hours, row.used_hours, row.recorded_hours) for row in rows
     ] == [
         ("a", "", 20, 3, 5),
         ("b", "", 10, 4, 1),

@@ -1,4 +1,4 @@
-"""What pods use is read in turns: a few failures change nothing, and what is not served is not told."""
+"""Periodic reads of pod metrics: a few failures in a row change nothing."""
 
 from typing import cast
 
@@ -15,7 +15,7 @@ UNAVAILABLE, NOT_SERVED = ClusterError("no endpoints", 503), ClusterError("not f
 
 
 class MetricsApi:
-    """In place of a cluster: pods that use 100 MiB in all, or an error."""
+    """A fake cluster. Its pods use 100 MiB in total, or it raises the error."""
 
     def __init__(self) -> None:
         self.error: ClusterError | None = None
@@ -33,51 +33,53 @@ def api() -> MetricsApi:
 
 
 @pytest.fixture
-def moved() -> list[str]:
-    """The tenants whose status is to be written, in the order in which they were named."""
+def changed_tenants() -> list[str]:
+    """The tenants that `on_change` was called with, in order."""
     return []
 
 
 @pytest.fixture
-def metrics(api: MetricsApi, moved: list[str]) -> PodMetrics:
+def metrics(api: MetricsApi, changed_tenants: list[str]) -> PodMetrics:
     managed = ManagedObjects()
     metadata = {"name": NAMESPACE, "labels": object_labels("acme")}
     managed.put(None, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    found = PodMetrics(cast(Cluster, api), managed, lambda: ["acme"], moved.append, period_s=60)
-    found.read()
-    return found
+    pod_metrics = PodMetrics(
+        cast(Cluster, api), managed, lambda: ["acme"], changed_tenants.append, period_s=60
+    )
+    pod_metrics.read()
+    return pod_metrics
 
 
 def memory(metrics: PodMetrics) -> str | None:
-    told = metrics.reported("acme")
-    return told.memory_text if told else None
+    measured = metrics.reported("acme")
+    return measured.memory_text if measured else None
 
 
-def test_sum_over_pods_is_told_once(metrics: PodMetrics, moved: list[str]) -> None:
+def test_sum_over_pods_is_reported_once(metrics: PodMetrics, changed_tenants: list[str]) -> None:
     metrics.read()
-    assert (memory(metrics), moved) == ("100Mi", ["acme"])
+    assert (memory(metrics), changed_tenants) == ("100Mi", ["acme"])
 
 
 def test_failures_in_a_row_change_nothing_until_the_fifth(
-    metrics: PodMetrics, api: MetricsApi, moved: list[str]
+    metrics: PodMetrics, api: MetricsApi, changed_tenants: list[str]
 ) -> None:
     api.error = UNAVAILABLE
     for _ in range(4):
         metrics.read()
-    assert (memory(metrics), moved) == ("100Mi", ["acme"])
+    assert (memory(metrics), changed_tenants) == ("100Mi", ["acme"])
     metrics.read()
-    assert (memory(metrics), moved) == (None, ["acme", "acme"])
+    assert (memory(metrics), changed_tenants) == (None, ["acme", "acme"])
     assert metrics.current("acme") == {}
 
 
-def test_read_that_goes_well_forgives_failures_before_it(metrics: PodMetrics, api: MetricsApi) -> None:
+def test_successful_read_resets_the_count_of_failures(metrics: PodMetrics, api: MetricsApi) -> None:
     for error in (UNAVAILABLE,) * 4 + (None,) + (UNAVAILABLE,) * 4:
         api.error = error
         metrics.read()
     assert memory(metrics) == "100Mi"
 
 
-def test_cluster_that_serves_no_metrics_is_believed_at_once(metrics: PodMetrics, api: MetricsApi) -> None:
+def test_values_are_dropped_at_once_if_the_api_is_not_served(metrics: PodMetrics, api: MetricsApi) -> None:
     api.error = NOT_SERVED
     metrics.read()
     assert memory(metrics) is None

@@ -1,4 +1,4 @@
-"""The watcher records what its live copies say, and no trouble with the file ever stops it."""
+"""The recorder records the usage of live quotas, and continues after any error of the file."""
 
 import json
 import sqlite3
@@ -18,7 +18,7 @@ from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
 
 NOW = 1_800_000_000
-# Records a minute, as often as it is told, first without any room for files, then with.
+# Records three times while no file can be written, and once more when files can be written again.
 ON_A_FULL_DISK = """
 import resource, sys
 from pathlib import Path
@@ -29,11 +29,11 @@ from watcher.usage.store import UsageStore
 
 configure_log("info")
 recorder = UsageRecorder(UsageStore(Path(sys.argv[1])), ManagedObjects(), list)
-_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+_, hard_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard_limit))
 for minute in range(3):
     recorder.record(int(sys.argv[2]) + minute * 60)
-resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard_limit, hard_limit))
 recorder.record(int(sys.argv[2]) + 180)
 """
 
@@ -48,11 +48,11 @@ def quota(tenant: str, namespace: str, cpu: str) -> Manifest:
     }
 
 
-def test_live_quotas_are_recorded_in_plain_units(tmp_path: Path) -> None:
+def test_live_quotas_are_recorded_in_base_units(tmp_path: Path) -> None:
     managed, names = ManagedObjects(), ["acme", "empty"]
     managed.put(None, quota("acme", "tenant-acme-a", "500m"))
     managed.put(None, quota("acme", "tenant-acme-b", "1"))
-    # Of a tenant that is there no more, though its objects still are.
+    # The quota of a deleted tenant. Its objects still exist.
     managed.put(None, quota("gone", "tenant-gone", "1"))
     store = UsageStore(tmp_path / "usage.db")
     recorder = UsageRecorder(store, managed, lambda: names)
@@ -66,7 +66,7 @@ def test_live_quotas_are_recorded_in_plain_units(tmp_path: Path) -> None:
     }
 
 
-def test_record_whose_content_is_gone_is_told_and_breaks_nothing(tmp_path: Path) -> None:
+def test_emptied_record_is_reported_and_raises_no_error(tmp_path: Path) -> None:
     store = UsageStore(tmp_path / "usage.db")
     recorder = UsageRecorder(store, ManagedObjects(), list)
     recorder.record(NOW)
@@ -77,7 +77,7 @@ def test_record_whose_content_is_gone_is_told_and_breaks_nothing(tmp_path: Path)
     assert not recorder.is_recording()
 
 
-def test_file_that_somebody_holds_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_file_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("watcher.usage.database._BUSY_S", 0.1)
     store = UsageStore(tmp_path / "usage.db")
     recorder = UsageRecorder(store, ManagedObjects(), list)
@@ -91,7 +91,7 @@ def test_file_that_somebody_holds_is_tried_again(tmp_path: Path, monkeypatch: py
     assert recorder.is_recording()
 
 
-def test_broken_file_is_told_until_it_is_moved_away(tmp_path: Path) -> None:
+def test_damaged_file_is_reported_until_it_is_moved_away(tmp_path: Path) -> None:
     store = UsageStore(tmp_path / "usage.db")
     store.path.write_bytes(b"broken" * 1000)
     recorder = UsageRecorder(store, ManagedObjects(), list)
@@ -103,14 +103,14 @@ def test_broken_file_is_told_until_it_is_moved_away(tmp_path: Path) -> None:
     assert recorder.is_recording()
 
 
-def test_full_disk_is_told_once_and_recording_goes_on_when_there_is_room(tmp_path: Path) -> None:
+def test_full_disk_is_logged_once_and_recording_continues_when_there_is_space(tmp_path: Path) -> None:
     store = UsageStore(tmp_path / "usage.db")
     cpu = Series("acme", "tenant-acme", "cpu")
-    for before in (180, 60):
-        store.record(NOW - before, {cpu: (30, 60)})
+    for age_s in (180, 60):
+        store.record(NOW - age_s, {cpu: (30, 60)})
     command = [sys.executable, "-c", ON_A_FULL_DISK, str(store.path), str(NOW)]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    lines = [json.loads(line) for line in told.stderr.splitlines()]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = [json.loads(line) for line in completed.stderr.splitlines()]
     assert [line["message"] for line in lines] == ["usage not recorded", "usage is recorded again"]
     assert str(store.path) in lines[0]["problem"]
     assert store.hours(NOW - 3600, NOW + 3600) == {cpu: Hours(1, 2, 2 / 60)}

@@ -1,4 +1,4 @@
-"""The status says what a tenant uses, and writing that sets nothing else in motion."""
+"""The usage in a tenant's status. Writing it does not queue the tenant."""
 
 from decimal import Decimal
 from typing import Any
@@ -29,9 +29,9 @@ def status(*namespaces: str) -> Manifest:
     return {"phase": "Active", "namespaceStatus": {name: {"ready": True} for name in namespaces}}
 
 
-def test_usage_is_told_in_all_and_by_namespace() -> None:
-    told = with_usage(status("a", "b"), live(a="250m", b="500m"), None)
-    assert told["usage"] == {
+def test_usage_is_reported_in_total_and_by_namespace() -> None:
+    new_status = with_usage(status("a", "b"), live(a="250m", b="500m"), None)
+    assert new_status["usage"] == {
         "pods": 4,
         "quotas": {
             "cpu": {"used": "750m", "hard": "2"},
@@ -39,14 +39,14 @@ def test_usage_is_told_in_all_and_by_namespace() -> None:
             "pods": {"used": "4", "hard": "40"},
         },
     }
-    assert told["namespaceStatus"] == {
+    assert new_status["namespaceStatus"] == {
         "a": {"ready": True, "resourceUsage": {"cpu": "250m", "memory": "0"}},
         "b": {"ready": True, "resourceUsage": {"cpu": "500m", "memory": "0"}},
     }
-    assert told["phase"] == "Active"
+    assert new_status["phase"] == "Active"
 
 
-def test_use_of_machines_is_told_where_it_is_measured() -> None:
+def test_measured_usage_is_reported() -> None:
     measured = MeasuredUsage(Decimal("0.25"), Decimal(2**30))
     usage = with_usage(status("a"), live(a="0"), measured)["usage"]
     assert (usage["cpu"], usage["memory"]) == ("250m", "1Gi")
@@ -56,22 +56,22 @@ def test_tenant_without_namespaces_uses_nothing() -> None:
     assert with_usage({"phase": "Failed"}, {}, None) == {"phase": "Failed", "usage": {"quotas": {}}}
 
 
-def test_same_use_gives_the_same_status() -> None:
-    once = with_usage(status("a"), live(a="250m"), MeasuredUsage())
-    assert with_usage(once, live(a="250m"), MeasuredUsage()) == once
+def test_same_usage_gives_the_same_status() -> None:
+    first = with_usage(status("a"), live(a="250m"), MeasuredUsage())
+    assert with_usage(first, live(a="250m"), MeasuredUsage()) == first
 
 
-def test_usage_that_is_no_longer_measured_is_gone() -> None:
-    once = with_usage(status("a"), live(a="250m"), MeasuredUsage())
-    assert "cpu" not in with_usage(once, live(a="250m"), None)["usage"]
+def test_usage_that_is_no_longer_measured_is_removed() -> None:
+    first = with_usage(status("a"), live(a="250m"), MeasuredUsage())
+    assert "cpu" not in with_usage(first, live(a="250m"), None)["usage"]
 
 
-def test_status_of_a_failure_keeps_what_was_told_of_use() -> None:
+def test_status_of_a_failure_keeps_the_usage() -> None:
     tenant = {"metadata": {"generation": 1}, "status": with_usage(status("a"), live(a="250m"), None)}
     assert failed_status(tenant, "UnknownPlan", "no")["usage"] == tenant["status"]["usage"]
 
 
-def test_written_usage_asks_for_no_turn() -> None:
+def test_written_usage_does_not_queue_the_tenant() -> None:
     metadata: dict[str, Any] = {"uid": "1", "generation": 3, "resourceVersion": "7"}
     before = {"metadata": metadata, "status": status("a")}
     after = {
@@ -90,14 +90,19 @@ def test_schema_has_every_field_that_is_written() -> None:
         assert known["quotas"]["additionalProperties"]["properties"].keys() == {"used", "hard"}
 
 
-def test_page_and_status_tell_the_same_figures() -> None:
-    told = with_usage(
+def test_page_and_status_have_the_same_amounts() -> None:
+    new_status = with_usage(
         status("a", "b"), live(a="250m", b="500m"), MeasuredUsage(Decimal("0.1"), Decimal(2**20))
     )
     metadata = {"name": "acme", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    tenant = {"apiVersion": "platform.ai/v1", "metadata": metadata, "spec": {"plan": "basic"}, "status": told}
+    tenant = {
+        "apiVersion": "platform.ai/v1",
+        "metadata": metadata,
+        "spec": {"plan": "basic"},
+        "status": new_status,
+    }
     row = tenant_row(tenant, live(a="250m", b="500m"))
     bars = {bar.resource: {"used": bar.used, "hard": bar.hard} for bar in row.quotas}
-    assert bars == told["usage"]["quotas"]
+    assert bars == new_status["usage"]["quotas"]
     assert (row.in_use.cpu, row.in_use.memory) == ("100m", "1Mi")
     assert tenant_row({**tenant, "status": {}}, {}).in_use.cpu is None
