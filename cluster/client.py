@@ -1,6 +1,6 @@
 """Client of the Kubernetes API. No other module sends requests to it.
 
-Objects are dicts. No request is retried: callers decide whether to retry.
+Objects are dicts. Callers decide whether to retry a failed request.
 """
 
 import json
@@ -23,6 +23,18 @@ _READ_TIMEOUT_S: Final = 30
 # The API server sends a bookmark about once a minute: after a longer silence, the connection is lost.
 _WATCH_READ_TIMEOUT_S: Final = 90
 _PAGE_SIZE: Final = 500
+# Repeat only reads that the server asks to repeat, by Retry-After.
+_RETRIES: Final = urllib3.Retry(
+    total=2,
+    connect=False,
+    read=False,
+    redirect=False,
+    other=0,
+    status=2,
+    allowed_methods=["GET"],
+    raise_on_status=False,
+    retry_after_max=5,
+)
 _JSON: Final = "application/json"
 # Only the metadata of objects: the schema of one CRD can have megabytes.
 _METADATA_ONLY: Final = "application/json;as={};g=meta.k8s.io;v=v1"
@@ -80,7 +92,7 @@ class Cluster:
                 problem = str(error).rstrip(".")
                 raise ClusterError(f"no usable kubeconfig: {problem}; set KUBECONFIG") from None
         settings.connection_pool_maxsize = 64
-        settings.retries = False
+        settings.retries = _RETRIES
         return cls(client.ApiClient(settings))
 
     def version(self) -> Manifest:

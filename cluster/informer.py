@@ -5,7 +5,9 @@ version. Handlers run on the informer's thread: they must return quickly and lea
 """
 
 import threading
+import time
 from collections.abc import Callable
+from typing import Final
 
 import structlog
 
@@ -15,6 +17,9 @@ from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 
 log = structlog.get_logger(__name__)
+
+# A watch without events that is shorter than this counts as failed: retrying at once would be a busy loop.
+_SHORT_WATCH_S: Final = 1.0
 
 # Arguments: the old and the new object. The old one is None on creation, the new one is None on deletion.
 OnChange = Callable[[Manifest | None, Manifest | None], None]
@@ -107,13 +112,16 @@ class Informer(threading.Thread):
             is_metadata_only=self._is_metadata_only,
             **self._scope,
         )
+        started_s, has_events = time.monotonic(), False
         for event, item in events:
-            self._failures = 0
+            if self._stopping.is_set():
+                return
+            self._failures, has_events = 0, True
             if event != "BOOKMARK":
                 self._put(object_key(item), None if event == "DELETED" else item)
             self._version = item["metadata"]["resourceVersion"]
-            if self._stopping.is_set():
-                return
+        if not has_events and time.monotonic() - started_s < _SHORT_WATCH_S:
+            raise ClusterError("the API server ended the watch at once")
 
     def _put(self, key: ObjectKey, item: Manifest | None) -> None:
         before = self._objects.get(key)

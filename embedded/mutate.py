@@ -43,7 +43,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MutationOutcome:
     """The outcome of one mutation. `is_caught`: an assertion failed in each of its tests."""
 
     mutation: Mutation
@@ -88,16 +88,16 @@ def mutated_text(checkout: Path, mutation: Mutation) -> str:
     return text.replace(mutation.old, mutation.new)
 
 
-def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Outcome]:
+def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[MutationOutcome]:
     """Run the tests without a mutation, then with each. Writes their output to the state folder."""
     tests = list(dict.fromkeys(test for mutation in mutations for test in mutation.tests))
     with Progress(f"Running {len(tests)} tests without a mutation"):
         unmutated = _run(checkout, tests)
     _write_output("unmutated", unmutated)
-    outcomes: list[Outcome] = []
+    outcomes: list[MutationOutcome] = []
     for number, mutation in enumerate(mutations, 1):
         if problem := unmutated_problem(unmutated, mutation.tests):
-            outcomes.append(Outcome(mutation, False, problem))
+            outcomes.append(MutationOutcome(mutation, False, problem))
         else:
             with Progress(f"{number} of {len(mutations)}, {mutation.name}") as progress:
                 run = _run(checkout, mutation.tests, mutation)
@@ -121,7 +121,7 @@ def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
     return ""
 
 
-def mutated_outcome(mutation: Mutation, run: Run) -> Outcome:
+def mutated_outcome(mutation: Mutation, run: Run) -> MutationOutcome:
     """The outcome of a run with a fault. It is caught if an assertion failed in the body of each test.
 
     Assertions in fixtures do not count: they check preconditions.
@@ -141,8 +141,8 @@ def mutated_outcome(mutation: Mutation, run: Run) -> Outcome:
         else:
             reasons.append(failed_assertions[0]["error"])
             continue
-        return Outcome(mutation, False, f"{problem}: {test}", run.duration_s)
-    return Outcome(mutation, True, "; ".join(reasons), run.duration_s)
+        return MutationOutcome(mutation, False, f"{problem}: {test}", run.duration_s)
+    return MutationOutcome(mutation, True, "; ".join(reasons), run.duration_s)
 
 
 def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None) -> Run:
@@ -218,7 +218,7 @@ def _last_line(run: Run) -> str:
     return lines[-1] if lines else f"pytest exited with code {run.code}"
 
 
-def _print_table(outcomes: Sequence[Outcome]) -> None:
+def _print_table(outcomes: Sequence[MutationOutcome]) -> None:
     width = max(len(outcome.mutation.name) for outcome in outcomes)
     print()
     for outcome in outcomes:

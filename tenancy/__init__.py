@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 _MODULES: Final = ("base.errors", "spec.role_rules", "spec.settings", "spec.tenant", "plans", "desired")
-# Looked up in `component` only: `spec.tenant` has a model `Tenant` too.
+# Looked up in `component` only, because it imports Pulumi.
 _COMPONENTS: Final = ("Tenant", "TenantResources")
 
 

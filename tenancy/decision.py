@@ -18,7 +18,7 @@ from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
 from tenancy.objects.policy_annotations import hosts_overlap
 from tenancy.plans import Plans
 from tenancy.quota_transition import budget_problem
-from tenancy.spec.tenant import Tenant, tenant_from_manifest
+from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 _NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
 # Kinds that the tenant's users create too: an object of theirs may have the name of an extra object.
@@ -45,7 +45,7 @@ class Facts:
 class Decision(NamedTuple):
     """A tenant that can be built, and its objects."""
 
-    tenant: Tenant
+    tenant: TenantModel
     desired: DesiredState
 
 
@@ -80,7 +80,7 @@ def check_quotas_in_use(desired: DesiredState, quotas: Mapping[ObjectKey, Manife
         raise QuotaInUse("", problem)
 
 
-def _check_namespaces(tenant: Tenant, facts: Facts) -> None:
+def _check_namespaces(tenant: TenantModel, facts: Facts) -> None:
     for index, namespace in enumerate(tenant.namespaces()):
         problem = _live_problem(tenant, index, facts) or _holder_problem(tenant.name, namespace, facts)
         if problem:
@@ -92,7 +92,7 @@ def _holder_problem(tenant: str, namespace: str, facts: Facts) -> str | None:
     return None if holder == tenant else f"belongs to tenant {holder!r}"
 
 
-def _live_problem(tenant: Tenant, index: int, facts: Facts) -> str | None:
+def _live_problem(tenant: TenantModel, index: int, facts: Facts) -> str | None:
     """Why the tenant cannot have a namespace, as the live Namespace says."""
     name, namespace_spec = list(tenant.namespaces().items())[index]
     key = _namespace_key(name)
@@ -128,7 +128,7 @@ def _check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) ->
 
 
 def _check_extra_objects(
-    tenant: Tenant, desired: DesiredState, live: Mapping[ObjectKey, Manifest | None]
+    tenant: TenantModel, desired: DesiredState, live: Mapping[ObjectKey, Manifest | None]
 ) -> None:
     for key in desired.by_key:
         live_object = live.get(key) if key.kind in _SHARED_KINDS else None

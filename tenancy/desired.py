@@ -20,7 +20,7 @@ from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.objects.roles import role_bindings, roles
 from tenancy.plans import Plans
 from tenancy.spec.settings import QuotaScope, effective_settings
-from tenancy.spec.tenant import DeletionPolicy, Tenant
+from tenancy.spec.tenant import DeletionPolicy, TenantModel
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ class DesiredState:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def desired_state(tenant: Tenant, plans: Plans, served: ServedKinds = ALL_INTEGRATION_KINDS) -> DesiredState:
+def desired_state(
+    tenant: TenantModel, plans: Plans, served: ServedKinds = ALL_INTEGRATION_KINDS
+) -> DesiredState:
     """All objects of a tenant. Raises InvalidSpec if the plan does not allow the spec."""
     settings = effective_settings(plans.plan(tenant.spec.plan), tenant.spec)
     namespaces = tenant.namespaces()

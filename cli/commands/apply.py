@@ -41,7 +41,7 @@ class ApplyRefused(TenancyError):
     reason = "ApplyRefused"
 
 
-class Applied(Model):
+class ApplyRow(Model):
     """A row of the table. Phase, reason, message and duration are set only after the wait."""
 
     name: str
@@ -142,11 +142,11 @@ def _send(cluster: Cluster, manifest: Manifest, is_forced: bool, is_dry_run: boo
         raise ApplyRefused(f"{name}: {error}{advice}") from None
 
 
-def _row(before: Manifest | None, after: Manifest) -> Applied:
+def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
     what = (
         "created" if before is None else "unchanged" if _content(before) == _content(after) else "configured"
     )
-    return Applied(name=after["metadata"]["name"], api_version=after["apiVersion"], what=what)
+    return ApplyRow(name=after["metadata"]["name"], api_version=after["apiVersion"], what=what)
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
@@ -155,7 +155,7 @@ def _content(tenant: Manifest) -> tuple[object, ...]:
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")
 
 
-def _settled_row(row: Applied, tenant: Manifest, took_s: float) -> Applied:
+def _settled_row(row: ApplyRow, tenant: Manifest, took_s: float) -> ApplyRow:
     is_active = phase_of(tenant) == Phase.ACTIVE
     ready = ready_condition(tenant)
     return row.model_copy(
@@ -168,7 +168,7 @@ def _settled_row(row: Applied, tenant: Manifest, took_s: float) -> Applied:
     )
 
 
-def _print(rows: list[Applied], output: Format, *, is_dry_run: bool) -> None:
+def _print(rows: list[ApplyRow], output: Format, *, is_dry_run: bool) -> None:
     if output is not Format.TABLE:
         print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
         return

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cli.connection import Connection
 from cli.doctor.caller_rights import check_rights_of_caller
-from cli.doctor.finding import Finding, Level, failed, warning
+from cli.doctor.finding import CheckResult, Level, failed, warning
 from cli.doctor.installation import check_admission, check_crds, check_rights_of_watcher, check_server
 from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
@@ -17,7 +17,7 @@ from cluster.client import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
 
-Check = Callable[[Connection], list[Finding]]
+Check = Callable[[Connection], list[CheckResult]]
 
 _CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "your rights": check_rights_of_caller,
@@ -40,7 +40,7 @@ def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
 
     It changes nothing. The exit code is 1 if a check fails; warnings do not change it.
     """
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     with error_console.status("checking…"):
         for finding in _findings(context.obj):
             findings.append(finding)
@@ -52,7 +52,7 @@ def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
         raise typer.Exit(1)
 
 
-def _findings(connection: Connection) -> Iterator[Finding]:
+def _findings(connection: Connection) -> Iterator[CheckResult]:
     server = _run("API server", check_server, connection, "kubectl cluster-info")
     yield from server
     has_cluster = server[0].level is Level.OK
@@ -64,7 +64,7 @@ def _findings(connection: Connection) -> Iterator[Finding]:
         yield from _run("backend", check_backend, connection)
 
 
-def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[Finding]:
+def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[CheckResult]:
     """The findings of one check. If the check itself fails, its error is the finding."""
     try:
         return check(connection)
@@ -80,7 +80,7 @@ def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> l
         return [failed(subject, str(error), fix)]
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: CheckResult) -> None:
     level = Text(f"{finding.level.value:<8}", style=_STYLES[finding.level])
     console.print(Text.assemble(level, f"{finding.subject}: {finding.message}"))
     if finding.fix:

@@ -30,7 +30,7 @@ from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest
 from tenancy.plans import Plans
 from tenancy.spec.settings import effective_settings
-from tenancy.spec.tenant import Tenant, tenant_from_manifest
+from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 _RETAIN: Final = "  deletionPolicy: Retain"
 _WHY_RETAIN: Final = "  # These namespaces existed before the tenant: they stay when it is deleted.\n"
@@ -90,7 +90,7 @@ def import_namespaces(
 
 
 def _security_notes(
-    cluster: Cluster, tenant: Tenant, plans: Plans, namespaces: list[ExistingNamespace]
+    cluster: Cluster, tenant: TenantModel, plans: Plans, namespaces: list[ExistingNamespace]
 ) -> list[str]:
     level = effective_settings(plans.plan(tenant.spec.plan), tenant.spec).pod_security
     return [

@@ -3,7 +3,7 @@
 from typing import Final
 
 from cli.connection import Connection
-from cli.doctor.finding import Finding, ok, warning
+from cli.doctor.finding import CheckResult, ok, warning
 from cluster.client import Cluster
 from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
@@ -18,7 +18,7 @@ _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
 )
 
 
-def check_rights_of_caller(connection: Connection) -> list[Finding]:
+def check_rights_of_caller(connection: Connection) -> list[CheckResult]:
     findings = []
     for commands, verbs, kinds in _NEEDS:
         missing = [

@@ -11,7 +11,7 @@ class Level(StrEnum):
     FAILED = "FAILED"
 
 
-class Finding(Model):
+class CheckResult(Model):
     """One result of a check. Its JSON form is the output of `tenancy doctor -o json`."""
 
     level: Level
@@ -22,13 +22,13 @@ class Finding(Model):
     fix: str = ""
 
 
-def ok(subject: str, message: str) -> Finding:
-    return Finding(level=Level.OK, subject=subject, message=message)
+def ok(subject: str, message: str) -> CheckResult:
+    return CheckResult(level=Level.OK, subject=subject, message=message)
 
 
-def warning(subject: str, message: str, fix: str = "") -> Finding:
-    return Finding(level=Level.WARNING, subject=subject, message=message, fix=fix)
+def warning(subject: str, message: str, fix: str = "") -> CheckResult:
+    return CheckResult(level=Level.WARNING, subject=subject, message=message, fix=fix)
 
 
-def failed(subject: str, message: str, fix: str = "") -> Finding:
-    return Finding(level=Level.FAILED, subject=subject, message=message, fix=fix)
+def failed(subject: str, message: str, fix: str = "") -> CheckResult:
+    return CheckResult(level=Level.FAILED, subject=subject, message=message, fix=fix)

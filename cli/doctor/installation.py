@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cli.connection import Connection
-from cli.doctor.finding import Finding, failed, ok
+from cli.doctor.finding import CheckResult, failed, ok
 from cluster.client import Cluster
 from cluster.served_kinds import is_established
 from tenancy.admission.manifests import admission_manifests
@@ -28,11 +28,11 @@ _CRD_FIX: Final = "tenancy crd | kubectl apply --server-side --force-conflicts -
 PLATFORM_FIX: Final = "pulumi up --refresh --stack platform"
 
 
-def check_server(connection: Connection) -> list[Finding]:
+def check_server(connection: Connection) -> list[CheckResult]:
     return [version_finding(connection.cluster.version())]
 
 
-def version_finding(version: Manifest) -> Finding:
+def version_finding(version: Manifest) -> CheckResult:
     # Some managed clusters report a minor version such as `30+`.
     numbers = tuple(int(re.sub(r"\D", "", version[part]) or 0) for part in ("major", "minor"))
     git_version = version["gitVersion"]
@@ -45,20 +45,20 @@ def version_finding(version: Manifest) -> Finding:
     return ok("API server", f"reachable, version {git_version}")
 
 
-def check_crds(connection: Connection) -> list[Finding]:
+def check_crds(connection: Connection) -> list[CheckResult]:
     return [_crd_finding(connection.cluster, crd) for crd in crds()]
 
 
-def check_rights_of_watcher(connection: Connection) -> list[Finding]:
+def check_rights_of_watcher(connection: Connection) -> list[CheckResult]:
     return _compared(connection.cluster, "watcher's rights", watcher_rbac(), _first_difference)
 
 
-def check_admission(connection: Connection) -> list[Finding]:
+def check_admission(connection: Connection) -> list[CheckResult]:
     shipped = [*crd_guard(), *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}")]
     return _compared(connection.cluster, "admission", shipped, _first_missing)
 
 
-def _crd_finding(cluster: Cluster, crd: Manifest) -> Finding:
+def _crd_finding(cluster: Cluster, crd: Manifest) -> CheckResult:
     name = crd["metadata"]["name"]
     subject = f"CRD {name}"
     live = cluster.get(CRD, name)
@@ -82,7 +82,7 @@ def _schemas(crd: Manifest) -> list[Any]:
 
 def _compared(
     cluster: Cluster, subject: str, shipped: list[Manifest], first_difference: Any
-) -> list[Finding]:
+) -> list[CheckResult]:
     findings = []
     for manifest in shipped:
         key = object_key(manifest)

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Final
 
 from cli.connection import Connection
-from cli.doctor.finding import Finding, failed, ok, warning
+from cli.doctor.finding import CheckResult, failed, ok, warning
 from cluster.tenants import is_deleting, read_tenants
 from stacks.command import PulumiProcess
 from stacks.errors import Lock, PulumiMissing, StackError, without_secrets
@@ -20,7 +20,7 @@ BACKEND_VARIABLE: Final = "PULUMI_BACKEND_URL"
 _DOCTOR_IN_POD: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy doctor"
 
 
-def check_pulumi(_: Connection) -> list[Finding]:
+def check_pulumi(_: Connection) -> list[CheckResult]:
     tested_version = version("pulumi")
     install = f"install Pulumi {tested_version} or newer, and put it on PATH"
     try:
@@ -37,7 +37,7 @@ def check_pulumi(_: Connection) -> list[Finding]:
     return [ok("pulumi", f"version {installed}")]
 
 
-def check_provider(_: Connection) -> list[Finding]:
+def check_provider(_: Connection) -> list[CheckResult]:
     required, installed = required_provider_version(), installed_provider_version()
     install = f"pulumi plugin install resource kubernetes {required}"
     if installed is None:
@@ -49,7 +49,7 @@ def check_provider(_: Connection) -> list[Finding]:
     return [ok("pulumi provider", f"kubernetes {installed}")]
 
 
-def check_backend(connection: Connection) -> list[Finding]:
+def check_backend(connection: Connection) -> list[CheckResult]:
     url = os.environ.get(BACKEND_VARIABLE)
     if not url:
         message = (
@@ -66,14 +66,14 @@ def check_backend(connection: Connection) -> list[Finding]:
     return [reachable, *_lock_findings(url), *_stack_findings(connection, set(names))]
 
 
-def _lock_findings(url: str) -> list[Finding]:
+def _lock_findings(url: str) -> list[CheckResult]:
     locks = file_locks(url)
     if locks is None:
         return [ok("locks", "not checked: only a file backend lists its locks")]
     return [_lock_finding(stack, lock) for stack, lock in locks] or [ok("locks", "no stack is locked")]
 
 
-def _lock_finding(stack: str, lock: Lock) -> Finding:
+def _lock_finding(stack: str, lock: Lock) -> CheckResult:
     holder = f"{stack} is locked by {lock.user}@{lock.host} (pid {lock.pid}) since {lock.since.isoformat()}"
     cancel = f"pulumi cancel --yes --stack {stack}"
     if is_abandoned(lock):
@@ -84,7 +84,7 @@ def _lock_finding(stack: str, lock: Lock) -> Finding:
     return warning("locks", message, cancel)
 
 
-def _stack_findings(connection: Connection, stacks: set[str]) -> list[Finding]:
+def _stack_findings(connection: Connection, stacks: set[str]) -> list[CheckResult]:
     tenants = read_tenants(connection.cluster)
     expected = {stack_name(tenant["metadata"]["name"]) for tenant in tenants}
     applied = {

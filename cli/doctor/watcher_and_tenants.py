@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from cli.connection import Connection
-from cli.doctor.finding import Finding, failed, ok, warning
+from cli.doctor.finding import CheckResult, failed, ok, warning
 from cli.wait import is_status_current, phase_of, ready_condition, reason_text
 from cluster.tenants import is_deleting, read_tenants
 from tenancy.base.errors import PlansError
@@ -19,7 +19,7 @@ _STATEFUL_SET: Final = Kind("apps/v1", "StatefulSet", "statefulsets")
 _MAX_DELAY_S: Final = 60.0
 
 
-def check_watcher(connection: Connection) -> list[Finding]:
+def check_watcher(connection: Connection) -> list[CheckResult]:
     unobserved = unobserved_tenants(read_tenants(connection.cluster))
     stateful_set = connection.cluster.get(_STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
     restart = f"kubectl -n {SYSTEM_NAMESPACE} rollout restart statefulset {WATCHER}"
@@ -51,7 +51,7 @@ def unobserved_tenants(tenants: Iterable[Manifest]) -> list[str]:
     ]
 
 
-def check_plans(connection: Connection) -> list[Finding]:
+def check_plans(connection: Connection) -> list[CheckResult]:
     config_map = f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
     is_shipped = connection.cluster.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE) is None
     try:
@@ -67,14 +67,14 @@ def check_plans(connection: Connection) -> list[Finding]:
     return [ok("plans", f"{names} ({source})")]
 
 
-def check_tenants(connection: Connection) -> list[Finding]:
+def check_tenants(connection: Connection) -> list[CheckResult]:
     tenants = read_tenants(connection.cluster)
     findings = [finding for tenant in tenants for finding in tenant_findings(tenant)]
     healthy = len(tenants) - len({finding.subject for finding in findings})
     return [ok("tenants", f"{len(tenants)} in total, {healthy} without problems"), *findings]
 
 
-def check_integrations(connection: Connection) -> list[Finding]:
+def check_integrations(connection: Connection) -> list[CheckResult]:
     served = [
         f"{name} ({len(served_kinds)} of {len(kinds)} CRDs)"
         for name, kinds in INTEGRATION_KINDS.items()
@@ -89,7 +89,7 @@ def check_integrations(connection: Connection) -> list[Finding]:
     return findings
 
 
-def tenant_findings(tenant: Manifest) -> Iterator[Finding]:
+def tenant_findings(tenant: Manifest) -> Iterator[CheckResult]:
     """The problems of one tenant. None if it is healthy."""
     name, subject = tenant["metadata"]["name"], _subject(tenant)
     is_paused = bool(tenant["spec"].get("paused"))

@@ -26,7 +26,7 @@ from tenancy.claims import Claims
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
-from tenancy.spec.tenant import Tenant
+from tenancy.spec.tenant import TenantModel
 
 
 class Comparison:
@@ -175,7 +175,7 @@ class Comparison:
         return replace(desired, manifests=kept)
 
 
-def _notes(tenant: Tenant, desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Finding]:
+def _notes(tenant: TenantModel, desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Finding]:
     if not changes:
         return
     if tenant.spec.paused:

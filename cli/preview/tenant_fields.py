@@ -7,12 +7,12 @@ from pydantic import ValidationError
 
 from tenancy.base.manifest import Manifest
 from tenancy.changes import FieldChange, ObjectChange, Operation
-from tenancy.spec.tenant import Tenant, TenantSpec
+from tenancy.spec.tenant import TenantModel, TenantSpec
 
 _FIELDS: Final = ("protected", "paused", "adopt", "deletionPolicy")
 
 
-def tenant_changes(tenant: Tenant, old_manifest: Manifest | None) -> Iterator[ObjectChange]:
+def tenant_changes(tenant: TenantModel, old_manifest: Manifest | None) -> Iterator[ObjectChange]:
     """The change of the Tenant itself, if any. None for a new tenant, or if the old spec was invalid."""
     if old_manifest is None:
         return

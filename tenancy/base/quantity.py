@@ -10,7 +10,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-_QUANTITY = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d*)?|\.\d+)(?P<suffix>[a-zA-Z]*|[eE][+-]?\d+)")
+_QUANTITY = re.compile(
+    r"(?P<sign>[+-]?)(?P<number>\d+(\.\d*)?|\.\d+)(?P<suffix>[a-zA-Z]*|[eE][+-]?\d+)", re.ASCII
+)
 # Exponents of 10, by suffix.
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 # The API server caps larger values.
@@ -25,12 +27,15 @@ def quantity_value(text: str) -> Decimal:
     if match is None:
         raise ValueError(f"{text!r} is not a Kubernetes quantity such as 500m, 2 or 1Gi")
     number, suffix = Decimal(match["sign"] + match["number"]), match["suffix"]
-    if suffix in _BINARY:
-        return number * Decimal(1024) ** _BINARY[suffix]
-    if suffix in _DECIMAL:
-        return number.scaleb(_DECIMAL[suffix])
-    if suffix[0] in "eE" and suffix[1:]:
-        return number.scaleb(int(suffix[1:]))
+    try:
+        if suffix in _BINARY:
+            return number * Decimal(1024) ** _BINARY[suffix]
+        if suffix in _DECIMAL:
+            return number.scaleb(_DECIMAL[suffix])
+        if suffix[0] in "eE" and suffix[1:]:
+            return number.scaleb(int(suffix[1:]))
+    except ArithmeticError:
+        raise ValueError(f"{text!r} is outside the range of a Kubernetes quantity") from None
     raise ValueError(f"{text!r} is not a Kubernetes quantity: unknown suffix {suffix!r}")
 
 
@@ -42,7 +47,8 @@ def canonical_quantity(text: str) -> str:
     value = quantity_value(text)
     if value == 0:
         return "0"
-    if text[-1] == "i" and value == value.to_integral_value():
+    # The API server stores binary values below 1Ki with decimal suffixes.
+    if text[-1] == "i" and value == value.to_integral_value() and abs(value) >= 1024:
         for suffix in reversed(_BINARY):
             scaled = value / 1024 ** _BINARY[suffix]
             if scaled == scaled.to_integral_value():

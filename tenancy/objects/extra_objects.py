@@ -13,11 +13,11 @@ from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.names import PURPOSE_LABEL, object_labels
 from tenancy.spec.extra_template import filled_template
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Purpose, Tenant
+from tenancy.spec.tenant import Purpose, TenantModel
 
 
 def extra_resources(
-    tenant: Tenant, settings: TenantSettings, namespace: Manifest, core_manifests: Sequence[Manifest]
+    tenant: TenantModel, settings: TenantSettings, namespace: Manifest, core_manifests: Sequence[Manifest]
 ) -> list[Manifest]:
     """The extra objects of one namespace.
 
@@ -42,7 +42,7 @@ def extra_resources(
     return extra_manifests
 
 
-def _templates(tenant: Tenant, settings: TenantSettings) -> Iterator[tuple[str, Manifest]]:
+def _templates(tenant: TenantModel, settings: TenantSettings) -> Iterator[tuple[str, Manifest]]:
     """Each template with the path of its field: first the plan's templates, then the tenant's."""
     tenant_templates = tenant.spec.extra_resources or ()
     plan_templates = settings.extra_resources[: len(settings.extra_resources) - len(tenant_templates)]
@@ -51,7 +51,7 @@ def _templates(tenant: Tenant, settings: TenantSettings) -> Iterator[tuple[str, 
             yield f"{root}.extraResources[{index}]", template
 
 
-def _placeholder_values(tenant: Tenant, namespace: Manifest) -> dict[str, str]:
+def _placeholder_values(tenant: TenantModel, namespace: Manifest) -> dict[str, str]:
     labels = namespace["metadata"]["labels"]
     return {
         "${tenant.name}": tenant.name,

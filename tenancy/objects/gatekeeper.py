@@ -8,14 +8,14 @@ from typing import Any, Final
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import object_labels
 from tenancy.spec.settings import PodSecurity, TenantSettings
-from tenancy.spec.tenant import Tenant
+from tenancy.spec.tenant import TenantModel
 
 API_VERSION: Final = "constraints.gatekeeper.sh/v1beta1"
 REGISTRIES_KIND: Final = "TenantImageRegistries"
 POD_SECURITY_KIND: Final = "TenantPodSecurity"
 
 
-def gatekeeper_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifest]:
+def gatekeeper_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """The tenant's constraints. A setting that forbids nothing has no constraint."""
     constraints: list[Manifest] = []
     if settings.registries is not None:
@@ -25,7 +25,7 @@ def gatekeeper_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifes
     return constraints
 
 
-def _constraint(kind: str, tenant: Tenant, parameters: dict[str, Any]) -> Manifest:
+def _constraint(kind: str, tenant: TenantModel, parameters: dict[str, Any]) -> Manifest:
     return {
         "apiVersion": API_VERSION,
         "kind": kind,

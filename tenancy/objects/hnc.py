@@ -8,7 +8,7 @@ from typing import Final
 from tenancy.base.errors import InvalidSpec
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Tenant
+from tenancy.spec.tenant import TenantModel
 
 API_VERSION: Final = "hnc.x-k8s.io/v1alpha2"
 # HNC reads only the HierarchyConfiguration of this name.
@@ -16,7 +16,7 @@ _NAME: Final = "hierarchy"
 _NO_PROPAGATION: Final = {"propagate.hnc.x-k8s.io/none": "true"}
 
 
-def hnc_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifest]:
+def hnc_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """A HierarchyConfiguration for each namespace.
 
     The root has one too: without it, a HierarchyConfiguration created by somebody else could put the tenant
@@ -49,7 +49,7 @@ def without_hnc_propagation(manifest: Manifest) -> Manifest:
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}
 
 
-def _root(tenant: Tenant, settings: TenantSettings) -> str:
+def _root(tenant: TenantModel, settings: TenantSettings) -> str:
     namespaces = tenant.namespaces()
     parent = settings.hnc.parent
     if parent is None:

@@ -11,7 +11,7 @@ from tenancy.objects.gatekeeper import gatekeeper_objects
 from tenancy.objects.hnc import hnc_objects
 from tenancy.objects.istio import istio_objects
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Tenant
+from tenancy.spec.tenant import TenantModel
 
 # The kinds that a cluster serves, of those that integrations define.
 ServedKinds = Collection[Kind]
@@ -19,7 +19,7 @@ ALL_INTEGRATION_KINDS: ServedKinds = OPTIONAL_KINDS
 
 
 def integration_objects(
-    tenant: Tenant, settings: TenantSettings, served: ServedKinds
+    tenant: TenantModel, settings: TenantSettings, served: ServedKinds
 ) -> tuple[list[Manifest], Mapping[str, tuple[str, ...]]]:
     """The objects whose kinds are served, and the names of the missing CRDs by integration."""
     manifests: list[Manifest] = []

@@ -9,7 +9,7 @@ from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.platform_names import SHARED_NAMESPACE
 from tenancy.objects.policy_annotations import hostnames
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Tenant
+from tenancy.spec.tenant import TenantModel
 
 NETWORKING: Final = "networking.istio.io/v1"
 SECURITY: Final = "security.istio.io/v1"
@@ -17,7 +17,7 @@ CONTROL_PLANE: Final = "istio-system"
 _GATEWAY_SELECTOR: Final = {"istio": "ingressgateway"}
 
 
-def istio_objects(tenant: Tenant, settings: TenantSettings) -> list[Manifest]:
+def istio_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """The Istio objects of one tenant.
 
     The Gateway is in the tenant's first namespace, and exists only if the tenant has hostnames. All other

@@ -18,11 +18,11 @@ from tenancy.base.names import (
 )
 from tenancy.objects.policy_annotations import policy_annotations
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import NamespaceSpec, Tenant
+from tenancy.spec.tenant import NamespaceSpec, TenantModel
 
 
 def namespace_object(
-    tenant: Tenant, settings: TenantSettings, name: str, namespace_spec: NamespaceSpec | None
+    tenant: TenantModel, settings: TenantSettings, name: str, namespace_spec: NamespaceSpec | None
 ) -> Manifest:
     """The Namespace with this full name. The default namespace has no `namespace_spec`."""
     spec = tenant.spec

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.names import SHARED_LABEL, object_labels
 from tenancy.spec.settings import Addresses, PortRange, TenantSettings
-from tenancy.spec.tenant import Tenant
+from tenancy.spec.tenant import TenantModel
 
 # The API server sets this label on every namespace.
 _NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -25,7 +25,7 @@ CLUSTER_DNS: Final = {
 Rules = list[dict[str, Any]]
 
 
-def network_policies(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
+def network_policies(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
     """The NetworkPolicies of one namespace: the mandatory ones, and those of the settings."""
     own_namespaces = _namespaces_with(object_labels(tenant.name))
     policies: dict[str, tuple[Rules, Rules]] = {

@@ -13,13 +13,13 @@ from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.quantity import canonical_quantity, quantity_value
 from tenancy.base.quota_keys import CPU_KEYS, OVERRIDE_KEYS, QUOTA_KEYS
 from tenancy.spec.settings import QuotaScope, TenantSettings
-from tenancy.spec.tenant import Tenant
+from tenancy.spec.tenant import TenantModel
 
 # Not split: each namespace has all of the tenant's ResourceQuotas, so it needs the whole number.
 UNSPLIT_KEYS: Final = frozenset(QUOTA_KEYS)
 
 
-def resource_quotas(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
+def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
     """The ResourceQuotas of one namespace.
 
     Raises InvalidSpec if there are more of them than one of the quotas allows.
@@ -47,7 +47,7 @@ def resource_quotas(tenant: Tenant, settings: TenantSettings, namespace: str) ->
     return quotas
 
 
-def limit_range(tenant: Tenant, settings: TenantSettings, namespace: str) -> Manifest:
+def limit_range(tenant: TenantModel, settings: TenantSettings, namespace: str) -> Manifest:
     """The LimitRange of one namespace: defaults and maxima per container.
 
     The defaults let a pod without requests and limits pass the ResourceQuotas.
@@ -81,7 +81,7 @@ def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(share + (index in rounded_up) for index, (share, _) in enumerate(quotients))
 
 
-def _share(tenant: Tenant, namespace: str, resource: str, amount: str) -> str:
+def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> str:
     """The share of one namespace in a budget: CPU in thousandths, everything else in whole units."""
     if resource in UNSPLIT_KEYS:
         return amount

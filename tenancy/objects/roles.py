@@ -6,7 +6,7 @@ from typing import Any, Final
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.names import GROUP
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Access, AccessRole, SubjectKind, Tenant
+from tenancy.spec.tenant import Access, AccessRole, SubjectKind, TenantModel
 
 API_GROUP: Final = "rbac.authorization.k8s.io"
 API_VERSION: Final = f"{API_GROUP}/v1"
@@ -109,7 +109,7 @@ def role_name(role: AccessRole) -> str:
     return f"tenant-{role.value}"
 
 
-def roles(tenant: Tenant, settings: TenantSettings, namespace: str) -> list[Manifest]:
+def roles(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
     """The Roles of one namespace, with the rules that the plan and the tenant add."""
     return [
         namespaced_manifest(
@@ -129,7 +129,7 @@ def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, A
     return [rule.model_dump(by_alias=True, mode="json", exclude_defaults=True) for rule in rules]
 
 
-def role_bindings(tenant: Tenant, namespace: str, short_name: str | None) -> list[Manifest]:
+def role_bindings(tenant: TenantModel, namespace: str, short_name: str | None) -> list[Manifest]:
     """The RoleBindings of one namespace, one per role.
 
     A RoleBinding without subjects exists too, so that a subject that somebody adds is drift and gets removed.
@@ -150,7 +150,7 @@ def role_bindings(tenant: Tenant, namespace: str, short_name: str | None) -> lis
 
 
 def _subjects(
-    tenant: Tenant, role: AccessRole, namespace: str, short_name: str | None
+    tenant: TenantModel, role: AccessRole, namespace: str, short_name: str | None
 ) -> list[dict[str, str]]:
     subjects = {
         (access.kind.value, access.namespace or namespace, access.name)
@@ -167,7 +167,7 @@ def _subjects(
     ]
 
 
-def _all_access(tenant: Tenant) -> Iterator[Access]:
+def _all_access(tenant: TenantModel) -> Iterator[Access]:
     """The tenant's access list, with `adminUsers` and `rbacConfig` converted to entries of the same form."""
     spec = tenant.spec
     for user in (*spec.admin_users, *spec.rbac_config.users):

@@ -27,15 +27,15 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Wait:
+class StartDelay:
     reason: SessionReason
     message: str
 
 
 @dataclass
-class Decision:
+class StartDecision:
     starts: list[Candidate] = field(default_factory=list)
-    waits: dict[ObjectKey, Wait] = field(default_factory=dict)
+    waits: dict[ObjectKey, StartDelay] = field(default_factory=dict)
 
 
 def decision(
@@ -44,13 +44,13 @@ def decision(
     max_sessions: int,
     quotas: Mapping[str, Sequence[Manifest]],
     reserved: Mapping[str, Demand],
-) -> Decision:
+) -> StartDecision:
     """The sessions to start, and the reasons why the others wait.
 
     `free_slots` is how many more sessions may start, out of `max_sessions`. `quotas` and `reserved` are by
     namespace; `reserved` is the demand of started sessions that the quotas do not include yet.
     """
-    result = Decision()
+    result = StartDecision()
     reserved_by_namespace = dict(reserved)
     blocked_namespaces: set[str] = set()
     for candidate in sorted(waiting, key=lambda candidate: candidate.sort_key):
@@ -62,7 +62,7 @@ def decision(
         if not can_never_fit and (len(result.starts) >= free_slots or namespace in blocked_namespaces):
             result.waits[candidate.key] = _queued(max_sessions)
         elif lack is not None:
-            result.waits[candidate.key] = Wait(SessionReason.QUOTA_EXCEEDED, lack.message)
+            result.waits[candidate.key] = StartDelay(SessionReason.QUOTA_EXCEEDED, lack.message)
             if not can_never_fit:
                 blocked_namespaces.add(namespace)
         else:
@@ -71,7 +71,7 @@ def decision(
     return result
 
 
-def _queued(max_sessions: int) -> Wait:
+def _queued(max_sessions: int) -> StartDelay:
     """The wait of a queued session.
 
     The message is the same for every cause of the delay. Otherwise the status of every queued session would
@@ -84,4 +84,4 @@ def _queued(max_sessions: int) -> Wait:
             f"older sessions start first: the tenant may run {max_sessions} at once (maxSessions), "
             "within its quotas"
         )
-    return Wait(SessionReason.QUEUED, message)
+    return StartDelay(SessionReason.QUEUED, message)

@@ -90,7 +90,7 @@ class ServiceSpec(PartialModel):
     ports: ListOrEmpty[ServicePort]
 
 
-class Service(ExtraObject):
+class ServiceManifest(ExtraObject):
     spec: ServiceSpec
 
 
@@ -166,7 +166,7 @@ class DisruptionBudget(ExtraObject):
 SCHEMAS: Final[dict[Kind, type[ExtraObject]]] = {
     CONFIG_MAP: ConfigMap,
     SERVICE_ACCOUNT: ServiceAccount,
-    SERVICE: Service,
+    SERVICE: ServiceManifest,
     RESOURCE_QUOTA: ResourceQuota,
     LIMIT_RANGE: LimitRange,
     NETWORK_POLICY: NetworkPolicy,

@@ -202,7 +202,7 @@ class TenantSpec(Settings):
         return adopt
 
 
-class Tenant(Model):
+class TenantModel(Model):
     """A tenant: its name and its validated spec."""
 
     name: str
@@ -225,11 +225,11 @@ class Tenant(Model):
         return "spec.name" if self.spec.name else "metadata.name"
 
 
-def tenant_from_manifest(manifest: dict[str, Any]) -> Tenant:
+def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
     """The tenant that a manifest describes; raises InvalidSpec with the path of the first invalid field."""
     name = manifest["metadata"]["name"]
     try:
-        tenant = Tenant(name=name, spec=TenantSpec.model_validate(manifest.get("spec") or {}))
+        tenant = TenantModel(name=name, spec=TenantSpec.model_validate(manifest.get("spec") or {}))
     except ValidationError as error:
         raise InvalidSpec(*validation_message(error, "spec")) from None
     short_names = {namespace.name for namespace in tenant.spec.namespaces}

@@ -12,7 +12,7 @@ from tenancy.objects.gatekeeper import gatekeeper_objects
 from tenancy.platform.constraint_templates import constraint_templates
 from tenancy.spec.settings import Gatekeeper as GatekeeperSettings
 from tenancy.spec.settings import PodSecurity, TenantSettings
-from tenancy.spec.tenant import Tenant, TenantSpec
+from tenancy.spec.tenant import TenantModel, TenantSpec
 from tests.integrations.gatekeeper import Gatekeeper
 from tests.integrations.pods import IMAGE, POD, allow_pods, pod
 
@@ -44,7 +44,7 @@ def admin(gatekeeper: Gatekeeper) -> Iterator[Cluster]:
         settings = TenantSettings(
             gatekeeper=GatekeeperSettings(enabled=True), registries=REGISTRIES, pod_security=level
         )
-        for constraint in gatekeeper_objects(Tenant(name=level.value, spec=TenantSpec()), settings):
+        for constraint in gatekeeper_objects(TenantModel(name=level.value, spec=TenantSpec()), settings):
             gatekeeper.add_constraint(constraint)
     yield admin
     for namespace in (RESTRICTED, BASELINE, OTHER):

@@ -3,12 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from cluster.client import Cluster
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest
-from watcher.page import auth
 from watcher.page.auth import AccessReviews, User
 
 
@@ -24,11 +21,10 @@ class ReviewingCluster(Cluster):
         return {"status": {"authenticated": True, "user": {"username": "ada"}, "allowed": self.is_allowed}}
 
 
-def test_right_is_reviewed_again_after_30_seconds_or_a_logout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_right_is_reviewed_again_after_30_seconds_or_a_logout() -> None:
     clock = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(auth, "time", SimpleNamespace(monotonic=lambda: clock.now))
     cluster = ReviewingCluster()
-    reviews = AccessReviews(cluster)
+    reviews = AccessReviews(cluster, lambda: clock.now)
     ada = reviews.user("token")
     assert ada == User("ada", {})
     assert reviews.is_allowed("token", ada, "list")

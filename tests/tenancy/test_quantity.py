@@ -18,6 +18,8 @@ CANONICAL = {
     ".5": "500m",
     "1.": "1",
     "1000Ki": "1000Ki",
+    "0.9765625Ki": "1k",
+    "0.5Ki": "512",
     "0.1Mi": "104857600m",
 }
 
@@ -28,10 +30,15 @@ def test_canonical_form_is_the_api_servers(text: str) -> None:
     assert quantity_value(canonical_quantity(text)) == quantity_value(text)
 
 
-@pytest.mark.parametrize("text", ["", "lots", "1 Gi", "1gi", "1K", "Gi", "1e", "--1", "1.2.3", "1Gi "])
+@pytest.mark.parametrize("text", ["", "lots", "1 Gi", "1gi", "1K", "Gi", "1e", "--1", "1.2.3", "1Gi ", "١"])
 def test_what_is_no_quantity_is_refused_by_name(text: str) -> None:
     with pytest.raises(ValueError, match="is not a Kubernetes quantity"):
         quantity_value(text)
+
+
+def test_huge_exponent_is_refused() -> None:
+    with pytest.raises(ValueError, match="outside the range"):
+        quantity_value("1e1000000")
 
 
 def test_finer_than_nano_is_refused() -> None:

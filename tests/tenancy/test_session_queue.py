@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.sessions.capacity import Demand, session_demand
-from tenancy.sessions.waiting_line import Candidate, Decision, decision
+from tenancy.sessions.waiting_line import Candidate, StartDecision, decision
 from tenancy.spec.aisession import SessionReason
 from tests.tenancy.session_parts import quota, spec
 
@@ -19,15 +19,15 @@ def decision_for(
     free: int = 3,
     quotas: Mapping[str, Sequence[Manifest]] | None = None,
     promised: Mapping[str, Demand] | None = None,
-) -> Decision:
+) -> StartDecision:
     return decision(waiting, free, 3, quotas or {}, promised or {})
 
 
-def started(result: Decision) -> list[str]:
+def started(result: StartDecision) -> list[str]:
     return [start.key.name for start in result.starts]
 
 
-def reasons(result: Decision) -> dict[str, SessionReason]:
+def reasons(result: StartDecision) -> dict[str, SessionReason]:
     return {key.name: wait.reason for key, wait in result.waits.items()}
 
 

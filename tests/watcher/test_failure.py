@@ -100,8 +100,8 @@ def test_contested_object_is_reported_and_causes_no_more_updates(
 
     # Five updates must run first, and each can be slow.
     tenant = eventually(contested_tenant, "the status reports DriftContested", timeout_s=200)
-    told = condition(tenant, "Ready")["message"]
-    assert "ResourceQuota tenant-fought/tenant-quota was repaired" in told
+    message = condition(tenant, "Ready")["message"]
+    assert "ResourceQuota tenant-fought/tenant-quota was repaired" in message
     assert condition(tenant, "Drifted")["status"] == "True"
     version = tenant["status"]["lastUpdate"]["version"]
     for _ in range(2):

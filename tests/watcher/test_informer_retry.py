@@ -1,4 +1,4 @@
-"""`Informer.retry_now` retries a failed list at once."""
+"""The waits of an informer after failures."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -42,3 +42,30 @@ def test_retry_now_ends_the_wait_after_a_failure(monkeypatch: pytest.MonkeyPatch
     informer.stop()
     informer.join(30)
     assert not informer.is_alive()
+
+
+class ClosingCluster:
+    """A fake cluster that accepts every watch and ends it at once."""
+
+    def __init__(self) -> None:
+        self.watches = 0
+
+    def list(self, *_: object, **__: object) -> tuple[list[Manifest], str]:
+        return [], "1"
+
+    def watch(self, *_: object, **__: object) -> Iterator[tuple[str, Manifest]]:
+        self.watches += 1
+        return iter(())
+
+
+def test_watch_that_ends_at_once_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.informer.WATCH", Backoff(3600.0, 3600.0))
+    cluster = ClosingCluster()
+    informer = Informer(cast(Cluster, cluster), AISESSION, lambda _before, _after: None)
+    informer.start()
+    eventually(lambda: cluster.watches, "the first watch")
+    informer.retry_now()
+    eventually(lambda: cluster.watches == 2, "a retry")
+    informer.stop()
+    informer.join(30)
+    assert cluster.watches == 2

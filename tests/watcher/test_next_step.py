@@ -8,7 +8,14 @@ from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import Cause, ObjectChange, Operation
 from tenancy.decision import Facts, decide
 from tenancy.plans import read_plans
-from watcher.reconciler.next_step import Contested, InSync, Observation, Update, Wait, next_step
+from watcher.reconciler.next_step import (
+    Contested,
+    InSync,
+    Observation,
+    RunUpdate,
+    WaitForNamespaces,
+    next_step,
+)
 from watcher.reconciler.restore import Repair
 
 ROLE = ObjectKey("Role", "tenant-acme", "tenant-viewer")
@@ -32,9 +39,9 @@ def repair(key: ObjectKey) -> Repair:
     return Repair("deleted", change)
 
 
-def update(observation: Observation) -> Update:
+def update(observation: Observation) -> RunUpdate:
     step = next_step(observation)
-    assert isinstance(step, Update)
+    assert isinstance(step, RunUpdate)
     return step
 
 
@@ -96,4 +103,4 @@ def test_terminating_namespace_is_waited_for_first(status: Manifest | None) -> N
     namespace = DESIRED.by_key[key]
     ending = {**namespace, "metadata": {**namespace["metadata"], "deletionTimestamp": "now"}}
     seen = observed(status, live={**DESIRED.by_key, key: ending})
-    assert next_step(seen) == Wait(("tenant-acme",))
+    assert next_step(seen) == WaitForNamespaces(("tenant-acme",))

@@ -27,8 +27,8 @@ def test_protected_tenant_that_is_being_deleted_keeps_everything(
     platform.delete(manifest)
     platform.apply({**manifest, "spec": {"protected": True}})
     platform.start()
-    told = platform.await_condition(manifest, "Protected")
-    assert told["message"] == "the tenant is protected; set spec.protected to false to delete it"
+    ready = platform.await_condition(manifest, "Protected")
+    assert ready["message"] == "the tenant is protected; set spec.protected to false to delete it"
     namespace = platform.namespace("tenant-shielded")
     assert namespace is not None
     assert "deletionTimestamp" not in namespace["metadata"]

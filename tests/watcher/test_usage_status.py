@@ -7,8 +7,7 @@ from cluster.tenants import needs_work
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.spec.crd import tenant_crds
 from tenancy.usage import MeasuredUsage
-from watcher.reconciler.status import failed_status
-from watcher.reconciler.usage_status import with_usage
+from watcher.reconciler.status import failed_status, with_usage
 from watcher.view import tenant_row
 
 HARD = {"requests.cpu": "1", "requests.memory": "1Gi", "pods": "20"}

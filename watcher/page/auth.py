@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
+from cachetools import TTLCache
+
 from cluster.client import Cluster
 from tenancy.base.kinds import SUBJECT_ACCESS_REVIEW, TENANTS, TOKEN_REVIEW, Kind
 from tenancy.base.manifest import Manifest
@@ -31,9 +33,9 @@ class AccessReviews:
     Calls raise ClusterError if the API server cannot be asked.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, now_s: Callable[[], float] = time.monotonic) -> None:
         self._cluster = cluster
-        self._cache: dict[tuple[str, ...], tuple[float, Any]] = {}
+        self._cache: TTLCache[tuple[str, ...], Any] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S, now_s)
         self._guard = threading.Lock()
 
     def user(self, token: str) -> User | None:
@@ -49,7 +51,7 @@ class AccessReviews:
         digest = _digest(token)
         with self._guard:
             for key in [key for key in self._cache if key[0] == digest]:
-                del self._cache[key]
+                self._cache.pop(key, None)
 
     def _review_token(self, token: str) -> User | None:
         status = self._review(TOKEN_REVIEW, {"token": token})
@@ -84,17 +86,13 @@ class AccessReviews:
         return status
 
     def _cached(self, key: tuple[str, ...], review: Callable[[], Result]) -> Result:
-        now = time.monotonic()
         with self._guard:
-            valid_until, cached = self._cache.get(key, (0.0, None))
-        if now < valid_until:
-            cached_result: Result = cached
-            return cached_result
+            if key in self._cache:
+                cached: Result = self._cache[key]
+                return cached
         result = review()
         with self._guard:
-            if len(self._cache) >= _CACHE_MAX_SIZE:
-                self._cache.clear()  # Invalid tokens must not fill the memory.
-            self._cache[key] = (now + _CACHE_S, result)
+            self._cache[key] = result
         return result
 
 

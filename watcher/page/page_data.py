@@ -1,9 +1,10 @@
 """Data of the page, read from the watcher's live objects and the stacks' history."""
 
 import threading
-import time
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from cachetools import TTLCache
 
 from cluster.client import Cluster, ClusterError
 from cluster.live_objects import ManagedObjects
@@ -22,13 +23,6 @@ _CACHE_S: Final = 60.0
 _CACHE_MAX_SIZE: Final = 64
 
 
-class _CachedHistory(NamedTuple):
-    uid: str
-    version: int
-    valid_until: float
-    updates: list[UpdateView]
-
-
 class PageData:
     """The data of the page. Changes nothing. Thread-safe."""
 
@@ -45,7 +39,8 @@ class PageData:
         self._managed = managed
         self._desired = desired
         self._stacks = stacks
-        self._histories: dict[str, _CachedHistory] = {}
+        # By the Tenant's uid and the number of its last update.
+        self._histories: TTLCache[tuple[str, int], list[UpdateView]] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S)
         self._guard = threading.Lock()
 
     def row(self, name: str) -> TenantRow | None:
@@ -73,22 +68,18 @@ class PageData:
         tenant = self._tenant(name)
         if tenant is None:
             return None
-        uid = tenant["metadata"]["uid"]
         version = ((tenant.get("status") or {}).get("lastUpdate") or {}).get("version")
+        key = (tenant["metadata"]["uid"], version)
         with self._guard:
-            cached = self._histories.get(name)
-        if (
-            cached
-            and (cached.uid, cached.version) == (uid, version)
-            and time.monotonic() < cached.valid_until
-        ):
-            return cached.updates
+            if key in self._histories:
+                return self._histories[key]
         try:
             updates = [update_view(update) for update in self._stacks.history(name)]
         except StackNotFound:
             return []
         if version is not None:
-            self._cache(name, _CachedHistory(uid, version, time.monotonic() + _CACHE_S, updates))
+            with self._guard:
+                self._histories[key] = updates
         return updates
 
     def _tenant(self, name: str) -> Manifest | None:
@@ -108,10 +99,3 @@ class PageData:
         except ClusterError:
             # The managed policies, as they were when the API server last answered.
             return [manifest for key, manifest in live.items() if key.kind == NETWORK_POLICY.key]
-
-    def _cache(self, name: str, history: _CachedHistory) -> None:
-        with self._guard:
-            self._histories.pop(name, None)
-            self._histories[name] = history
-            while len(self._histories) > _CACHE_MAX_SIZE:
-                del self._histories[next(iter(self._histories))]

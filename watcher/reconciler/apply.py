@@ -17,8 +17,7 @@ from tenancy.desired import DesiredState
 from tenancy.objects.namespace import with_managed_metadata_only
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
-from watcher.reconciler.must_wait import MustWait
-from watcher.reconciler.next_step import Update
+from watcher.reconciler.next_step import MustWait, RunUpdate
 
 # Runs `up` with these objects and this message.
 Up = Callable[[DesiredState, str], StackResult]
@@ -30,7 +29,7 @@ def apply(
     applied: LastApplied,
     manifest: Manifest,
     desired: DesiredState,
-    update: Update,
+    update: RunUpdate,
 ) -> StackResult:
     """Apply the desired state. Raises MustWait, Rejection, StackError or ClusterError."""
 
@@ -46,7 +45,7 @@ def apply(
 
 
 def _mark_retained_namespaces(
-    cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: Update
+    cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: RunUpdate
 ) -> None:
     """Record leaving namespaces as retained in the stack's state before they leave the program.
 
@@ -62,7 +61,7 @@ def _mark_retained_namespaces(
 
 
 def _lower_quotas(
-    cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: Update
+    cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: RunUpdate
 ) -> None:
     """Lower quotas before others are raised, so that their sum never exceeds the budget."""
     step = _next_state(cluster, desired)

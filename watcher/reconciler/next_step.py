@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from cluster.live_objects import is_ending
 from cluster.tenants import update_record
 from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.reasons import Reason
 from tenancy.changes import Cause, UpdateRecord, object_changes
 from tenancy.desired import DesiredState
 from tenancy.drift import drift_text
@@ -31,7 +32,7 @@ class InSync:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitForNamespaces:
     """Namespaces are terminating. They are created again once they are gone."""
 
     names: tuple[str, ...]
@@ -46,7 +47,7 @@ class Contested:
 
 
 @dataclass(frozen=True)
-class Update:
+class RunUpdate:
     """Run `up`. `message` is the update's message in the stack's history."""
 
     message: str
@@ -65,12 +66,26 @@ class Update:
         return bool(self.repairs) or self.is_retry
 
 
-Step = InSync | Wait | Contested | Update
+Step = InSync | WaitForNamespaces | Contested | RunUpdate
+
+
+class MustWait(Exception):
+    """The tenant cannot be updated before a change in the cluster, which queues it again.
+
+    `applied` is an intermediate state that was applied before the wait, if any.
+    """
+
+    reason = Reason.NAMESPACE_TERMINATING
+
+    def __init__(self, message: str, applied: DesiredState | None = None) -> None:
+        super().__init__(message)
+        self.applied = applied
 
 
 def next_step(seen: Observation) -> Step:
+    """What to do for a tenant next."""
     if names := _terminating_namespaces(seen):
-        return Wait(names)
+        return WaitForNamespaces(names)
     if _status(seen).get("appliedDigest") != seen.desired.digest:
         return _update_to_desired(seen)
     if seen.repairs.keys() - seen.contested:
@@ -86,7 +101,7 @@ def _terminating_namespaces(seen: Observation) -> tuple[str, ...]:
     )
 
 
-def _update_to_desired(seen: Observation) -> Update:
+def _update_to_desired(seen: Observation) -> RunUpdate:
     """The update that applies a desired state which is not the applied one."""
     manifest, status = seen.manifest, _status(seen)
     changes = object_changes(seen.desired, seen.live)
@@ -95,20 +110,20 @@ def _update_to_desired(seen: Observation) -> Update:
         # The spec is the same, so the desired state differs by the plan or by the kinds that are served.
         missing = {integration: list(crds) for integration, crds in seen.desired.missing.items()}
         if (status.get("missingCrds") or {}) != missing:
-            return Update("integrations changed", update_record(manifest, Cause.INTEGRATIONS, changes))
+            return RunUpdate("integrations changed", update_record(manifest, Cause.INTEGRATIONS, changes))
         plan = manifest["spec"]["plan"]
-        return Update(f"plan {plan} changed", update_record(manifest, Cause.PLAN, changes))
+        return RunUpdate(f"plan {plan} changed", update_record(manifest, Cause.PLAN, changes))
     is_retry = status.get("observedGeneration") == generation and "lastUpdate" in status
     record = update_record(manifest, Cause.SPEC, changes)
-    return Update(f"spec generation {generation}", record, is_retry=is_retry)
+    return RunUpdate(f"spec generation {generation}", record, is_retry=is_retry)
 
 
-def _update_after_repairs(seen: Observation) -> Update:
+def _update_after_repairs(seen: Observation) -> RunUpdate:
     """The update that records repairs in the stack's history."""
     changes = tuple(repair.change for repair in seen.repairs.values())
     drift = {key: repair.drift for key, repair in seen.repairs.items()}
     record = update_record(seen.manifest, Cause.DRIFT, changes)
-    return Update(f"drift: {drift_text(drift)}", record, seen.repairs)
+    return RunUpdate(f"drift: {drift_text(drift)}", record, seen.repairs)
 
 
 def _status(seen: Observation) -> Manifest:

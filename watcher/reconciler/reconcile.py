@@ -28,8 +28,16 @@ from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.apply import apply
 from watcher.reconciler.contested_objects import ContestedObjects, DriftContested
 from watcher.reconciler.last_applied import LastApplied
-from watcher.reconciler.must_wait import MustWait
-from watcher.reconciler.next_step import Contested, InSync, Observation, Step, Update, Wait, next_step
+from watcher.reconciler.next_step import (
+    Contested,
+    InSync,
+    MustWait,
+    Observation,
+    RunUpdate,
+    Step,
+    WaitForNamespaces,
+    next_step,
+)
 from watcher.reconciler.repairs import RepairFailed, Repairs
 from watcher.reconciler.report import Reporter
 from watcher.reconciler.requeue import tenants_to_requeue
@@ -137,7 +145,7 @@ class Reconciler:
             if not isinstance(error, InvalidSpec):
                 raise TryAgain from None
             self._metrics.count_failed()
-        return _LOOK_AGAIN_S if isinstance(step, Update) else None
+        return _LOOK_AGAIN_S if isinstance(step, RunUpdate) else None
 
     def _facts(self, manifest: Manifest) -> Facts:
         name = manifest["metadata"]["name"]
@@ -166,17 +174,17 @@ class Reconciler:
     def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
         """Do what the step says and report it. Raises MustWait or the error that stops it."""
         match step:
-            case Wait(names):
+            case WaitForNamespaces(names):
                 raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")
             case Contested(key, repairs):
                 self._repairs.mark_recorded(desired.tenant, repairs)
                 raise DriftContested(key)
-            case Update():
+            case RunUpdate():
                 self._update(manifest, desired, step)
             case InSync():
                 self._finish(manifest, desired)
 
-    def _update(self, manifest: Manifest, desired: DesiredState, update: Update) -> None:
+    def _update(self, manifest: Manifest, desired: DesiredState, update: RunUpdate) -> None:
         try:
             result = apply(self._cluster, self._stacks, self._applied, manifest, desired, update)
         finally:

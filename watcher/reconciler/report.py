@@ -19,8 +19,7 @@ from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.contested_objects import DriftContested
-from watcher.reconciler.must_wait import MustWait
-from watcher.reconciler.next_step import Step, Update
+from watcher.reconciler.next_step import MustWait, RunUpdate, Step
 from watcher.reconciler.repairs import RepairFailed, Repairs
 from watcher.reconciler.status import (
     active_status,
@@ -28,9 +27,9 @@ from watcher.reconciler.status import (
     paused_status,
     pending_status,
     ready_verdict,
+    with_usage,
 )
 from watcher.reconciler.status_parts import KEEP
-from watcher.reconciler.usage_status import with_usage
 
 log = structlog.get_logger(__name__)
 
@@ -78,7 +77,7 @@ class Reporter:
         self._write_status(manifest, status)
 
     def report_update(
-        self, manifest: Manifest, desired: DesiredState, update: Update, result: StackResult
+        self, manifest: Manifest, desired: DesiredState, update: RunUpdate, result: StackResult
     ) -> None:
         counts = dict(result.counts)
         log.info(
@@ -148,5 +147,5 @@ def _half_done(error: Failure, step: Step | None) -> str:
     A stack that is busy runs no update, and an update that only records repairs changes no object.
     """
     has_failed = isinstance(error, StackError) and not isinstance(error, StackBusy)
-    is_half_done = has_failed and isinstance(step, Update) and not step.repairs
-    return step.message if is_half_done and isinstance(step, Update) else ""
+    is_half_done = has_failed and isinstance(step, RunUpdate) and not step.repairs
+    return step.message if is_half_done and isinstance(step, RunUpdate) else ""

@@ -1,11 +1,23 @@
 """The status of a tenant in each situation. Pure; `report` writes it."""
 
+from collections.abc import Mapping
+
 from stacks.result import StackResult
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.model import Model
 from tenancy.base.names import stack_name
+from tenancy.base.quantity import quantity_value
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
-from tenancy.spec.tenant_status import ConditionType, LastUpdate, Phase
+from tenancy.spec.tenant_status import (
+    ConditionType,
+    LastUpdate,
+    Phase,
+    QuotaUsage,
+    ResourceUsage,
+    TenantUsage,
+)
+from tenancy.usage import Amounts, MeasuredUsage, namespace_amounts, total_amounts
 from watcher.reconciler.status_parts import KEEP, Keep, StatusChange, Verdict, condition, new_status, now_text
 
 
@@ -110,6 +122,31 @@ def ready_verdict(manifest: Manifest) -> tuple[str, str]:
     return ready.get("reason", ""), ready.get("message", "")
 
 
+def with_usage(
+    status: Manifest, live: Mapping[ObjectKey, Manifest], measured: MeasuredUsage | None
+) -> Manifest:
+    """The status with the tenant's current usage, in total and by namespace."""
+    by_namespace = namespace_amounts(live)
+    amounts = total_amounts(by_namespace.values())
+    usage = TenantUsage(
+        pods=int(quantity_value(amounts["pods"].used)) if "pods" in amounts else None,
+        quotas={
+            resource: QuotaUsage(used=amount.used, hard=amount.hard) for resource, amount in amounts.items()
+        },
+        cpu=measured.cpu_text if measured else None,
+        memory=measured.memory_text if measured else None,
+    )
+    namespaces = {
+        name: {**known, "resourceUsage": _written(_resource_usage(by_namespace.get(name, {})))}
+        for name, known in (status.get("namespaceStatus") or {}).items()
+    }
+    return {
+        **status,
+        **({"namespaceStatus": namespaces} if namespaces else {}),
+        "usage": _written(usage),
+    }
+
+
 def _waiting_status(
     manifest: Manifest,
     phase: Phase,
@@ -159,3 +196,12 @@ def _drifted(repaired: str, unrepaired: str = "") -> Verdict | Keep:
     if unrepaired:
         return Verdict(True, Reason.DRIFT_FOUND, unrepaired)
     return Verdict(False, Reason.REPAIRED, f"{repaired}; repaired") if repaired else KEEP
+
+
+def _resource_usage(amounts: Amounts) -> ResourceUsage:
+    used = {resource: amount.used for resource, amount in amounts.items()}
+    return ResourceUsage(cpu=used.get("cpu"), memory=used.get("memory"), storage=used.get("storage"))
+
+
+def _written(part: Model) -> Manifest:
+    return part.model_dump(by_alias=True, mode="json", exclude_none=True)

@@ -15,7 +15,7 @@ from tenancy.base.names import session_job_name
 from tenancy.base.quota_keys import JOB_KEYS
 from tenancy.sessions.capacity import Demand, session_demand, total_demand
 from tenancy.sessions.job import is_job_of, session_job
-from tenancy.sessions.waiting_line import Candidate, Wait, decision
+from tenancy.sessions.waiting_line import Candidate, StartDelay, decision
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionReason
 from tenancy.spec.settings import TenantSettings, effective_settings
 from tenancy.spec.tenant import tenant_from_manifest
@@ -68,7 +68,7 @@ class Starter:
         Returns the seconds until the next attempt for sessions that were rejected or exceed a quota, or None.
         """
         settings = self._settings(tenant)
-        if isinstance(settings, Wait):
+        if isinstance(settings, StartDelay):
             for session, _ in waiting:
                 self._write_wait(session, settings)
             return None
@@ -88,22 +88,22 @@ class Starter:
             (wait_s for wait_s in (*waits_s, self._quota_check_s * exceeds_quota) if wait_s), default=None
         )
 
-    def _settings(self, name: str) -> TenantSettings | Wait:
+    def _settings(self, name: str) -> TenantSettings | StartDelay:
         """The tenant's effective settings, or the reason why it starts no sessions now."""
         manifests = self._tenants.named(name)
         if not manifests:
-            return Wait(SessionReason.TENANT_NOT_READY, f"Tenant {name} does not exist")
+            return StartDelay(SessionReason.TENANT_NOT_READY, f"Tenant {name} does not exist")
         if is_deleting(manifests[0]):
-            return Wait(SessionReason.TENANT_TERMINATING, "the tenant is being deleted")
+            return StartDelay(SessionReason.TENANT_TERMINATING, "the tenant is being deleted")
         try:
             tenant = tenant_from_manifest(manifests[0])
             settings = effective_settings(self._plans.current.plan(tenant.spec.plan), tenant.spec)
         except InvalidSpec as error:
-            return Wait(SessionReason.TENANT_NOT_READY, f"the tenant is invalid: {error}")
+            return StartDelay(SessionReason.TENANT_NOT_READY, f"the tenant is invalid: {error}")
         if tenant.spec.paused:
-            return Wait(SessionReason.TENANT_PAUSED, "the tenant is paused and starts no sessions")
+            return StartDelay(SessionReason.TENANT_PAUSED, "the tenant is paused and starts no sessions")
         if tenant.spec.cordoned:
-            return Wait(SessionReason.TENANT_CORDONED, "the tenant is cordoned and starts no sessions")
+            return StartDelay(SessionReason.TENANT_CORDONED, "the tenant is cordoned and starts no sessions")
         return settings
 
     def _in_built_namespaces(self, tenant: str, waiting: list[Waiting]) -> Iterator[Waiting]:
@@ -118,7 +118,7 @@ class Starter:
                 yield entry
             else:
                 message = f"namespace {namespace} is not ready yet; see the status of the tenant"
-                self._write_wait(entry.session, Wait(SessionReason.TENANT_NOT_READY, message))
+                self._write_wait(entry.session, StartDelay(SessionReason.TENANT_NOT_READY, message))
 
     def _new_job(self, entry: Waiting, settings: TenantSettings) -> Manifest | None:
         """The Job to create, or None if the session can't start now."""
@@ -129,7 +129,7 @@ class Starter:
             return session_job(session, spec, self._plans.current.sessions, settings)
         except NotOffered as error:
             # Wait instead of failing: the plans may change, and so may the spec of a waiting session.
-            self._write_wait(session, Wait(SessionReason(error.reason), str(error)))
+            self._write_wait(session, StartDelay(SessionReason(error.reason), str(error)))
         return None
 
     def _start_allowed(
@@ -174,11 +174,11 @@ class Starter:
         except ClusterError as error:
             if not error.is_refusal:
                 raise
-            self._back_off(session, Wait(refusal_reason(str(error)), str(error)))
+            self._back_off(session, StartDelay(refusal_reason(str(error)), str(error)))
             return
         if live_job is None:
             message = f"another Job has the name {name}: delete it, or give the session another name"
-            self._back_off(session, Wait(SessionReason.JOB_EXISTS, message))
+            self._back_off(session, StartDelay(SessionReason.JOB_EXISTS, message))
         elif self._live.write_status(session, AISessionStatus(reason=SessionReason.STARTING, job=name)):
             log.info("session started", session=qualified_name(session), job=name)
         else:
@@ -199,9 +199,9 @@ class Starter:
                 raise
             return existing if is_job_of(existing, session) else None
 
-    def _back_off(self, session: Manifest, wait: Wait) -> None:
+    def _back_off(self, session: Manifest, wait: StartDelay) -> None:
         self._backoff.record_refusal(session["metadata"]["uid"])
         self._write_wait(session, wait)
 
-    def _write_wait(self, session: Manifest, wait: Wait) -> None:
+    def _write_wait(self, session: Manifest, wait: StartDelay) -> None:
         self._live.write_status(session, AISessionStatus(reason=wait.reason, message=wait.message))
