@@ -15,7 +15,8 @@ import pulumi
 import yaml
 from pydantic import ValidationError
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.facts import decide_on_live_facts
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import is_served

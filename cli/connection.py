@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import tenant_of
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import served_kinds

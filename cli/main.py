@@ -28,7 +28,7 @@ from cli.commands.preview import preview
 from cli.connection import Connection
 from cli.output import console, print_error
 from cli.version import VERSION
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
 from watcher.log import configure_log

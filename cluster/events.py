@@ -5,7 +5,8 @@ from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from tenancy.base.kinds import EVENT
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import EVENT_NAMESPACE

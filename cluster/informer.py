@@ -11,7 +11,8 @@ from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError, WatchExpired
+from cluster.client import Cluster
+from cluster.errors import ClusterError, WatchExpired
 from tenancy.base.backoff import WATCH
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest, ObjectKey, object_key

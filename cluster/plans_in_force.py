@@ -12,7 +12,8 @@ from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.events import NORMAL, WARNING, record_event
 from cluster.informer import Informer
 from tenancy.base.errors import PlansError

@@ -5,15 +5,13 @@ StackError. It knows nothing of Tenant manifests or status.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
-from pulumi.automation import CommandError, CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
+from pulumi.automation import CommandError, LocalWorkspace, Stack
 
 from stacks.backend import (
     backend_url,
@@ -25,6 +23,7 @@ from stacks.command import PulumiProcess, kill_leftover_commands
 from stacks.errors import StackBusy, StackNotFound, StorageFailed, stack_error
 from stacks.history import Update, updates_from_json
 from stacks.lock import is_abandoned
+from stacks.operation import ENVIRONMENT, OneProcessStack, Operation, Program, no_program, tenant_program
 from stacks.project import (
     clear_run_folder,
     create_pulumi_home,
@@ -37,58 +36,12 @@ from stacks.state import objects_from_export
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
 from tenancy.changes import UpdateRecord
-from tenancy.component import TenantResources
 from tenancy.desired import DesiredState
 
 log = structlog.get_logger(__name__)
 
-Program = Callable[[], None]
 
-# Settings that make the CLI faster and its output shorter. docs/operations.md, Speed, has measurements.
-_ENVIRONMENT: Final = {
-    "PULUMI_SKIP_UPDATE_CHECK": "true",
-    "PULUMI_SKIP_CHECKPOINTS": "true",
-    "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
-    "PULUMI_DIY_BACKEND_NO_LEGACY_WARNING": "true",
-    "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-    "PULUMI_K8S_CLIENT_QPS": "200",
-    "PULUMI_K8S_CLIENT_BURST": "400",
-    # A command runs for about a second: collect garbage only near the memory limit.
-    "GOGC": "off",
-    "GOMEMLIMIT": "384MiB",
-}
 _QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "suppress_progress": True}
-
-
-@dataclass(frozen=True)
-class _Operation:
-    """One operation on one stack."""
-
-    name: str
-    stack: str
-    program: Program
-    run: Callable[[Stack, EventLog], object]
-    record: UpdateRecord | None = None
-
-
-class _OneProcessStack(Stack):
-    """The Automation API's stack, without the additional commands that it runs around each operation."""
-
-    def __init__(self, name: str, workspace: LocalWorkspace) -> None:
-        # The parent's __init__ is not called: it runs a command to select the stack.
-        self.name = name
-        self.workspace = workspace
-
-    def _run_pulumi_cmd_sync(self, args: list[str], *callbacks: Any) -> CommandResult:
-        # The Automation API runs a second command to remove a destroyed stack.
-        extra = ["--remove"] if args[0] == "destroy" else []
-        return super()._run_pulumi_cmd_sync([*args, *extra], *callbacks)
-
-    def outputs(self) -> OutputMap:
-        return {}
-
-    def info(self, show_secrets: bool = False) -> UpdateSummary:  # noqa: ARG002 - the API's signature
-        return UpdateSummary("", datetime.now(UTC), "", {}, {}, "")
 
 
 class Stacks:
@@ -98,7 +51,7 @@ class Stacks:
         self._backend_url = backend_url(url)
         self._run_dir = run_dir.absolute()
         self._command = command
-        self._environment = {**_ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
+        self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
         self._salt: str | None = None
 
     def prepare(self) -> None:
@@ -130,7 +83,7 @@ class Stacks:
             create_stack_in_file_backend(self._backend_url, name)
             stack.up(message=message, refresh=refresh, on_event=events.add, **_QUIET)
 
-        operation = _Operation("up", name, _program(desired), run, record)
+        operation = Operation("up", name, tenant_program(desired), run, record)
         try:
             result = self._operate(operation)
         except StackNotFound:
@@ -150,7 +103,7 @@ class Stacks:
         def run(stack: Stack, events: EventLog) -> None:
             stack.preview(refresh=refresh, on_event=events.add, **_QUIET)
 
-        return self._operate(_Operation("preview", stack_name(desired.tenant), _program(desired), run))
+        return self._operate(Operation("preview", stack_name(desired.tenant), tenant_program(desired), run))
 
     def refresh(self, tenant: str, message: str) -> StackResult:
         """Update the stack's state from the live objects, and drop pending creates from it."""
@@ -158,7 +111,7 @@ class Stacks:
         def run(stack: Stack, events: EventLog) -> None:
             stack.refresh(message=message, clear_pending_creates=True, on_event=events.add, **_QUIET)
 
-        return self._operate(_Operation("refresh", stack_name(tenant), _no_program, run))
+        return self._operate(Operation("refresh", stack_name(tenant), no_program, run))
 
     def destroy(self, tenant: str, message: str) -> StackResult | None:
         """Delete all objects of the stack, then the stack. Return None if there is no stack."""
@@ -167,7 +120,7 @@ class Stacks:
             stack.destroy(message=message, on_event=events.add, **_QUIET)
 
         try:
-            return self._operate(_Operation("destroy", stack_name(tenant), _no_program, run))
+            return self._operate(Operation("destroy", stack_name(tenant), no_program, run))
         except StackNotFound:
             return None
 
@@ -197,7 +150,7 @@ class Stacks:
         except StackNotFound:
             return
 
-    def _operate(self, operation: _Operation) -> StackResult:
+    def _operate(self, operation: Operation) -> StackResult:
         """Run the operation. If the holders of the stack's locks are dead, clear the locks and retry once."""
         try:
             return self._attempt(operation)
@@ -209,11 +162,11 @@ class Stacks:
             self._cancel(operation.stack)
             return self._attempt(operation)
 
-    def _attempt(self, operation: _Operation) -> StackResult:
+    def _attempt(self, operation: Operation) -> StackResult:
         events = EventLog()
         started = time.monotonic()
         with _translated_errors(events), self._work_folder(operation.stack, operation.record) as folder:
-            stack = _OneProcessStack(operation.stack, self._workspace(folder, operation.program))
+            stack = OneProcessStack(operation.stack, self._workspace(folder, operation.program))
             operation.run(stack, events)
             has_history = operation.name in ("up", "refresh")
             version = newest_version(self._backend_url, stack) if has_history else None
@@ -229,7 +182,7 @@ class Stacks:
 
     def _create(self, name: str) -> None:
         with _translated_errors(EventLog()), self._work_folder(name) as folder:
-            self._workspace(folder, _no_program).create_stack(name)
+            self._workspace(folder, no_program).create_stack(name)
 
     def _cancel(self, name: str) -> None:
         with _translated_errors(EventLog()), self._work_folder(name) as folder:
@@ -264,14 +217,3 @@ def _translated_errors(events: EventLog) -> Iterator[None]:
         raise stack_error(str(error), tuple(events.errors)) from None
     except OSError as error:
         raise StorageFailed(f"cannot read or write files: {error}") from None
-
-
-def _program(desired: DesiredState) -> Program:
-    def program() -> None:
-        TenantResources(desired.tenant, desired)
-
-    return program
-
-
-def _no_program() -> None:
-    """The program of operations that need none. Without a program, the CLI would start a language host."""

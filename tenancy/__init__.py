@@ -13,17 +13,12 @@ if TYPE_CHECKING:
     from tenancy.component import Tenant, TenantResources
     from tenancy.desired import DesiredState, desired_state
     from tenancy.plans import Plan, Plans, plans_from_text, read_plans
+    from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
+    from tenancy.spec.network_settings import Addresses, Network, PortRange, Protocol
     from tenancy.spec.role_rules import PolicyRule, RoleRules
     from tenancy.spec.settings import (
-        Addresses,
         ContainerLimits,
-        Gatekeeper,
-        Hnc,
-        Istio,
-        Network,
         PodSecurity,
-        PortRange,
-        Protocol,
         PullPolicy,
         QuotaScope,
         QuotaSpec,
@@ -80,7 +75,16 @@ __all__ = [
     "read_plans",
 ]
 
-_MODULES: Final = ("base.errors", "spec.role_rules", "spec.settings", "spec.tenant", "plans", "desired")
+_MODULES: Final = (
+    "base.errors",
+    "spec.role_rules",
+    "spec.settings",
+    "spec.network_settings",
+    "spec.integration_settings",
+    "spec.tenant",
+    "plans",
+    "desired",
+)
 # Looked up in `component` only, because it imports Pulumi.
 _COMPONENTS: Final = ("Tenant", "TenantResources")
 

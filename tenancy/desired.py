@@ -19,7 +19,8 @@ from tenancy.objects.quotas import limit_range, resource_quotas
 from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.objects.roles import role_bindings, roles
 from tenancy.plans import Plans
-from tenancy.spec.settings import QuotaScope, effective_settings
+from tenancy.spec.effective_settings import effective_settings
+from tenancy.spec.settings import QuotaScope
 from tenancy.spec.tenant import DeletionPolicy, TenantModel
 
 

@@ -11,7 +11,8 @@ import typer
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.routing import BaseRoute
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.plans_in_force import ConfigMapPlans, FilePlans, LivePlans
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, without_secrets

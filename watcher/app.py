@@ -7,7 +7,8 @@ from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.informer import Informer
 from cluster.live_objects import ManagedObjects, quota_use, tenant_of
 from cluster.plans_in_force import LivePlans
@@ -163,12 +164,13 @@ class Watcher:
         services = [*self._observers, *self._writers, self._sessions.workers]
         informers = [*self._all_informers(), *self._sessions.informers]
         dns = [self._dns.informer] if self._dns else []
-        threads = [thread for service in services for thread in service.threads]
-        return [
-            f"thread died: {thread.name}"
-            for thread in (*informers, *dns, self._plans.thread, *threads)
-            if thread.ident and not thread.is_alive()
+        threads = [
+            *informers,
+            *dns,
+            self._plans.thread,
+            *(t for service in services for t in service.threads),
         ]
+        return [f"thread died: {t.name}" for t in threads if t.ident and not t.is_alive()]
 
     def _start_services(self) -> None:
         # Without the complete list, objects that are not listed yet would count as deleted.
@@ -246,8 +248,5 @@ class Watcher:
 
 
 def _not_synced(informers: Iterable[Informer]) -> list[str]:
-    return [
-        f"not listed yet: {informer.kind.plural} of {informer.kind.api_version}"
-        for informer in informers
-        if not informer.is_synced.is_set()
-    ]
+    kinds = [informer.kind for informer in informers if not informer.is_synced.is_set()]
+    return [f"not listed yet: {kind.plural} of {kind.api_version}" for kind in kinds]

@@ -2,12 +2,13 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.informer import Informer
 from cluster.live_objects import is_ending, tenant_of
 from tenancy.base.backoff import DNS
@@ -52,6 +53,10 @@ class DnsConfig(Service):
         self._cluster = cluster
         self._namespaces = namespaces
         self._woken = threading.Event()
+
+    @property
+    def threads(self) -> Sequence[threading.Thread]:
+        return [*super().threads, self.informer]
 
     def start(self) -> None:
         """Call this after the namespaces are listed: a missing one would count as the platform's."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from stacks.errors import StackStopped
 from watcher.queue import TenantQueue
 

@@ -4,7 +4,7 @@ The tenant's quotas come from the namespaces' ResourceQuotas. The choice of the 
 requests of pods and volume claims, because a namespace may have no ResourceQuota.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from tenancy.spec.tenant import AccessRole, DeletionPolicy, Purpose, SubjectKind
 
 # The user-facing ClusterRoles of Kubernetes, and the tenant roles closest to them.
 _ROLES: Final = {"admin": AccessRole.ADMIN, "edit": AccessRole.OPERATOR, "view": AccessRole.VIEWER}
-_IMPORTED_KEYS: Final = {key for keys in OVERRIDE_KEYS.values() for key in keys}
 _PURPOSES: Final = {
     "prod": Purpose.PRODUCTION,
     "production": Purpose.PRODUCTION,
@@ -61,77 +60,16 @@ def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
 
 def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace]) -> str:
     """The name of the smallest plan that is large enough, or of the largest plan if none is."""
-    needs = _needs(namespaces)
-    by_size = sorted(plans.plans, key=lambda name: tuple(_plan_limits(plans.plans[name]).values()))
+    needs = needs_of_namespaces(namespaces)
+    by_size = sorted(plans.plans, key=lambda name: tuple(plan_limits(plans.plans[name]).values()))
     for name in by_size:
         plan = plans.plans[name]
-        limits = _plan_limits(plan)
+        limits = plan_limits(plan)
         if len(namespaces) <= plan.max_namespaces and all(
             needs[field] <= limits[field] for field in OVERRIDE_KEYS
         ):
             return name
     return by_size[-1]
-
-
-def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -> Iterator[str]:
-    """Notes on limits of the plan that the namespaces exceed."""
-    if len(namespaces) > plan.max_namespaces:
-        yield (
-            f"Plan {name} allows {plan.max_namespaces} namespaces, but {len(namespaces)} are imported: set "
-            "spec.maxNamespaces, choose another plan, or split them into two tenants."
-        )
-    quotas, limits = resource_quotas(namespaces), _plan_limits(plan)
-    for field, needed in _needs(namespaces).items():
-        if field not in quotas and needed > limits[field]:
-            yield (
-                f"A namespace without a {field} quota requests more {field} than plan {name} allows: set "
-                f"spec.resourceQuotas.{field}, or the API server rejects new pods and claims there."
-            )
-
-
-def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per RoleBinding: whether `access` replaces it, or it stays in addition."""
-    for binding in namespace.role_bindings:
-        subjects = ", ".join(
-            f"{subject['kind']} {subject['name']}" for subject in binding.get("subjects") or ()
-        )
-        role = binding["roleRef"]
-        object_name = f"RoleBinding {namespace.name}/{binding['metadata']['name']}"
-        if _access_role(binding):
-            yield (
-                f"{object_name} ({role['name']}: {subjects}) is replaced by spec.access: delete it when the "
-                "tenant is Active."
-            )
-        else:
-            yield (
-                f"{object_name} stays and grants {role['kind']} {role['name']} to {subjects}, in addition to "
-                "spec.access: delete it if that is not intended."
-            )
-
-
-def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per ResourceQuota, with the limits that the Tenant does not import."""
-    for quota in namespace.quotas:
-        others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_KEYS)
-        not_imported = f" Not imported: {', '.join(others)}." if others else ""
-        yield (
-            f"ResourceQuota {namespace.name}/{quota['metadata']['name']} stays and applies in addition to "
-            f"the tenant's quotas: delete it when the tenant is Active.{not_imported}"
-        )
-
-
-def policy_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per NetworkPolicy. Policies are additive: traffic that an old one allows stays allowed."""
-    for policy in namespace.network_policies:
-        spec = policy["spec"]
-        allowed = [
-            f"{direction} {preposition} {_peers_text(rule.get(preposition) or ())}"
-            for direction, preposition in (("ingress", "from"), ("egress", "to"))
-            for rule in spec.get(direction) or ()
-        ]
-        effect = f"allows {'; '.join(allowed)}" if allowed else "allows no traffic"
-        advice = " Delete it if the tenant must not have this traffic." if allowed else ""
-        yield f"NetworkPolicy {namespace.name}/{policy['metadata']['name']} stays and {effect}.{advice}"
 
 
 def _short_names(tenant: str, namespaces: Sequence[str]) -> dict[str, str]:
@@ -166,7 +104,7 @@ def _access_entries(
     grants: dict[tuple[str, str, str, str], list[str]] = {}
     for namespace in namespaces:
         for binding in namespace.role_bindings:
-            role = _access_role(binding)
+            role = access_role(binding)
             for subject in binding.get("subjects") or () if role else ():
                 is_account = subject["kind"] == SubjectKind.SERVICE_ACCOUNT
                 account_namespace = subject.get("namespace", "") if is_account else ""
@@ -183,7 +121,7 @@ def _access_entries(
     return entries
 
 
-def _access_role(binding: Manifest) -> AccessRole | None:
+def access_role(binding: Manifest) -> AccessRole | None:
     """The tenant role that corresponds to the binding's ClusterRole. None if there is none."""
     role = binding["roleRef"]
     return _ROLES.get(role["name"]) if role["kind"] == "ClusterRole" else None
@@ -195,7 +133,7 @@ def _tightest(quotas: Iterable[Manifest], key: str) -> str | None:
     return min(limits, key=quantity_value, default=None)
 
 
-def _needs(namespaces: Sequence[ExistingNamespace]) -> dict[str, Decimal]:
+def needs_of_namespaces(namespaces: Sequence[ExistingNamespace]) -> dict[str, Decimal]:
     """Per field of spec.resourceQuotas the quota that is large enough for each of the namespaces."""
     quotas = {field: quantity_value(limit) for field, limit in resource_quotas(namespaces).items()}
     requested = {
@@ -225,7 +163,7 @@ def _claimed(claim: Manifest) -> Decimal:
     return quantity_value(str(request))
 
 
-def _plan_limits(plan: Plan) -> dict[str, Decimal]:
+def plan_limits(plan: Plan) -> dict[str, Decimal]:
     """Per field of spec.resourceQuotas the plan's limit for one namespace; infinite if the plan sets none."""
     quotas = [{"spec": {"hard": quota.hard}} for quota in plan.quotas]
     limits = {}
@@ -233,28 +171,3 @@ def _plan_limits(plan: Plan) -> dict[str, Decimal]:
         amounts = [quantity_value(amount) for key in keys if (amount := _tightest(quotas, key))]
         limits[field] = min(amounts, default=Decimal("Infinity"))
     return limits
-
-
-def _peers_text(peers: Iterable[Manifest]) -> str:
-    texts = []
-    for peer in peers:
-        if "ipBlock" in peer:
-            texts.append(peer["ipBlock"]["cidr"])
-            continue
-        namespace_selector, pod_selector = peer.get("namespaceSelector"), peer.get("podSelector")
-        namespaces = (
-            "its own namespace"
-            if namespace_selector is None
-            else f"namespaces {_selector_text(namespace_selector)}"
-        )
-        texts.append(f"pods {_selector_text(pod_selector)} of {namespaces}" if pod_selector else namespaces)
-    return ", ".join(texts) or "anywhere"
-
-
-def _selector_text(selector: Manifest) -> str:
-    terms = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
-    terms += [
-        " ".join([rule["key"], rule["operator"], ",".join(rule.get("values") or ())]).strip()
-        for rule in selector.get("matchExpressions") or ()
-    ]
-    return ", ".join(terms) or "(all)"

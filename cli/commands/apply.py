@@ -13,7 +13,8 @@ from cli.connection import Connection
 from cli.manifests import ManifestError, TenantDocument, read_manifests
 from cli.output import PHASE_STYLES, Format, FormatOption, print_data, print_error, print_table
 from cli.wait import GONE, phase_of, ready_condition, wait_and_time
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from tenancy.base.errors import InvalidSpec, TenancyError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest

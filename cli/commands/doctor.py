@@ -13,7 +13,7 @@ from cli.doctor.installation import check_admission, check_crds, check_rights_of
 from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
 from cli.output import Format, FormatOption, console, error_console, print_data
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
 

@@ -12,14 +12,8 @@ import typer
 import yaml
 
 from cli.adoption.existing_namespaces import ExistingNamespace, pod_security_warnings, read_existing_namespace
-from cli.adoption.tenant_from_namespaces import (
-    adopting_manifest,
-    binding_notes,
-    plan_notes,
-    policy_notes,
-    quota_notes,
-    smallest_fitting_plan,
-)
+from cli.adoption.import_notes import binding_notes, plan_notes, policy_notes, quota_notes
+from cli.adoption.tenant_from_namespaces import adopting_manifest, smallest_fitting_plan
 from cli.connection import Connection
 from cli.output import console, error_console
 from cluster.client import Cluster
@@ -29,7 +23,7 @@ from tenancy.base.errors import NamespaceTaken, Rejection, TenancyError
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest
 from tenancy.plans import Plans
-from tenancy.spec.settings import effective_settings
+from tenancy.spec.effective_settings import effective_settings
 from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 _RETAIN: Final = "  deletionPolicy: Retain"

@@ -19,7 +19,7 @@ from cli.rollback.restored_spec import manifest_for_git
 from cli.rollback.target import RollbackRefused, Target, find_target
 from cli.times import display_time
 from cli.wait import phase_of, reason_text, wait_until_settled
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest

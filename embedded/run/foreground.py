@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from embedded.run.environment_variables import connection_text
 from embedded.run.later_tools import later_tools, startup_tools
 from embedded.run.samples import SampleOutcome, all_tenants, apply_samples, sample_manifests, sample_outcome

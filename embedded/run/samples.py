@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import yaml
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
 from embedded.run.tenant_table import ready_message, tenant_phase

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from embedded.controlplane.lock import LockHeld, acquire_lock
 from embedded.controlplane.plane import ControlPlane
 from embedded.errors import SetupFailed

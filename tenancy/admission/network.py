@@ -1,7 +1,6 @@
 """Admission policies for Services, hosts, NetworkPolicies and endpoints.
 
-The managed NetworkPolicies isolate a tenant. These policies reject objects that would weaken or bypass that
-isolation.
+The managed NetworkPolicies isolate a tenant. These policies reject objects that would bypass that isolation.
 """
 
 from typing import Final

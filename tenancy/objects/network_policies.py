@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.names import SHARED_LABEL, object_labels
-from tenancy.spec.settings import Addresses, PortRange, TenantSettings
+from tenancy.spec.network_settings import Addresses, PortRange
+from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import TenantModel
 
 # The API server sets this label on every namespace.

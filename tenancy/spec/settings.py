@@ -1,19 +1,16 @@
 """Settings that a plan defines and a tenant can override, field by field.
 
 The models of plans and of the Tenant spec both inherit `Settings`. A field that the tenant leaves out has the
-plan's value, and a field that both leave out has the default in `TenantSettings`. `effective_settings` merges
-the two.
+plan's value, and a field that both leave out has the default in `TenantSettings`.
 """
 
 from enum import StrEnum
-from ipaddress import ip_network
-from typing import Annotated, Any, Final
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from tenancy.base.fields import (
     AS_LIST,
-    Cidr,
     ClassNames,
     DnsLabel,
     HostPatterns,
@@ -23,10 +20,11 @@ from tenancy.base.fields import (
 from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity
 from tenancy.spec.extra_template import ExtraResources
+from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
+from tenancy.spec.network_settings import Network
 from tenancy.spec.role_rules import RoleRules
 
 Quantities = Annotated[dict[str, Quantity], Field(max_length=64)]
-PortNumber = Annotated[int, Field(ge=1, le=65535)]
 
 
 class PodSecurity(StrEnum):
@@ -38,12 +36,6 @@ class PodSecurity(StrEnum):
 class QuotaScope(StrEnum):
     NAMESPACE = "Namespace"
     TENANT = "Tenant"
-
-
-class Protocol(StrEnum):
-    TCP = "TCP"
-    UDP = "UDP"
-    SCTP = "SCTP"
 
 
 class PullPolicy(StrEnum):
@@ -77,118 +69,6 @@ class ContainerLimits(Model):
     )
     default: Quantities = Field(default_factory=dict, description="Limits of a container that sets none.")
     max: Quantities = Field(default_factory=dict, description="The maximum limits of a container.")
-
-
-class PortRange(Model):
-    """A port, or the range of ports from `port` to `endPort`."""
-
-    port: PortNumber = Field(description="The port, or the first port of the range.")
-    end_port: PortNumber | None = Field(
-        default=None, description="The last port of the range. Default: only `port`."
-    )
-    protocol: Protocol = Field(default=Protocol.TCP, description="The protocol of the ports.")
-
-    @model_validator(mode="after")
-    def _range_is_ascending(self) -> "PortRange":
-        if self.end_port is not None and self.end_port < self.port:
-            raise ValueError(f"endPort {self.end_port} is below port {self.port}")
-        return self
-
-
-class Addresses(Model):
-    """A range of addresses outside the cluster, and the allowed ports."""
-
-    cidr: Cidr = Field(description="The address range as a CIDR, such as 203.0.113.0/24.")
-    except_: tuple[Cidr, ...] = Field(
-        default=(),
-        alias="except",
-        max_length=64,
-        description="CIDRs inside `cidr` that are excluded from the range.",
-    )
-    ports: tuple[PortRange, ...] = Field(
-        default=(), max_length=64, description="The allowed ports. Default: all ports."
-    )
-
-    @model_validator(mode="after")
-    def _exceptions_are_inside(self) -> "Addresses":
-        whole_range = ip_network(self.cidr)
-        for text in self.except_:
-            part = ip_network(text)
-            is_inside = (
-                part.version == whole_range.version
-                and part.subnet_of(whole_range)  # type: ignore[arg-type]
-                and part != whole_range
-            )
-            if not is_inside:
-                raise ValueError(f"except {text!r} must be a smaller CIDR inside {self.cidr}")
-        return self
-
-
-class Network(Model):
-    """Connections allowed besides the default ones. The isolation from other tenants can't be disabled."""
-
-    ingress_controller: SelectorLabels | None = Field(
-        default=None,
-        description="Labels of the ingress controller's namespace. Its pods can connect to the tenant's "
-        "pods.",
-    )
-    monitoring: SelectorLabels | None = Field(
-        default=None,
-        description="Labels of the monitoring namespace. Its pods can connect to the tenant's pods.",
-    )
-    egress: tuple[Addresses, ...] | None = Field(
-        default=None,
-        max_length=64,
-        description="Addresses outside the cluster that the tenant's pods can connect to.",
-    )
-    ingress: tuple[Addresses, ...] | None = Field(
-        default=None,
-        max_length=64,
-        description="Addresses outside the cluster that can connect to the tenant's pods.",
-    )
-
-
-class Istio(Model):
-    """Istio objects for the tenant. They need Istio's CRDs."""
-
-    enabled: bool | None = Field(
-        default=None,
-        description="Enables sidecar injection and creates the tenant's Istio objects. The Gateway is "
-        "created only if the tenant has `hostnames`.",
-    )
-    gateway_selector: SelectorLabels | None = Field(
-        default=None, description="Labels of the gateway's pods. Default: `istio: ingressgateway`."
-    )
-    gateway_namespace: DnsLabel | None = Field(
-        default=None, description="The namespace of the gateway's pods. Default: `istio-system`."
-    )
-    tls_secret: DnsLabel | None = Field(
-        default=None,
-        description="The Secret with the certificate for `hostnames`, in the namespace of the gateway's "
-        "pods. Default: HTTP only.",
-    )
-
-
-class Gatekeeper(Model):
-    """Gatekeeper constraints for the tenant. They need Gatekeeper's CRDs."""
-
-    enabled: bool | None = Field(
-        default=None,
-        description="Creates constraints that enforce `registries` and `podSecurity` in the tenant's "
-        "namespaces.",
-    )
-
-
-class Hnc(Model):
-    """A tree of the tenant's namespaces, for the Hierarchical Namespace Controller. It needs HNC's CRDs."""
-
-    enabled: bool | None = Field(
-        default=None, description="Arranges the tenant's namespaces as a parent and its children."
-    )
-    parent: DnsLabel | None = Field(
-        default=None,
-        description="The `name` of the parent in `spec.namespaces`. Default: the first namespace.",
-    )
 
 
 class Settings(Model):
@@ -302,31 +182,3 @@ class TenantSettings(Settings):
     hnc: Hnc = Hnc()
     protected: bool = False
     extra_resources: ExtraResources = ()
-
-
-_NESTED_MODELS: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
-
-
-def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
-    """The settings of one tenant: the plan's, with the tenant's own settings over them.
-
-    Nested models are merged field by field, quotas by name. Extra resources are added to the plan's.
-    """
-    plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
-    merged = {**plan_fields, **tenant_fields}
-    for name in _NESTED_MODELS:
-        if name in plan_fields and name in tenant_fields:
-            merged[name] = plan_fields[name].model_copy(update=_set_fields(tenant_fields[name]))
-    quotas = (*plan_fields.get("quotas", ()), *tenant_fields.get("quotas", ()))
-    merged["quotas"] = tuple({quota.name: quota for quota in quotas}.values())
-    merged["extra_resources"] = (
-        *plan_fields.get("extra_resources", ()),
-        *tenant_fields.get("extra_resources", ()),
-    )
-    return TenantSettings.model_construct(**merged)
-
-
-def _set_fields(model: Model) -> dict[str, Any]:
-    """The fields that are not None; of a plan or a spec, only those of `Settings`."""
-    fields = Settings.model_fields if isinstance(model, Settings) else type(model).model_fields
-    return {name: value for name in fields if (value := getattr(model, name)) is not None}

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, CRD, RBAC_GROUP, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Kind
 from tests.admission.people import (
     CLAIM,

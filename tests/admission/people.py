@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest
 
@@ -68,16 +69,16 @@ class Person(Cluster):
     def named(cls, kubeconfig: Path, user: str, group: str = "") -> "Person":
         person = cls.connect(kubeconfig)
         assert isinstance(person, cls)
-        person._api.set_default_header("Impersonate-User", user)
+        person._transport._api.set_default_header("Impersonate-User", user)
         if group:
-            person._api.set_default_header("Impersonate-Group", group)
+            person._transport._api.set_default_header("Impersonate-Group", group)
         return person
 
     def refusal(self, attempt: Attempt, *, is_dry_run: bool = True) -> str:
         """The error message if the API server rejects the request, otherwise an empty string."""
         query = {"dryRun": "All"} if is_dry_run else {}
         try:
-            self._request(attempt.method, attempt.path, query, attempt.body, attempt.content_type)
+            self._transport.request(attempt.method, attempt.path, query, attempt.body, attempt.content_type)
         except ClusterError as error:
             if not error.is_refusal:
                 raise

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from embedded.controlplane.kubeconfig import write_kubeconfig
 from tenancy.base.kinds import CONFIG_MAP, TENANTS, Kind
 from tenancy.base.manifest import Manifest

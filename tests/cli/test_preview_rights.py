@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, MANAGED_KINDS, NAMESPACE, OPTIONAL_KINDS, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from tenancy.platform.preview_rights import preview_rights

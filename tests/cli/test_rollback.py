@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
 from tests.cli.conftest import Completed, Run
@@ -60,7 +60,8 @@ def apply_as_git(platform: Platform, manifest: Manifest) -> Manifest:
     """Apply server-side without force, with the field manager of these tests."""
     path = kind_of(manifest).path(name=manifest["metadata"]["name"])
     query = {"fieldManager": "tenancy"}
-    return platform.admin._request("PATCH", path, query, manifest, "application/apply-patch+yaml")
+    form = "application/apply-patch+yaml"
+    return platform.admin._transport.request("PATCH", path, query, manifest, form)
 
 
 def test_rollback_to_the_first_of_three_and_back_again(

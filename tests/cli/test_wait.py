@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from cli.wait import GONE, NotSettled, phase_of, ready_condition, wait_until_settled
-from cluster.client import Cluster, WatchExpired
+from cluster.client import Cluster
+from cluster.errors import WatchExpired
 from embedded.controlplane.plane import ControlPlane
 from tenancy.base.manifest import Manifest
 from tests.platform import ROOT, NewTenant, Platform, tenant_manifest

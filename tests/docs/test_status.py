@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cluster import client
+from cluster.errors import ClusterError
 from embedded.environment import ROOT
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
@@ -18,7 +18,7 @@ from watcher.reconciler import contested_objects, repairs
 
 PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
 # Loaded so that their errors are known.
-_WITH_ERRORS = (client, contested_objects, repairs)
+_WITH_ERRORS = (contested_objects, repairs)
 
 
 def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
@@ -29,11 +29,7 @@ def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 def reasons() -> list[str]:
     """The reasons of Tenants, of every error that a tenant can fail with, of AISessions and of Events."""
-    kinds = [
-        kind
-        for root in (TenancyError, StackError, client.ClusterError)
-        for kind in class_and_subclasses(root)
-    ]
+    kinds = [kind for root in (TenancyError, StackError, ClusterError) for kind in class_and_subclasses(root)]
     # A command's own errors end that command, and reach no status.
     theirs = [
         kind

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.tools import NODE_TOOLS
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, Kind

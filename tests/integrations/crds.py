@@ -4,7 +4,8 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.served_kinds import is_established
 from tenancy.base.kinds import CRD, OPTIONAL_KINDS
 from tenancy.base.manifest import Manifest

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import yaml
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.served_kinds import is_established
 from embedded.controlplane.components import CERTIFICATE, KEY
 from embedded.controlplane.loopback import HOST, is_ok

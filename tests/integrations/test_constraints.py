@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest
 from tenancy.objects.gatekeeper import gatekeeper_objects
 from tenancy.platform.constraint_templates import constraint_templates
-from tenancy.spec.settings import Gatekeeper as GatekeeperSettings
+from tenancy.spec.integration_settings import Gatekeeper as GatekeeperSettings
 from tenancy.spec.settings import PodSecurity, TenantSettings
 from tenancy.spec.tenant import TenantModel, TenantSpec
 from tests.integrations.gatekeeper import Gatekeeper

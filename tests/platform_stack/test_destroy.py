@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.kinds import CRD
 from tenancy.base.manifest import Manifest
 from tenancy.platform.manifests import platform_manifests

@@ -3,7 +3,8 @@
 import threading
 from collections import Counter, defaultdict
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from tenancy.base.kinds import JOB, POD, Kind
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import SESSION_LABEL

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.kinds import AISESSION, JOB, POD, SERVICE_ACCOUNT
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import SESSION_LABEL, namespace_name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from cluster.informer import Informer
 from tenancy.base.kinds import AISESSION, NAMESPACE
 from tenancy.spec.aisession import AISessionStatus, SessionPhase

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.kinds import AISESSION, JOB, POD
 from tests.platform import NewTenant, Platform
 from tests.sessions.record import records

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.served_kinds import is_served
 from embedded.controlplane.plane import ControlPlane
 from tenancy.base.kinds import AISESSION

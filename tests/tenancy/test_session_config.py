@@ -9,7 +9,7 @@ from tenancy.base.errors import PlansError
 from tenancy.desired import desired_state
 from tenancy.plans import Plan, Plans, plans_from_text, read_plans
 from tenancy.spec.aisession import SessionType
-from tenancy.spec.settings import effective_settings
+from tenancy.spec.effective_settings import effective_settings
 from tenancy.spec.tenant import TenantSpec, tenant_from_manifest
 from tests.platform import tenant_manifest
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tenancy.plans import Plan
-from tenancy.spec.settings import PodSecurity, QuotaScope, TenantSettings, effective_settings
+from tenancy.spec.effective_settings import effective_settings
+from tenancy.spec.settings import PodSecurity, QuotaScope, TenantSettings
 from tenancy.spec.tenant import TenantSpec
 
 QUOTA = {"name": "q", "hard": {"cpu": "1"}}

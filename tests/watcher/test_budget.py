@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, RESOURCE_QUOTA
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import TENANT_LABEL

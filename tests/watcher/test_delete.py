@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from embedded.run.install_platform import install_platform
 from tenancy.base.kinds import CRD, POD, Kind
 from tenancy.base.manifest import Manifest

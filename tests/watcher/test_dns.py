@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, Kind
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import object_labels

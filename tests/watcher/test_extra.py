@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tenancy.base.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS
 from tests.platform import NewTenant, Platform, condition, tenant_manifest

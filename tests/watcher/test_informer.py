@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.client import Cluster, ClusterError, WatchExpired
+from cluster.client import Cluster
+from cluster.errors import ClusterError, WatchExpired
 from cluster.informer import Informer
 from embedded.controlplane.plane import ControlPlane
 from tenancy.base.kinds import NAMESPACE

@@ -5,7 +5,8 @@ from typing import cast
 
 import pytest
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.informer import Informer
 from tenancy.base.backoff import Backoff
 from tenancy.base.kinds import AISESSION

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 

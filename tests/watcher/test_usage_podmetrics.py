@@ -4,7 +4,8 @@ from typing import cast
 
 import pytest
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import ManagedObjects
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import object_labels

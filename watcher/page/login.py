@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from cluster.client import ClusterError
+from cluster.errors import ClusterError
 from stacks.errors import without_secrets
 from tenancy.base.kinds import TENANTS
 from watcher.page.auth import AccessReviews, User

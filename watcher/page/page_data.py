@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from cachetools import TTLCache
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import ManagedObjects
 from cluster.tenants import Tenants
 from stacks.errors import StackNotFound
@@ -68,7 +69,7 @@ class PageData:
         tenant = self._tenant(name)
         if tenant is None:
             return None
-        version = ((tenant.get("status") or {}).get("lastUpdate") or {}).get("version")
+        version: int = ((tenant.get("status") or {}).get("lastUpdate") or {}).get("version") or 0
         key = (tenant["metadata"]["uid"], version)
         with self._guard:
             if key in self._histories:
@@ -77,7 +78,7 @@ class PageData:
             updates = [update_view(update) for update in self._stacks.history(name)]
         except StackNotFound:
             return []
-        if version is not None:
+        if version:
             with self._guard:
                 self._histories[key] = updates
         return updates

@@ -8,7 +8,8 @@ threads.
 from collections.abc import Callable
 from typing import Final
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.facts import read_facts
 from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans

@@ -11,7 +11,8 @@ from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import ManagedObjects, tenant_of
 from tenancy.base.backoff import REPAIR
 from tenancy.base.errors import TenancyError

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.events import NORMAL, WARNING, record_event
 from cluster.live_objects import ManagedObjects
 from cluster.tenants import Tenants, has_finalizer, is_deleting

@@ -4,7 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import is_ending
 from cluster.tenants import live_quotas
 from tenancy.base.kinds import (

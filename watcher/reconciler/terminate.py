@@ -9,7 +9,8 @@ from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.events import WARNING, record_event
 from cluster.live_objects import is_ending
 from cluster.tenants import Tenants, has_finalizer, live_namespaces

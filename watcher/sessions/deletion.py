@@ -6,7 +6,8 @@ from typing import Final
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import is_ending
 from tenancy.base.kinds import AISESSION, JOB, Kind
 from tenancy.base.manifest import Manifest

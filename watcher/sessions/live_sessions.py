@@ -5,7 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.informer import Informer
 from cluster.live_objects import ManagedObjects, is_ending, tenant_of
 from cluster.tenants import needs_work

@@ -10,7 +10,8 @@ from typing import Final
 import structlog
 from pydantic import ValidationError
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import is_ending, tenant_of
 from cluster.plans_in_force import LivePlans
 from tenancy.base.errors import validation_message

@@ -5,7 +5,8 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants, is_deleting, known_namespaces
 from tenancy.base.errors import InvalidSpec, NotOffered
@@ -17,7 +18,8 @@ from tenancy.sessions.capacity import Demand, session_demand, total_demand
 from tenancy.sessions.job import is_job_of, session_job
 from tenancy.sessions.waiting_line import Candidate, StartDelay, decision
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionReason
-from tenancy.spec.settings import TenantSettings, effective_settings
+from tenancy.spec.effective_settings import effective_settings
+from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import tenant_from_manifest
 from watcher.sessions.live_sessions import LiveSessions, qualified_name, status_of
 from watcher.sessions.refused_starts import StartBackoff, refusal_reason

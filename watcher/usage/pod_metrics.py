@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from cluster.client import Cluster, ClusterError
+from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.live_objects import ManagedObjects
 from tenancy.base.kinds import NAMESPACE, POD_METRICS
 from tenancy.usage import MeasuredUsage, is_significant_change, measured_by_namespace, total_measured

@@ -1,0 +1,20 @@
+"""Errors of requests to the Kubernetes API."""
+
+
+class ClusterError(Exception):
+    """A request failed. `status` is the HTTP status, or 0 if there was no response."""
+
+    reason = "ClusterRefused"
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether a retry of the same request would fail again: it is invalid, forbidden or denied."""
+        return self.status in (400, 403, 422)
+
+
+class WatchExpired(ClusterError):
+    """The watch cannot continue from its resource version. List again."""

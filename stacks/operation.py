@@ -1,0 +1,71 @@
+"""One operation on a stack: the program, and the Automation API's stack without its additional commands."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pulumi.automation import CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
+
+from stacks.result import EventLog
+from tenancy.changes import UpdateRecord
+from tenancy.component import TenantResources
+from tenancy.desired import DesiredState
+
+Program = Callable[[], None]
+
+# Settings that make the CLI faster and its output shorter. docs/operations.md, Speed, has measurements.
+ENVIRONMENT: Final = {
+    "PULUMI_SKIP_UPDATE_CHECK": "true",
+    "PULUMI_SKIP_CHECKPOINTS": "true",
+    "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
+    "PULUMI_DIY_BACKEND_NO_LEGACY_WARNING": "true",
+    "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+    "PULUMI_K8S_CLIENT_QPS": "200",
+    "PULUMI_K8S_CLIENT_BURST": "400",
+    # A command runs for about a second: collect garbage only near the memory limit.
+    "GOGC": "off",
+    "GOMEMLIMIT": "384MiB",
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation on one stack."""
+
+    name: str
+    stack: str
+    program: Program
+    run: Callable[[Stack, EventLog], object]
+    record: UpdateRecord | None = None
+
+
+class OneProcessStack(Stack):
+    """The Automation API's stack, without the additional commands that it runs around each operation."""
+
+    def __init__(self, name: str, workspace: LocalWorkspace) -> None:
+        # The parent's __init__ is not called: it runs a command to select the stack.
+        self.name = name
+        self.workspace = workspace
+
+    def _run_pulumi_cmd_sync(self, args: list[str], *callbacks: Any) -> CommandResult:
+        # The Automation API runs a second command to remove a destroyed stack.
+        extra = ["--remove"] if args[0] == "destroy" else []
+        return super()._run_pulumi_cmd_sync([*args, *extra], *callbacks)
+
+    def outputs(self) -> OutputMap:
+        return {}
+
+    def info(self, show_secrets: bool = False) -> UpdateSummary:  # noqa: ARG002 - the API's signature
+        return UpdateSummary("", datetime.now(UTC), "", {}, {}, "")
+
+
+def tenant_program(desired: DesiredState) -> Program:
+    def program() -> None:
+        TenantResources(desired.tenant, desired)
+
+    return program
+
+
+def no_program() -> None:
+    """The program of operations that need none. Without a program, the CLI would start a language host."""

@@ -1,0 +1,33 @@
+"""Merges the settings of a plan with those of a Tenant."""
+
+from typing import Any, Final
+
+from tenancy.base.model import Model
+from tenancy.spec.settings import Settings, TenantSettings
+
+_NESTED_MODELS: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
+
+
+def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
+    """The settings of one tenant: the plan's, with the tenant's own settings over them.
+
+    Nested models are merged field by field, quotas by name. Extra resources are added to the plan's.
+    """
+    plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
+    merged = {**plan_fields, **tenant_fields}
+    for name in _NESTED_MODELS:
+        if name in plan_fields and name in tenant_fields:
+            merged[name] = plan_fields[name].model_copy(update=_set_fields(tenant_fields[name]))
+    quotas = (*plan_fields.get("quotas", ()), *tenant_fields.get("quotas", ()))
+    merged["quotas"] = tuple({quota.name: quota for quota in quotas}.values())
+    merged["extra_resources"] = (
+        *plan_fields.get("extra_resources", ()),
+        *tenant_fields.get("extra_resources", ()),
+    )
+    return TenantSettings.model_construct(**merged)
+
+
+def _set_fields(model: Model) -> dict[str, Any]:
+    """The fields that are not None; of a plan or a spec, only those of `Settings`."""
+    fields = Settings.model_fields if isinstance(model, Settings) else type(model).model_fields
+    return {name: value for name in fields if (value := getattr(model, name)) is not None}
