@@ -84,11 +84,10 @@ def run(
     stacks.prepare()
     usage = UsageStore(usage_database or run_folder / options.USAGE_FILE, settings.usage_record_s)
     watcher = Watcher(cluster, stacks, command, plans, usage, settings)
-    host, port = http
-    feed, routes = _page(cluster, watcher, stacks, usage, host, has_page)
+    feed, routes = _page(cluster, watcher, stacks, usage, http.host, has_page)
     server = serve_http(
-        host,
-        port,
+        http.host,
+        http.port,
         {
             "/healthz": Check(lambda: [*watcher.not_healthy(), *(feed.not_healthy() if feed else ())]),
             "/readyz": Check(watcher.not_ready, lambda: [*plans.notes(), *watcher.notes()]),
@@ -99,7 +98,7 @@ def run(
     if feed:
         feed.start()
     watcher.start()
-    log.info("started", http=f"{host}:{server.server_port}", backend=without_secrets(backend))
+    log.info("started", http=f"{http.host}:{server.server_port}", backend=without_secrets(backend))
     _await_signal()
     watcher.stop()
     if feed:
@@ -116,9 +115,9 @@ def _await_signal() -> None:
         pass
 
 
-def _plans(cluster: Cluster, file: Path | None, config_map: tuple[str, str] | None) -> LivePlans:
+def _plans(cluster: Cluster, file: Path | None, config_map: options.ConfigMapName | None) -> LivePlans:
     if config_map:
-        return ConfigMapPlans(cluster, *config_map)
+        return ConfigMapPlans(cluster, config_map.namespace, config_map.name)
     try:
         return FilePlans(cluster, file or SHIPPED_PLANS)
     except (PlansError, OSError) as error:

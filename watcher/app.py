@@ -161,16 +161,14 @@ class Watcher:
 
     def not_healthy(self) -> list[str]:
         """The threads that have died."""
-        services = [*self._observers, *self._writers, self._sessions.workers]
-        informers = [*self._all_informers(), *self._sessions.informers]
-        dns = [self._dns.informer] if self._dns else []
-        threads = [
-            *informers,
-            *dns,
-            self._plans.thread,
-            *(t for service in services for t in service.threads),
+        threads: list[threading.Thread] = [*self._all_informers(), *self._sessions.informers]
+        for service in (*self._observers, *self._writers, self._sessions.workers):
+            threads += service.threads
+        return [
+            f"thread died: {thread.name}"
+            for thread in (*threads, self._plans.thread)
+            if thread.ident and not thread.is_alive()
         ]
-        return [f"thread died: {t.name}" for t in threads if t.ident and not t.is_alive()]
 
     def _start_services(self) -> None:
         # Without the complete list, objects that are not listed yet would count as deleted.

@@ -40,6 +40,18 @@ class Options:
 DEFAULTS: Final = Options()
 
 
+@dataclass(frozen=True)
+class Address:
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class ConfigMapName:
+    namespace: str
+    name: str
+
+
 def seconds(text: str) -> float:
     try:
         value_s = float(text)
@@ -50,18 +62,18 @@ def seconds(text: str) -> float:
     return value_s
 
 
-def address(text: str) -> tuple[str, int]:
+def address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal():
         raise typer.BadParameter(f"{text!r} is not HOST:PORT, such as 127.0.0.1:8080")
-    return host.strip("[]"), int(port)
+    return Address(host.strip("[]"), int(port))
 
 
-def namespace_and_name(text: str) -> tuple[str, str]:
+def config_map_name(text: str) -> ConfigMapName:
     namespace, _, name = text.partition("/")
     if not namespace or not name:
         raise typer.BadParameter(f"{text!r} is not NAMESPACE/NAME")
-    return namespace, name
+    return ConfigMapName(namespace, name)
 
 
 Backend = Annotated[
@@ -84,11 +96,11 @@ PlansFile = Annotated[
     ),
 ]
 PlansConfigMap = Annotated[
-    tuple[str, str] | None,
+    ConfigMapName | None,
     typer.Option(
         "--plans-configmap",
         metavar="NAMESPACE/NAME",
-        parser=namespace_and_name,
+        parser=config_map_name,
         help="ConfigMap with the plans in its key plans.yaml, instead of a file.",
     ),
 ]
@@ -96,7 +108,7 @@ Workers = Annotated[
     int, typer.Option(min=1, metavar="N", help="Number of tenants that are reconciled at the same time.")
 ]
 HttpAddress = Annotated[
-    tuple[str, int],
+    Address,
     typer.Option(
         "--http",
         metavar="HOST:PORT",
