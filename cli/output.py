@@ -84,17 +84,22 @@ def print_data(data: Any, output: Format) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
     """Print a table. On a narrow terminal, long cells wrap to the next line; nothing is truncated."""
+    console.print(fitted_table(columns, rows, console.width))
+
+
+def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], total_width: int) -> Table:
+    """A table that fits the width if its cells can be wrapped that far."""
     lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [
-        max(len(title), *(line[index].cell_len for line in lines)) for index, title in enumerate(columns)
+        max([len(title), *(line[index].cell_len for line in lines)]) for index, title in enumerate(columns)
     ]
-    gap, folded = _layout(widths, console.width)
+    gap, folded = _layout(widths, total_width)
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for index, title in enumerate(columns):
         table.add_column(title, no_wrap=index not in folded, overflow="fold")
     for line in lines:
         table.add_row(*line)
-    console.print(table)
+    return table
 
 
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:

@@ -10,7 +10,7 @@ from cluster.live_objects import is_ending, tenant_of
 from cluster.written_objects import WrittenObjects
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, TENANTS, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
-from tenancy.base.names import FINALIZER, tenant_selector
+from tenancy.base.names import FINALIZER, MANAGED_SELECTOR, tenant_selector
 from tenancy.changes import Cause, ObjectChange, UpdateRecord
 from tenancy.desired import DesiredState
 
@@ -97,6 +97,11 @@ def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
     """The tenant's ResourceQuotas, read from the API server: the informers' copies may lag behind."""
     quotas, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
     return {object_key(quota): quota for quota in quotas}
+
+
+def read_quotas(cluster: Cluster) -> list[Manifest]:
+    """The managed ResourceQuotas of all tenants, read from the API server."""
+    return cluster.list(RESOURCE_QUOTA, MANAGED_SELECTOR)[0]
 
 
 def read_tenants(cluster: Cluster) -> list[Manifest]:

@@ -16,6 +16,10 @@ from tenancy.desired import DesiredState
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
 # The same for kinds whose spec the API server completes with defaults.
 _OURS_IN: Final = {
+    # The API server adds defaults everywhere. `(?!)` matches nothing.
+    "CustomResourceDefinition": re.compile(r"(?!)"),
+    "ValidatingAdmissionPolicy": re.compile(r"(?!)"),
+    "ValidatingAdmissionPolicyBinding": re.compile(r"(?!)"),
     "LimitRange": re.compile(r"spec\b(?!\.limits\[)"),
     "Service": re.compile(r"spec\.selector\b"),
 }

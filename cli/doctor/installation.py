@@ -5,7 +5,6 @@ adds do not count as differences.
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 from cli.connection import Connection
@@ -50,12 +49,12 @@ def check_crds(connection: Connection) -> list[CheckResult]:
 
 
 def check_rights_of_watcher(connection: Connection) -> list[CheckResult]:
-    return _compared(connection.cluster, "watcher's rights", watcher_rbac(), _first_difference)
+    return _compared(connection.cluster, "watcher's rights", watcher_rbac())
 
 
 def check_admission(connection: Connection) -> list[CheckResult]:
     shipped = [*crd_guard(), *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}")]
-    return _compared(connection.cluster, "admission", shipped, _first_missing)
+    return _compared(connection.cluster, "admission", shipped)
 
 
 def _crd_finding(cluster: Cluster, crd: Manifest) -> CheckResult:
@@ -67,7 +66,7 @@ def _crd_finding(cluster: Cluster, crd: Manifest) -> CheckResult:
     if not is_established(live):
         return failed(subject, "is not established", f"kubectl describe crd {name}")
     shipped_schemas, live_schemas = (_schemas(manifest) for manifest in (crd, live))
-    if shipped_schemas != live_schemas or (path := _first_missing(crd, live)):
+    if shipped_schemas != live_schemas or (path := _first_difference(crd, live)):
         path = "spec.versions[0].schema" if shipped_schemas != live_schemas else path
         return failed(
             subject, f"is of another version: {path} differs from this version of tenancy", _CRD_FIX
@@ -80,16 +79,14 @@ def _schemas(crd: Manifest) -> list[Any]:
     return [version.get("schema") for version in crd["spec"]["versions"]]
 
 
-def _compared(
-    cluster: Cluster, subject: str, shipped: list[Manifest], first_difference: Any
-) -> list[CheckResult]:
+def _compared(cluster: Cluster, subject: str, shipped: list[Manifest]) -> list[CheckResult]:
     findings = []
     for manifest in shipped:
         key = object_key(manifest)
         live = cluster.get(kind_of(manifest), key.name, key.namespace)
         if live is None:
             findings.append(failed(subject, f"{key} does not exist", PLATFORM_FIX))
-        elif path := first_difference(manifest, live):
+        elif path := _first_difference(manifest, live):
             # Delete the object first: Pulumi neither sees nor removes items that others have added to a list.
             fix = f"{_delete_command(manifest)} && {PLATFORM_FIX}"
             findings.append(failed(subject, f"{key}: {path} differs from this version of tenancy", fix))
@@ -107,26 +104,3 @@ def _delete_command(manifest: Manifest) -> str:
 def _first_difference(shipped: Manifest, live: Manifest) -> str | None:
     """The path of the first field that differs. Rules and subjects that others have added count, too."""
     return next((path for path, _, _ in field_differences(shipped, live)), None)
-
-
-def _first_missing(shipped: Any, live: Any, path: str = "") -> str | None:
-    """The path of the first shipped field that the live object lacks or has with another value.
-
-    Empty and absent are the same. Fields that only the live object has are ignored.
-    """
-    if isinstance(shipped, Mapping):
-        children = (
-            (f"{path}.{key}" if path else key, value, (live or {}).get(key)) for key, value in shipped.items()
-        )
-    elif isinstance(shipped, list) and len(shipped) == len(live or []):
-        children = ((f"{path}[{index}]", value, live[index]) for index, value in enumerate(shipped))
-    else:
-        return None if shipped == live or (not shipped and not live) else path
-    return next(
-        (
-            missing
-            for child_path, shipped_value, live_value in children
-            if (missing := _first_missing(shipped_value, live_value, child_path))
-        ),
-        None,
-    )

@@ -13,14 +13,16 @@ from rich.live import Live
 from rich.text import Text
 
 from cluster.errors import ClusterError
+from cluster.tenants import read_quotas, read_tenants
 from embedded.run.environment_variables import connection_text
 from embedded.run.later_tools import later_tools, startup_tools
-from embedded.run.samples import SampleOutcome, all_tenants, apply_samples, sample_manifests, sample_outcome
+from embedded.run.samples import SampleOutcome, apply_samples, sample_manifests, sample_outcome
 from embedded.run.state_folder import StateFolder
 from embedded.run.supervisor import Supervisor
-from embedded.run.tenant_table import TenantRow, change_lines, tenant_rows, tenant_table, tenant_table_svg
+from embedded.run.tenant_table import RowKey, change_lines, tenant_rows, tenant_table, tenant_table_svg
 from embedded.toolchain.resolver import ensure_tools, present_tools
 from tenancy.base.manifest import Manifest
+from watcher.view import TenantRow
 
 REFRESH_INTERVAL_S = 0.5
 
@@ -44,8 +46,8 @@ def run_in_foreground(
             code = await_samples(supervisor, samples, console, timeout_s=timeout_s)
             if picture:
                 picture.parent.mkdir(parents=True, exist_ok=True)
-                rows = tenant_rows(all_tenants(supervisor.cluster))
-                picture.write_text(tenant_table_svg(rows), encoding="utf-8")
+                rows = tenant_rows(read_tenants(supervisor.cluster), read_quotas(supervisor.cluster))
+                picture.write_text(tenant_table_svg(rows.values()), encoding="utf-8")
             return code
         console.print("Press Ctrl-C to stop. The state is kept for the next ./dev run.")
         with suppress(KeyboardInterrupt):
@@ -53,13 +55,13 @@ def run_in_foreground(
     return 0
 
 
-class TenantView:
+class TenantDisplay:
     """Shows the tenants of the cluster on a console. Each `refresh` also checks the processes."""
 
     def __init__(self, supervisor: Supervisor, console: Console) -> None:
         self._supervisor = supervisor
         self._console = console
-        self._rows: dict[tuple[str, str], TenantRow] = {}
+        self._rows: dict[RowKey, TenantRow] = {}
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
 
     def live_display(self) -> AbstractContextManager[object]:
@@ -70,22 +72,23 @@ class TenantView:
         """Check the processes and show the tenants. Returns the tenants, or None if listing them fails."""
         self._supervisor.check_processes(self.print_line, timeout_s=REFRESH_INTERVAL_S)
         try:
-            tenants = all_tenants(self._supervisor.cluster)
+            tenants = read_tenants(self._supervisor.cluster)
+            quotas = read_quotas(self._supervisor.cluster)
         except ClusterError as error:
             # If the control plane has exited, the next check_processes raises an error. A cluster of the
             # user may become reachable again.
             self.print_line(f"cannot list the tenants: {error}")
             return None
-        rows = tenant_rows(tenants)
+        rows = tenant_rows(tenants, quotas)
         if self._live:
-            parts: list[RenderableType] = [tenant_table(rows)]
+            parts: list[RenderableType] = [tenant_table(rows.values(), self._console.width)]
             if progress := self._supervisor.later_tools_progress:
                 parts.append(Text(progress, style="dim"))
             self._live.update(Group(*parts), refresh=True)
         else:
             for line in change_lines(self._rows, rows):
                 self.print_line(line)
-        self._rows = {row.key: row for row in rows}
+        self._rows = rows
         return tenants
 
     def print_line(self, line: str) -> None:
@@ -100,7 +103,7 @@ def show_tenants(
     Prepares the later tools once the samples are Active, one has failed, or `timeout_s` has passed, so that
     builds do not slow down the samples.
     """
-    view = TenantView(supervisor, console)
+    view = TenantDisplay(supervisor, console)
     deadline = time.monotonic() + timeout_s
     is_settled = False
     with view.live_display():
@@ -121,7 +124,7 @@ def await_samples(
     The code is 0 if all samples are Active, and 1 if one has failed or `timeout_s` has passed.
     """
     deadline = time.monotonic() + timeout_s
-    view = TenantView(supervisor, console)
+    view = TenantDisplay(supervisor, console)
     outcome = sample_outcome(samples, samples)
     with view.live_display():
         while outcome.waiting and not outcome.failed and time.monotonic() < deadline:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import yaml
 
+from cli.wait import is_status_current, phase_of, reason_text
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
-from embedded.run.tenant_table import ready_message, tenant_phase
-from tenancy.base.kinds import TENANTS
 from tenancy.base.manifest import Manifest
 from tenancy.spec.tenant_status import Phase
 
@@ -38,21 +37,17 @@ def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manif
         raise SetupFailed(f"The API server rejected a manifest under {FOLDER}: {error}") from error
 
 
-def all_tenants(cluster: Cluster) -> list[Manifest]:
-    return [tenant for kind in TENANTS for tenant in cluster.list(kind)[0]]
-
-
 def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> SampleOutcome:
     """The outcome from the samples as returned by `apply_samples` and the current tenants."""
     tenant_by_key = {_key(tenant): tenant for tenant in tenants}
     waiting, failed = [], []
     for sample in samples:
         tenant = tenant_by_key.get(_key(sample))
-        reason = f"{sample['metadata']['name']}: {ready_message(tenant) if tenant else 'it was deleted'}"
+        reason = f"{sample['metadata']['name']}: {reason_text(tenant) if tenant else 'it was deleted'}"
         # A failure from an earlier run does not count: the watcher is about to retry.
-        if tenant is None or (tenant_phase(tenant) == Phase.FAILED and _has_changed(tenant, sample)):
+        if tenant is None or (phase_of(tenant) == Phase.FAILED and _has_changed(tenant, sample)):
             failed.append(reason)
-        elif tenant_phase(tenant) != Phase.ACTIVE or not _is_spec_observed(tenant):
+        elif phase_of(tenant) != Phase.ACTIVE or not is_status_current(tenant):
             waiting.append(reason)
     return SampleOutcome(tuple(waiting), tuple(failed))
 
@@ -63,8 +58,3 @@ def _key(tenant: Manifest) -> tuple[str, str]:
 
 def _has_changed(tenant: Manifest, sample: Manifest) -> bool:
     return bool(tenant["metadata"]["resourceVersion"] != sample["metadata"]["resourceVersion"])
-
-
-def _is_spec_observed(tenant: Manifest) -> bool:
-    """Whether the status is about the current spec."""
-    return bool(tenant["status"].get("observedGeneration") == tenant["metadata"]["generation"])

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from embedded.run.foreground import TenantView
+from embedded.run.foreground import TenantDisplay
 from embedded.run.later_tools import SHELL_TOOLS, later_tools, preparing_text, startup_tools
 from embedded.run.supervisor import Supervisor
 from embedded.toolchain.tools import TOOLS
@@ -47,7 +47,7 @@ def test_progress_is_shown_below_the_tenants_while_tools_are_prepared(progress: 
     )
     screen = StringIO()
     console = Console(file=screen, force_terminal=True, width=120, color_system=None)
-    view = TenantView(cast(Supervisor, supervisor), console)
+    view = TenantDisplay(cast(Supervisor, supervisor), console)
     with view.live_display():
         view.refresh()
     table, _, below = screen.getvalue().partition("last result")

@@ -36,7 +36,9 @@ def test_active_sample_with_a_newer_spec_is_waited_for() -> None:
 def test_sample_without_a_status_is_waited_for() -> None:
     new = tenant("Pending")
     del new["status"]
-    assert sample_outcome([new], [new]).waiting == ("acme: not reconciled yet",)
+    assert sample_outcome([new], [new]).waiting == (
+        "acme: NotSeen: no watcher has reconciled it yet; run `tenancy doctor` to find out why",
+    )
 
 
 def test_failed_sample_is_named_with_its_reason() -> None:
@@ -56,11 +58,10 @@ def test_sample_that_was_deleted_meanwhile_has_failed() -> None:
 
 
 def test_lines_are_written_for_changes_of_phase_only() -> None:
-    pending, failed = tenant_rows([tenant("Pending")]), tenant_rows([tenant("Failed")])
-    before = {row.key: row for row in pending}
-    assert change_lines({}, pending) == ["tenant acme (platform.ai): Pending"]
-    assert change_lines(before, pending) == []
+    before, failed = tenant_rows([tenant("Pending")], []), tenant_rows([tenant("Failed")], [])
+    assert change_lines({}, before) == ["tenant acme (platform.ai): Pending"]
+    assert change_lines(before, before) == []
     assert change_lines(before, failed) == [
         "tenant acme (platform.ai): Failed (UnknownPlan: there is no plan gold)"
     ]
-    assert change_lines(before, []) == ["tenant acme (platform.ai): deleted"]
+    assert change_lines(before, {}) == ["tenant acme (platform.ai): deleted"]
