@@ -97,16 +97,59 @@ def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
         "metadata": {"name": "settings"},
         "data": {"mine": "no"},
     }
-    platform.apply(
-        {**manifest, "spec": {**manifest["spec"], "extraResources": [{**extra, "data": {"mine": "no"}}]}}
-    )
+    platform.apply({**manifest, "spec": {**manifest["spec"], "extraResources": [extra]}})
     yield "ObjectTaken"
+
+
+@contextmanager
+def taken_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    """The spec asks for a namespace that no tenant can adopt."""
+    namespaces = [*manifest["spec"]["namespaces"], {"name": "c", "existing": "default"}]
+    platform.apply({**manifest, "spec": {**manifest["spec"], "adopt": True, "namespaces": namespaces}})
+    yield "NamespaceTaken"
+
+
+@contextmanager
+def taken_host(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    """The spec asks for a host of another tenant."""
+    owner = tenant_manifest("kept-host-owner", hostnames=["kept.example.test"])
+    platform.apply(owner)
+    platform.await_active(owner)
+    platform.apply({**manifest, "spec": {**manifest["spec"], "hostnames": ["kept.example.test"]}})
+    yield "HostTaken"
+    platform.delete(owner)
+
+
+@contextmanager
+def half_done(platform: Platform, manifest: Manifest) -> Iterator[str]:
+    """An update has created a namespace, and failed at an object that the API server rejects."""
+    extra = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "settings"},
+        "data": {"not a key": "x"},
+    }
+    namespaces = [*manifest["spec"]["namespaces"], {"name": "c"}]
+    platform.apply(
+        {**manifest, "spec": {**manifest["spec"], "namespaces": namespaces, "extraResources": [extra]}}
+    )
+    yield "UpdateFailed"
 
 
 # protected_deletion is first, because it restarts the watcher.
 STATES = {
     state.__name__.replace("_", "-"): state
-    for state in (*(protected_deletion, rejected, locked, contested, terminating_namespace, taken_object),)
+    for state in (
+        protected_deletion,
+        rejected,
+        locked,
+        contested,
+        terminating_namespace,
+        taken_object,
+        taken_namespace,
+        taken_host,
+        half_done,
+    )
 }
 
 
