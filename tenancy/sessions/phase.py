@@ -1,6 +1,6 @@
 """The status of a session that has a Job, derived from the Job and its pod.
 
-`waiting_line` handles sessions that have no Job yet.
+`start_order` handles sessions that have no Job yet.
 """
 
 from datetime import UTC, datetime

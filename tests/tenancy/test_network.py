@@ -47,7 +47,7 @@ def test_plan_that_says_nothing_has_the_walls_and_no_holes() -> None:
     assert tuple(policies()) == MANDATORY
 
 
-def test_walls_are_the_same_whatever_is_added() -> None:
+def test_namespace_ready_are_the_same_whatever_is_added() -> None:
     minimal, full = policies(), policies(EVERYTHING)
     assert {name: full[name] for name in MANDATORY} == minimal
     assert full.keys() - minimal.keys() == {

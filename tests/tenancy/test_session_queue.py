@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.sessions.capacity import Demand, session_demand
-from tenancy.sessions.waiting_line import Candidate, StartDecision, decision
+from tenancy.sessions.start_order import Candidate, StartDecision, decision
 from tenancy.spec.aisession import SessionReason
 from tests.tenancy.session_parts import quota, spec
 

@@ -13,8 +13,8 @@ from watcher.queue import TenantQueue
 from watcher.service import QueueWorkers
 from watcher.sessions.live_sessions import LiveSessions
 from watcher.sessions.reconcile import SessionReconciler
-from watcher.sessions.refused_starts import StartBackoff
 from watcher.sessions.start import Starter
+from watcher.sessions.start_backoff import StartBackoff
 
 _WORKERS: Final = 2
 # How long changes are collected: a Job and its pod cause many, and one reconcile handles them all.

@@ -23,8 +23,8 @@ from tenancy.sessions.phase import is_finished, is_pod_done, status_from_job, ti
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionPhase, SessionReason
 from watcher.sessions.deletion import delete_expired
 from watcher.sessions.live_sessions import LiveSessions, first_created, owner_job, qualified_name, status_of
-from watcher.sessions.refused_starts import StartBackoff, pod_refusal, refusal_reason
 from watcher.sessions.start import Starter, Waiting
+from watcher.sessions.start_backoff import StartBackoff, pod_refusal, refusal_reason
 
 log = structlog.get_logger(__name__)
 

@@ -16,13 +16,13 @@ from tenancy.base.names import session_job_name
 from tenancy.base.quota_keys import JOB_KEYS
 from tenancy.sessions.capacity import Demand, session_demand, total_demand
 from tenancy.sessions.job import is_job_of, session_job
-from tenancy.sessions.waiting_line import Candidate, StartDelay, decision
+from tenancy.sessions.start_order import Candidate, StartDelay, decision
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionReason
 from tenancy.spec.effective_settings import effective_settings
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import tenant_from_manifest
 from watcher.sessions.live_sessions import LiveSessions, qualified_name, status_of
-from watcher.sessions.refused_starts import StartBackoff, refusal_reason
+from watcher.sessions.start_backoff import StartBackoff, refusal_reason
 
 log = structlog.get_logger(__name__)
 

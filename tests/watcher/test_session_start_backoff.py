@@ -3,7 +3,7 @@
 import pytest
 
 from tenancy.spec.aisession import SessionReason
-from watcher.sessions.refused_starts import StartBackoff, refusal_reason
+from watcher.sessions.start_backoff import StartBackoff, refusal_reason
 
 
 @pytest.mark.parametrize(
