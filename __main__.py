@@ -20,9 +20,9 @@ from cluster.errors import ClusterError
 from cluster.facts import decide_on_live_facts
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import is_served
-from cluster.tenants import is_deleting, leaving_namespaces, live_quotas, read_tenant
+from cluster.tenants import leaving_namespaces, live_quotas, read_tenant
 from tenancy.base.errors import TenancyError, validation_message
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.names import tenant_of_stack
 from tenancy.base.platform_names import PLATFORM_STACK
 from tenancy.component import TenantResources

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,15 +20,13 @@ from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import CORE_KINDS, MANAGED_KINDS, Kind
-from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
 from tenancy.base.names import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.plans import Plans, read_plans
 
 _TIMEOUT_S: Final = 120.0
 _FORBIDDEN: Final = 403
-
-Objects = dict[ObjectKey, Manifest]
 
 
 class NoSuchTenant(TenancyError):
@@ -66,13 +64,13 @@ class Connection:
         """All live managed objects of one tenant."""
         return dict(self._objects(tenant_selector(tenant)))
 
-    def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> dict[str, Objects]:
+    def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> Mapping[str, Objects]:
         """All live managed objects by tenant, with one list request per kind.
 
         If `unreadable` is given, kinds that the user may not list are skipped, and their keys are added to
         it. Otherwise, and for kinds that every tenant has, the ClusterError is raised.
         """
-        objects: dict[str, Objects] = {}
+        objects: dict[str, dict[ObjectKey, Manifest]] = {}
         for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):
             objects.setdefault(tenant_of(manifest), {})[key] = manifest
         return objects

@@ -17,7 +17,7 @@ from cluster.informer import Informer
 from stacks.errors import BackendUnreachable, ClusterUnreachable, StackBusy
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import Kind, kind_of
-from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.manifest import Manifest, is_deleting, object_key
 from tenancy.spec.tenant_status import ConditionType, Phase
 
 # The phase that this module reports for a tenant that was deleted during the wait.
@@ -87,7 +87,7 @@ def is_settled(tenant: Manifest) -> bool:
     phase, reason = phase_of(tenant), ready_condition(tenant)["reason"]
     if phase == GONE:
         return True
-    if not is_status_current(tenant) or "deletionTimestamp" in tenant["metadata"]:
+    if not is_status_current(tenant) or is_deleting(tenant):
         return False
     if tenant["spec"].get("paused"):
         return bool(reason == "Paused")

@@ -1,10 +1,12 @@
 """Errors of requests to the Kubernetes API."""
 
+from tenancy.base.reasons import Reason
+
 
 class ClusterError(Exception):
     """A request failed. `status` is the HTTP status, or 0 if there was no response."""
 
-    reason = "ClusterRefused"
+    reason = Reason.CLUSTER_REFUSED
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)

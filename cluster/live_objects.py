@@ -14,10 +14,6 @@ def tenant_of(manifest: Manifest) -> str:
     return name
 
 
-def is_ending(manifest: Manifest | None) -> bool:
-    return manifest is not None and "deletionTimestamp" in manifest["metadata"]
-
-
 def quota_use(manifest: Manifest) -> Manifest | None:
     """The used amounts in a ResourceQuota's status, or None for other kinds."""
     used: Manifest | None = (manifest.get("status") or {}).get("used")

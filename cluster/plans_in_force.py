@@ -20,6 +20,7 @@ from tenancy.base.errors import PlansError
 from tenancy.base.kinds import CONFIG_MAP, NAMESPACE
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
+from tenancy.base.reasons import Reason
 from tenancy.plans import Plans, plans_from_text, read_plans
 
 log = structlog.get_logger(__name__)
@@ -100,7 +101,7 @@ class LivePlans(ABC):
             # The YAML library raises ValueError for some errors, such as an invalid date.
             self._problem = f"{self._source}: {error}"
             log.warning("plans refused", source=self._source, problem=str(error), sha256=_sha256(text))
-            record_event(self._cluster, self._involved_object(), WARNING, "PlansRefused", self._problem)
+            record_event(self._cluster, self._involved_object(), WARNING, Reason.PLANS_REFUSED, self._problem)
             return
         is_replacement = self.is_loaded.is_set() or bool(self._problem)
         self._plans, self._problem = plans, ""
@@ -111,7 +112,7 @@ class LivePlans(ABC):
             self._on_change()
         if is_replacement:
             message = f"{self._source}: plans in force: {names}"
-            record_event(self._cluster, self._involved_object(), NORMAL, "PlansAccepted", message)
+            record_event(self._cluster, self._involved_object(), NORMAL, Reason.PLANS_ACCEPTED, message)
 
 
 class FilePlans(LivePlans):

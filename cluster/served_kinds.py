@@ -7,9 +7,8 @@ import structlog
 
 from cluster.client import Cluster
 from cluster.informer import Informer, OnChange
-from cluster.live_objects import is_ending
 from tenancy.base.kinds import CRD, OPTIONAL_KINDS, Kind
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.names import MANAGED_SELECTOR
 
 log = structlog.get_logger(__name__)
@@ -20,7 +19,7 @@ _KIND_BY_CRD = {kind.crd: kind for kind in OPTIONAL_KINDS}
 def is_served(cluster: Cluster, kind: Kind) -> bool:
     """Whether the kind's CRD exists, is established and serves the kind's version."""
     crd = cluster.get(CRD, kind.crd)
-    if crd is None or is_ending(crd):
+    if crd is None or is_deleting(crd):
         return False
     version = kind.api_version.rpartition("/")[2]
     versions = {entry["name"] for entry in crd["spec"]["versions"] if entry["served"]}

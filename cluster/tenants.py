@@ -6,21 +6,14 @@ the newer one is rejected.
 
 from cluster.client import Cluster
 from cluster.informer import Informer, OnChange
-from cluster.live_objects import is_ending, tenant_of
+from cluster.live_objects import tenant_of
 from cluster.written_objects import WrittenObjects
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, TENANTS, kind_of
-from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import FINALIZER, MANAGED_SELECTOR, tenant_selector
 from tenancy.changes import Cause, ObjectChange, UpdateRecord
 from tenancy.desired import DesiredState
-
-
-def is_deleting(tenant: Manifest) -> bool:
-    return "deletionTimestamp" in tenant["metadata"]
-
-
-def has_finalizer(tenant: Manifest) -> bool:
-    return FINALIZER in tenant["metadata"].get("finalizers", [])
+from tenancy.same_name import has_finalizer, precedence
 
 
 def known_namespaces(tenant: Manifest) -> list[str]:
@@ -64,7 +57,7 @@ def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, .
 def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
     """The tenant of this name, read from the API server."""
     manifests = [manifest for kind in TENANTS if (manifest := cluster.get(kind, name))]
-    return min(manifests, key=_precedence, default=None)
+    return min(manifests, key=precedence, default=None)
 
 
 def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
@@ -89,7 +82,7 @@ def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState
     return [
         namespace
         for name, namespace in live_namespaces(cluster, tenant).items()
-        if name not in desired.namespaces and not is_ending(namespace)
+        if name not in desired.namespaces and not is_deleting(namespace)
     ]
 
 
@@ -123,7 +116,7 @@ class Tenants:
         manifests = [
             self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))
         ]
-        return sorted(manifests, key=_precedence)
+        return sorted(manifests, key=precedence)
 
     def names(self) -> set[str]:
         return {key.name for informer in self.informers for key in informer.object_keys()}
@@ -157,11 +150,3 @@ class Tenants:
         version = tenant["metadata"]["resourceVersion"]
         change = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
         return self._written.put(self._cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change))
-
-
-def _precedence(tenant: Manifest) -> tuple[str, bool, int]:
-    # Creation times have whole seconds. Within a second, a Tenant with objects comes first, then the main
-    # group.
-    groups = [kind.api_version for kind in TENANTS]
-    created = tenant["metadata"]["creationTimestamp"]
-    return created, not has_finalizer(tenant), groups.index(tenant["apiVersion"])

@@ -142,7 +142,7 @@ MUTATIONS: Final = (
     Mutation(
         "deleted-object-is-not-recreated",
         "a deleted object is not re-created",
-        "watcher/reconciler/restore.py",
+        "watcher/reconciler/restore_object.py",
         "if desired is None or (live is None and not _can_be_created(cluster, key)):",
         "if desired is None or live is None:",
         ("tests/watcher/test_drift.py::test_deleted_role_comes_back",),

@@ -17,21 +17,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from tenancy.base.reasons import Reason
+
 _MESSAGE_MAX_LENGTH: Final = 1000
 
 
 class StackError(Exception):
     """A failed operation. Conditions and events report its `reason`."""
 
-    reason = "UpdateFailed"
+    reason = Reason.UPDATE_FAILED
 
 
 class StackNotFound(StackError):
-    reason = "StackNotFound"
+    reason = Reason.STACK_NOT_FOUND
 
 
 class StackTimeout(StackError):
-    reason = "Timeout"
+    reason = Reason.TIMEOUT
 
 
 class StackStopped(Exception):
@@ -39,23 +41,23 @@ class StackStopped(Exception):
 
 
 class ClusterUnreachable(StackError):
-    reason = "ClusterUnreachable"
+    reason = Reason.CLUSTER_UNREACHABLE
 
 
 class BackendUnreachable(StackError):
-    reason = "BackendUnreachable"
+    reason = Reason.BACKEND_UNREACHABLE
 
 
 class PulumiMissing(StackError):
-    reason = "PulumiMissing"
+    reason = Reason.PULUMI_MISSING
 
 
 class StorageFailed(StackError):
-    reason = "StorageFailed"
+    reason = Reason.STORAGE_FAILED
 
 
 class AccessDenied(StackError):
-    reason = "AccessDenied"
+    reason = Reason.ACCESS_DENIED
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Lock:
 
 
 class StackBusy(StackError):
-    reason = "UpdateConflict"
+    reason = Reason.UPDATE_CONFLICT
 
     def __init__(self, message: str, locks: tuple[Lock, ...] = ()) -> None:
         super().__init__(message)

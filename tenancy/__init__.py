@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tenancy.component import Tenant, TenantResources
     from tenancy.desired import DesiredState, desired_state
     from tenancy.plans import Plan, Plans, plans_from_text, read_plans
+    from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
     from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
     from tenancy.spec.network_settings import Addresses, Network, PortRange, Protocol
-    from tenancy.spec.role_rules import PolicyRule, RoleRules
     from tenancy.spec.settings import (
         ContainerLimits,
         PodSecurity,
@@ -77,7 +77,7 @@ __all__ = [
 
 _MODULES: Final = (
     "base.errors",
-    "spec.role_rules",
+    "spec.extra_role_rules",
     "spec.settings",
     "spec.network_settings",
     "spec.integration_settings",

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from tenancy.base.kinds import NAMESPACE
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.base.model import Model
 from tenancy.desired import DesiredState
 from tenancy.drift import field_differences, unwanted
@@ -70,7 +70,7 @@ def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 
     Objects that are being deleted count as deleted, and so does the content of terminating namespaces.
     """
-    terminating = {key for key, live_object in live.items() if "deletionTimestamp" in live_object["metadata"]}
+    terminating = {key for key, live_object in live.items() if is_deleting(live_object)}
     present = {
         key: live_object
         for key, live_object in live.items()

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken, QuotaInUse, Rejection
 from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, NAMESPACE, SERVICE
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.base.names import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
 from tenancy.desired import DesiredState, desired_state
@@ -112,7 +112,7 @@ def _live_problem(tenant: TenantModel, index: int, facts: Facts) -> str | None:
         return "exists already and is no tenant's; adopt: true would take it"
     if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in labels:
         return "is the platform's own, and can't be adopted"
-    if "deletionTimestamp" in live["metadata"]:
+    if is_deleting(live):
         return "is being deleted, and can't be adopted"
     return None
 

@@ -15,7 +15,7 @@ from tenancy.base.fields import DnsLabel, HostPatterns, require_unique
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
 from tenancy.objects.role_ceiling import rules_beyond_admin
-from tenancy.spec.role_rules import RoleRules
+from tenancy.spec.extra_role_rules import RoleRules
 from tenancy.spec.session_config import SessionsConfig
 from tenancy.spec.settings import ContainerLimits, QuotaSpec, Settings
 

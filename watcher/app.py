@@ -25,9 +25,9 @@ from watcher.metrics import Metrics
 from watcher.options import Options
 from watcher.queue import TenantQueue
 from watcher.reconciler.applied_loader import AppliedLoader
+from watcher.reconciler.drift_repair import Repairs
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.reconcile import Reconciler
-from watcher.reconciler.repairs import Repairs
 from watcher.service import QueueWorkers, Service, TryAgain, join
 from watcher.sessions.controller import SessionController
 from watcher.sessions.metrics import SessionPhaseCollector

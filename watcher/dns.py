@@ -10,10 +10,10 @@ import structlog
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.informer import Informer
-from cluster.live_objects import is_ending, tenant_of
+from cluster.live_objects import tenant_of
 from tenancy.base.backoff import DNS
 from tenancy.base.kinds import CONFIG_MAP
-from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.manifest import Manifest, is_deleting, object_key
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY, coredns_config_map
 from watcher.service import Service
 
@@ -32,7 +32,7 @@ def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for namespace in namespaces:
         name, tenant = namespace["metadata"]["name"], tenant_of(namespace)
-        is_alone = is_ending(namespace) or not tenant
+        is_alone = is_deleting(namespace) or not tenant
         groups[tenant, name if is_alone else ""].append(name)
     return list(groups.values())
 

@@ -3,12 +3,12 @@
 It comes from the Tenant, its live objects and its stack's history. Field names in JSON are camelCase.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from stacks.history import Update
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
 from tenancy.base.names import PURPOSE_LABEL
 from tenancy.changes import Cause, ObjectChange
@@ -16,8 +16,6 @@ from tenancy.objects.roles import role_name
 from tenancy.spec.tenant import AccessRole
 from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
-
-Live = Mapping[ObjectKey, Manifest]
 
 _ROLES: Final = {role_name(role): role for role in AccessRole}
 
@@ -105,12 +103,12 @@ class UpdateView(Model):
     spec: dict[str, Any] | None = None
 
 
-def tenant_row(tenant: Manifest, live: Live) -> TenantRow:
+def tenant_row(tenant: Manifest, live: Objects) -> TenantRow:
     metadata, spec, status = tenant["metadata"], tenant["spec"], tenant.get("status") or {}
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
     ready = conditions.get(ConditionType.READY, {})
     is_ready, usage = ready.get("status") == "True", status.get("usage") or {}
-    phase = Phase.TERMINATING if "deletionTimestamp" in metadata else status.get("phase", Phase.PENDING)
+    phase = Phase.TERMINATING if is_deleting(tenant) else status.get("phase", Phase.PENDING)
     return TenantRow(
         name=metadata["name"],
         display_name=spec.get("displayName") or "",
@@ -130,7 +128,7 @@ def tenant_row(tenant: Manifest, live: Live) -> TenantRow:
     )
 
 
-def tenant_view(tenant: Manifest, live: Live, drift: Iterable[ObjectChange] = ()) -> TenantView:
+def tenant_view(tenant: Manifest, live: Objects, drift: Iterable[ObjectChange] = ()) -> TenantView:
     status = tenant.get("status") or {}
     known = status.get("namespaceStatus") or {}
     live_namespaces = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
@@ -184,7 +182,7 @@ def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
     )
 
 
-def _access(live: Live) -> list[AccessView]:
+def _access(live: Objects) -> list[AccessView]:
     namespaces: dict[tuple[str, str, str], list[str]] = {}
     for key, binding in live.items():
         if key.kind != ROLE_BINDING.kind or key.name not in _ROLES:

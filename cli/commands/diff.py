@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from cli.completion import TenantName
-from cli.connection import Connection, Objects
+from cli.connection import Connection
 from cli.output import Format, FormatOption, console, print_changes, print_data
-from cluster.tenants import is_deleting
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.changes import ObjectChange, object_changes
 from tenancy.decision import Facts, decide
 from tenancy.plans import Plans

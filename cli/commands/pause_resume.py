@@ -8,10 +8,9 @@ from cli.completion import TenantNames
 from cli.connection import Connection
 from cli.output import console
 from cli.wait import phase_of, reason_text, wait_until_settled
-from cluster.tenants import is_deleting
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.spec.tenant_status import Phase
 
 _FIELD_MANAGER: Final = "tenancy-pause"

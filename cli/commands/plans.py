@@ -18,7 +18,8 @@ from cli.preview.comparison_base import Base, read_live
 from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.yaml_lines import field_line
-from cluster.tenants import is_deleting, read_tenants
+from cluster.tenants import read_tenants
+from tenancy.base.manifest import is_deleting
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
 from tenancy.base.quota_keys import REPORTED_KEYS

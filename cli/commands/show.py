@@ -22,9 +22,9 @@ from cli.output import (
     print_table,
 )
 from cli.times import age, display_time
-from cluster.tenants import is_deleting
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
+from tenancy.base.manifest import is_deleting
 from tenancy.base.names import stack_name
 from tenancy.changes import ObjectChange
 from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view

@@ -7,12 +7,13 @@ from typing import Final
 
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, failed, ok, warning
-from cluster.tenants import is_deleting, read_tenants
+from cluster.tenants import read_tenants
 from stacks.command import PulumiProcess
 from stacks.errors import Lock, PulumiMissing, StackError, without_secrets
 from stacks.lock import is_abandoned
 from stacks.provider import installed_provider_version, required_provider_version
 from stacks.survey import file_locks, stack_names
+from tenancy.base.manifest import is_deleting
 from tenancy.base.names import stack_name
 from tenancy.base.platform_names import PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
 

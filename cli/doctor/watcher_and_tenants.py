@@ -7,10 +7,10 @@ from typing import Final
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, failed, ok, warning
 from cli.wait import is_status_current, phase_of, ready_condition, reason_text
-from cluster.tenants import is_deleting, read_tenants
+from cluster.tenants import read_tenants
 from tenancy.base.errors import PlansError
 from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, Kind
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
 from tenancy.spec.tenant_status import ConditionType, Phase
 

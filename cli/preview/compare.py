@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cli.connection import Objects
 from cli.manifests import ManifestSet, TenantDocument
 from cli.preview.comparison_base import Base
 from cli.preview.deleted_tenant import deleted_tenant_preview
@@ -17,15 +16,16 @@ from cli.preview.findings.warnings import change_warnings
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.preview.tenant_fields import tenant_changes
 from cluster.facts import read_facts
-from cluster.tenants import is_deleting, known_hosts, known_namespaces
+from cluster.tenants import known_hosts, known_namespaces
 from tenancy.base.errors import NameTaken, Rejection
 from tenancy.base.kinds import NAMESPACE
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.changes import ObjectChange, Operation, object_changes
 from tenancy.claims import Claims
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
+from tenancy.same_name import name_taken
 from tenancy.spec.tenant import TenantModel
 
 
@@ -143,10 +143,7 @@ class Comparison:
             )
         base_tenant = self._base.tenants.get(document.name)
         if base_tenant is not None and not self._is_known(document):
-            raise NameTaken(
-                "metadata.name",
-                f"taken by the {base_tenant['apiVersion']} Tenant of this name, which is older",
-            )
+            raise name_taken(base_tenant)
 
     def _facts(self, document: TenantDocument) -> Facts:
         """The facts of the base. Without a cluster, only clashes between the compared tenants are found."""

@@ -6,13 +6,13 @@ Reads only. `compare` makes the comparison.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cli.connection import Connection, Objects
+from cli.connection import Connection
 from cli.manifests import TenantDocument, parsed_manifests
 from cli.preview.git_revision import sources_at_revision
 from cluster.client import Cluster
 from cluster.tenants import read_tenant, read_tenants
 from tenancy.base.errors import TenancyError
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, Objects
 from tenancy.decision import Facts, decide
 from tenancy.desired import DesiredState
 from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds

@@ -7,9 +7,8 @@ from cli.commands.history import is_by_hand
 from cli.connection import Connection
 from cli.rollback.restored_spec import Spec, restored_spec, spec_change
 from cluster.facts import decide_on_live_facts
-from cluster.tenants import is_deleting
 from tenancy.base.errors import TenancyError
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.changes import Cause, ObjectChange, object_changes
 from tenancy.plans import Plans
 from watcher.view import UpdateView

@@ -84,7 +84,7 @@ class QuotaInUse(Rejection):
 class PlansError(TenancyError):
     """The plans file is invalid."""
 
-    reason = "InvalidPlans"
+    reason = Reason.INVALID_PLANS
 
 
 class NotOffered(TenancyError):

@@ -1,5 +1,6 @@
 """Kubernetes objects as plain data, and the key that matches a desired object with its live object."""
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from tenancy.base.names import object_labels
@@ -23,6 +24,10 @@ class ObjectKey(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+# Objects of one tenant, by their keys.
+Objects = Mapping[ObjectKey, Manifest]
+
+
 def kind_key(api_version: str, kind: str) -> str:
     """The kind, followed by its API group if the kind alone is ambiguous."""
     group = api_version.rpartition("/")[0]
@@ -42,3 +47,8 @@ def namespaced_manifest(
     """An object in one of the tenant's namespaces, with the labels of managed objects."""
     metadata = {"name": name, "namespace": namespace, "labels": object_labels(tenant_name)}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
+
+
+def is_deleting(manifest: Manifest | None) -> bool:
+    """Whether an object exists and its deletion has begun."""
+    return manifest is not None and "deletionTimestamp" in manifest["metadata"]

@@ -27,7 +27,23 @@ class Reason(StrEnum):
     HOST_TAKEN = "HostTaken"
     OBJECT_TAKEN = "ObjectTaken"
     QUOTA_IN_USE = "QuotaInUse"
-    # Failures of the watcher's work on a tenant. Errors of Pulumi and the API server add their own.
+    # Failed operations on a stack.
+    UPDATE_FAILED = "UpdateFailed"
+    UPDATE_CONFLICT = "UpdateConflict"
+    STACK_NOT_FOUND = "StackNotFound"
+    TIMEOUT = "Timeout"
+    CLUSTER_UNREACHABLE = "ClusterUnreachable"
+    BACKEND_UNREACHABLE = "BackendUnreachable"
+    PULUMI_MISSING = "PulumiMissing"
+    STORAGE_FAILED = "StorageFailed"
+    ACCESS_DENIED = "AccessDenied"
+    # A request that the API server rejects.
+    CLUSTER_REFUSED = "ClusterRefused"
+    # Events about the plans.
+    INVALID_PLANS = "InvalidPlans"
+    PLANS_REFUSED = "PlansRefused"
+    PLANS_ACCEPTED = "PlansAccepted"
+    # Other failures of the watcher's work on a tenant.
     DRIFT_CONTESTED = "DriftContested"
     REPAIR_FAILED = "RepairFailed"
     DESTROY_FAILED = "DestroyFailed"

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from tenancy.objects.roles import ROLE_RULES, role_name
-from tenancy.spec.role_rules import PolicyRule, RoleRules
+from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
 from tenancy.spec.tenant import AccessRole
 
 

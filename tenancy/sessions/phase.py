@@ -5,7 +5,7 @@
 
 from datetime import UTC, datetime
 
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.sessions.job import CONTAINER
 from tenancy.sessions.results import results_from_message
 from tenancy.spec.aisession import (
@@ -125,7 +125,7 @@ def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest |
         started = previous.start_time or _start_time(pod)
         # Keep the result of a pod that is being deleted, for example at a timeout: the pod may be gone when
         # the Job finishes.
-        is_terminating = "deletionTimestamp" in (pod or {}).get("metadata", {})
+        is_terminating = is_deleting(pod)
         results = (_results(pod) if is_terminating else None) or previous.results
         return AISessionStatus(phase=SessionPhase.RUNNING, job=name, start_time=started, results=results)
     # If the pod is gone before it ran, keep the last known reason.

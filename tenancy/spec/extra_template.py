@@ -14,7 +14,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from tenancy.base.errors import InvalidSpec
 from tenancy.base.kinds import EXTRA_KINDS
 from tenancy.base.manifest import Manifest
-from tenancy.spec.extra_schemas import SCHEMAS
+from tenancy.spec.extra_kinds import SCHEMAS
 
 _PLACEHOLDER_NAMES: Final = ("name", "namespace", "purpose", "plan")
 # Matches an unclosed placeholder too, so that it is rejected instead of staying in the object.

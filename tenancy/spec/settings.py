@@ -19,10 +19,10 @@ from tenancy.base.fields import (
 )
 from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity
+from tenancy.spec.extra_role_rules import RoleRules
 from tenancy.spec.extra_template import ExtraResources
 from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
 from tenancy.spec.network_settings import Network
-from tenancy.spec.role_rules import RoleRules
 
 Quantities = Annotated[dict[str, Quantity], Field(max_length=64)]
 

@@ -14,11 +14,11 @@ from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 from tenancy.spec.aisession import SessionReason
 from tenancy.spec.tenant_status import ConditionType
-from watcher.reconciler import contested_objects, repairs
+from watcher.reconciler import contested_objects, drift_repair
 
 PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
 # Loaded so that their errors are known.
-_WITH_ERRORS = (contested_objects, repairs)
+_WITH_ERRORS = (contested_objects, drift_repair)
 
 
 def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
@@ -37,9 +37,7 @@ def reasons() -> list[str]:
         if kind.__module__.partition(".")[0] in ("tenancy", "stacks", "cluster", "watcher")
     ]
     named = {str(vars(kind)["reason"]) for kind in theirs if "reason" in vars(kind)}
-    source = (ROOT / "cluster" / "plans_in_force.py").read_text("utf-8")
-    events = set(re.findall(r'"(Plans[A-Z]\w+)"', source))
-    return sorted(named | set(Reason) | set(SessionReason) | events)
+    return sorted(named | set(Reason) | set(SessionReason))
 
 
 def metrics() -> list[str]:

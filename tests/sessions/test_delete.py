@@ -1,8 +1,7 @@
 """Deleting a session deletes its Job. Deleting a tenant deletes its sessions before its namespaces."""
 
-from cluster.live_objects import is_ending
 from tenancy.base.kinds import JOB, POD, Kind
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tests.platform import NewTenant, Platform
 from tests.sessions.sessions import Sessions, sessions_of
 from tests.waiting import eventually
@@ -70,9 +69,9 @@ def test_deleted_tenant_ends_its_sessions_before_its_stack(platform: Platform, n
     assert sessions.job("two") is None
     namespace = platform.namespace(sessions.namespace)
     assert namespace is not None
-    assert not is_ending(namespace)
+    assert not is_deleting(namespace)
     set_finalizers(sessions, POD, pod["metadata"]["name"], None)
-    eventually(lambda: is_ending(platform.namespace(sessions.namespace)), "its namespace is being deleted")
+    eventually(lambda: is_deleting(platform.namespace(sessions.namespace)), "its namespace is being deleted")
     set_finalizers(sessions, JOB, "forged", None)
     platform.await_gone(manifest)
 

@@ -16,7 +16,7 @@ from watcher.reconciler.next_step import (
     WaitForNamespaces,
     next_step,
 )
-from watcher.reconciler.restore import Repair
+from watcher.reconciler.restore_object import Repair
 
 ROLE = ObjectKey("Role", "tenant-acme", "tenant-viewer")
 QUOTA = ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota")

@@ -13,11 +13,11 @@ from cluster.tenants import Tenants
 from stacks.errors import StackNotFound
 from stacks.stack import Stacks
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, Objects
 from tenancy.changes import object_changes
 from tenancy.desired import DesiredState
 from watcher.page.reachability_graph import reachability
-from watcher.view import Live, TenantRow, UpdateView, tenant_row, tenant_view, update_view
+from watcher.view import TenantRow, UpdateView, tenant_row, tenant_view, update_view
 
 # A cached history expires, because an update that an operator runs with Pulumi does not change the status.
 _CACHE_S: Final = 60.0
@@ -86,7 +86,7 @@ class PageData:
     def _tenant(self, name: str) -> Manifest | None:
         return next(iter(self._tenants.named(name)), None)
 
-    def _policies(self, namespaces: list[Manifest], live: Live) -> list[Manifest]:
+    def _policies(self, namespaces: list[Manifest], live: Objects) -> list[Manifest]:
         """All policies in the namespaces, also those that are not managed and therefore not watched.
 
         Tenants can create policies, and adopted namespaces may have some.

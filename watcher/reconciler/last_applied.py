@@ -6,18 +6,16 @@ reads them in its own threads.
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from stacks.errors import StackBusy, StackError
 from tenancy.base.kinds import RESOURCE_QUOTA
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, Objects
 from tenancy.base.quantity import quantity_value
 from tenancy.desired import DesiredState
 from tenancy.drift import object_drift
-
-Objects = Mapping[ObjectKey, Manifest]
 
 
 @dataclass(frozen=True)

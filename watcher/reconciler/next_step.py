@@ -1,16 +1,17 @@
-"""Decides what a tenant needs next, from its desired state and what is in the cluster. Pure."""
+"""Decides which tenants to reconcile after a change, and what each of them needs next. Pure."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from cluster.live_objects import is_ending
+from cluster.live_objects import tenant_of
 from cluster.tenants import update_record
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.reasons import Reason
 from tenancy.changes import Cause, UpdateRecord, object_changes
 from tenancy.desired import DesiredState
-from tenancy.drift import drift_text
-from watcher.reconciler.restore import Repair
+from tenancy.drift import drift_text, object_drift
+from watcher.reconciler.restore_object import Repair
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _terminating_namespaces(seen: Observation) -> tuple[str, ...]:
     return tuple(
         key.name
         for key, live_object in seen.live.items()
-        if key in seen.desired.by_key and is_ending(live_object)
+        if key in seen.desired.by_key and is_deleting(live_object)
     )
 
 
@@ -128,3 +129,24 @@ def _update_after_repairs(seen: Observation) -> RunUpdate:
 
 def _status(seen: Observation) -> Manifest:
     return seen.manifest.get("status") or {}
+
+
+def tenants_to_requeue(
+    desired_states: Mapping[str, DesiredState], before: Manifest | None, after: Manifest | None
+) -> set[str]:
+    """The tenants to reconcile after a change. The watcher's own changes match the desired state: none."""
+    return {
+        name
+        for manifest in (before, after)
+        if manifest
+        and (name := tenant_of(manifest))
+        and _concerns(desired_states.get(name), object_key(manifest), after)
+    }
+
+
+def _concerns(desired: DesiredState | None, key: ObjectKey, after: Manifest | None) -> bool:
+    if desired is None:
+        return key.kind == NAMESPACE.kind and after is None
+    if key not in desired.by_key:
+        return after is not None or key.kind == NAMESPACE.kind
+    return is_deleting(after) or object_drift(desired.by_key[key], after) is not None

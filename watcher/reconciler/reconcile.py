@@ -1,8 +1,7 @@
 """Reconciles one tenant. Workers call `reconcile` once per queue item.
 
 `tenancy.decision` decides whether the tenant can be built, and `next_step` what to do next. `apply` and
-`sweep` do it, `report` writes the status. `terminate` handles deletion, `repairs` reverts drift in its own
-threads.
+`sweep` do it, `report` writes the status. `terminate` handles deletion, `drift_repair` reverts drift.
 """
 
 from collections.abc import Callable
@@ -13,13 +12,12 @@ from cluster.errors import ClusterError
 from cluster.facts import read_facts
 from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans
-from cluster.tenants import Tenants, has_finalizer, is_deleting, known_hosts, known_namespaces
+from cluster.tenants import Tenants, known_hosts, known_namespaces
 from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.errors import InvalidSpec, TenancyError
 from tenancy.base.kinds import NAMESPACE, Kind
-from tenancy.base.manifest import Manifest
-from tenancy.base.reasons import Reason
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.claims import Claims
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
@@ -28,6 +26,7 @@ from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.apply import apply
 from watcher.reconciler.contested_objects import ContestedObjects, DriftContested
+from watcher.reconciler.drift_repair import RepairFailed, Repairs
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.next_step import (
     Contested,
@@ -38,11 +37,9 @@ from watcher.reconciler.next_step import (
     Step,
     WaitForNamespaces,
     next_step,
+    tenants_to_requeue,
 )
-from watcher.reconciler.repairs import RepairFailed, Repairs
 from watcher.reconciler.report import Reporter
-from watcher.reconciler.requeue import tenants_to_requeue
-from watcher.reconciler.status import pending_status
 from watcher.reconciler.sweep import sweep
 from watcher.reconciler.terminate import Terminator
 from watcher.service import TryAgain
@@ -130,7 +127,7 @@ class Reconciler:
                 self._loader.forget(name)
                 self.reporter.report_paused(manifest, desired)
                 return None
-            manifest = self._prepare(manifest)
+            manifest = self.reporter.begin(manifest)
             step = next_step(self._observe(manifest, desired))
             self._act(manifest, desired, step)
         except MustWait as wait:
@@ -155,15 +152,6 @@ class Reconciler:
         # A namespace counts as the tenant's own only if the status says so: a label can be forged.
         own_objects = {key for key in own if key.kind != NAMESPACE.kind}
         return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
-
-    def _prepare(self, manifest: Manifest) -> Manifest:
-        """Add the finalizer and a first status, before the first object is created."""
-        if not has_finalizer(manifest):
-            manifest = self._tenants.add_finalizer(manifest)
-        if "status" not in manifest:
-            applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")
-            manifest = self._tenants.write_status(manifest, applying)
-        return manifest
 
     def _observe(self, manifest: Manifest, desired: DesiredState) -> Observation:
         repairs = self._repairs.unrecorded(desired.tenant)

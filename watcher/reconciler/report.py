@@ -8,20 +8,21 @@ from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.events import NORMAL, WARNING, record_event
 from cluster.live_objects import ManagedObjects
-from cluster.tenants import Tenants, has_finalizer, is_deleting
+from cluster.tenants import Tenants
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
-from tenancy.base.errors import NameTaken, TenancyError
-from tenancy.base.manifest import Manifest
+from tenancy.base.errors import TenancyError
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
 from tenancy.drift import drift, drift_text
+from tenancy.same_name import has_finalizer, name_taken
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.contested_objects import DriftContested
+from watcher.reconciler.drift_repair import RepairFailed, Repairs
 from watcher.reconciler.next_step import MustWait, RunUpdate, Step
-from watcher.reconciler.repairs import RepairFailed, Repairs
 from watcher.reconciler.status import (
     active_status,
     failed_status,
@@ -30,7 +31,7 @@ from watcher.reconciler.status import (
     ready_verdict,
     with_usage,
 )
-from watcher.reconciler.status_parts import KEEP
+from watcher.reconciler.status_change import KEEP
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +57,15 @@ class Reporter:
         self._repairs = repairs
         self._metrics = metrics
         self._measured = measured
+
+    def begin(self, manifest: Manifest) -> Manifest:
+        """Add the finalizer and a first status, before the first object is created. Return the new Tenant."""
+        if not has_finalizer(manifest):
+            manifest = self._tenants.add_finalizer(manifest)
+        if "status" not in manifest:
+            applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")
+            manifest = self._tenants.write_status(manifest, applying)
+        return manifest
 
     def report_in_sync(self, manifest: Manifest, desired: DesiredState) -> None:
         self._write_status(manifest, active_status(manifest, desired))
@@ -131,9 +141,7 @@ class Reporter:
         if is_deleting(namesake) and has_finalizer(namesake):
             self._tenants.remove_finalizer(namesake)
             return
-        error = NameTaken(
-            "metadata.name", f"taken by the {manifest['apiVersion']} Tenant of this name, which is older"
-        )
+        error = name_taken(manifest)
         self._tenants.write_status(namesake, failed_status(namesake, error.reason, str(error)))
 
     def _write_status(self, manifest: Manifest, status: Manifest) -> None:

@@ -18,7 +18,15 @@ from tenancy.spec.tenant_status import (
     TenantUsage,
 )
 from tenancy.usage import Amounts, MeasuredUsage, namespace_amounts, total_amounts
-from watcher.reconciler.status_parts import KEEP, Keep, StatusChange, Verdict, condition, new_status, now_text
+from watcher.reconciler.status_change import (
+    KEEP,
+    Keep,
+    StatusChange,
+    Verdict,
+    condition,
+    new_status,
+    now_text,
+)
 
 
 def pending_status(

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import structlog
 
 from cluster.client import Cluster
-from cluster.live_objects import is_ending
 from cluster.tenants import needs_work
 from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE, kind_of
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.claims import Claims
 from tenancy.desired import DesiredState
 from tenancy.drift import unwanted
@@ -30,7 +29,7 @@ def sweep(
         return  # This copy of the spec is outdated; the current one may ask for the objects.
     for key, manifest in surplus.items():
         namespace = live.get(ObjectKey(NAMESPACE.kind, "", key.namespace), manifest)
-        if is_ending(manifest) or is_ending(namespace):
+        if is_deleting(manifest) or is_deleting(namespace):
             continue
         if desired.retains and key.kind == NAMESPACE.kind:
             # Includes a namespace that was adopted and dropped just before a restart: no status names it.

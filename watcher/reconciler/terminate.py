@@ -12,19 +12,19 @@ import structlog
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.events import WARNING, record_event
-from cluster.live_objects import is_ending
-from cluster.tenants import Tenants, has_finalizer, live_namespaces
+from cluster.tenants import Tenants, live_namespaces
 from stacks.errors import StackBusy, StackError
 from stacks.stack import Stacks
 from tenancy.base.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
-from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.manifest import Manifest, is_deleting, object_key
 from tenancy.base.names import crd_name
 from tenancy.base.reasons import Reason
 from tenancy.claims import Claims
+from tenancy.same_name import has_finalizer
 from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
+from watcher.reconciler.drift_repair import Repairs
 from watcher.reconciler.release import release_namespace, remove_objects
-from watcher.reconciler.repairs import Repairs
 from watcher.reconciler.status import ready_verdict, terminating_status
 from watcher.service import TryAgain
 from watcher.sessions.deletion import delete_sessions
@@ -164,7 +164,7 @@ class Terminator:
         group = tenant["apiVersion"].partition("/")[0]
         crd = self._cluster.get(CRD, crd_name(group))
         # Without the CRD there is no Tenant either: the watcher's copy of it is out of date.
-        return crd is None or is_ending(crd)
+        return crd is None or is_deleting(crd)
 
     def _delete_leftovers(self, tenant: Manifest) -> list[str]:
         """Delete namespaces and cluster-scoped objects that the stack's state did not contain.
@@ -178,7 +178,7 @@ class Terminator:
         remove_objects(self._cluster, self._claims, name, cluster_scoped)
         own = self._own_namespaces(tenant)
         for namespace in own:
-            if not is_ending(namespace):
+            if not is_deleting(namespace):
                 self._cluster.delete(
                     NAMESPACE, namespace["metadata"]["name"], uid=namespace["metadata"]["uid"]
                 )

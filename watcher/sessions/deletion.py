@@ -8,9 +8,8 @@ import structlog
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from cluster.live_objects import is_ending
 from tenancy.base.kinds import AISESSION, JOB, Kind
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.names import SESSION_LABEL
 from watcher.sessions.live_sessions import qualified_name
 
@@ -36,7 +35,7 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
         for session in _listed(cluster, AISESSION, namespace):
             # Check these sessions once more: their Jobs may be created at this moment. Newer sessions get no
             # Jobs.
-            if not is_ending(session) and session["metadata"]["creationTimestamp"] <= deleted_at:
+            if not is_deleting(session) and session["metadata"]["creationTimestamp"] <= deleted_at:
                 left.append(f"session {qualified_name(session)}")
             _delete(cluster, AISESSION, session, _DELETED_WITH_TENANT)
     return left
@@ -83,7 +82,7 @@ def _belongs_to_session(job: Manifest) -> bool:
 
 
 def _delete(cluster: Cluster, kind: Kind, manifest: Manifest, log_event: str) -> None:
-    if is_ending(manifest):
+    if is_deleting(manifest):
         return
     metadata = manifest["metadata"]
     cluster.delete(kind, metadata["name"], metadata["namespace"], metadata["uid"], is_foreground=kind == JOB)

@@ -8,11 +8,11 @@ from typing import Final
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.informer import Informer
-from cluster.live_objects import ManagedObjects, is_ending, tenant_of
+from cluster.live_objects import ManagedObjects, tenant_of
 from cluster.tenants import needs_work
 from cluster.written_objects import WrittenObjects
 from tenancy.base.kinds import AISESSION, JOB, NAMESPACE, POD
-from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import SESSION_LABEL, session_job_name
 from tenancy.sessions.job import is_job_of
 from tenancy.sessions.phase import is_finished, is_pod_done
@@ -60,13 +60,13 @@ class LiveSessions:
         """The tenant's sessions that have not finished and are not being deleted."""
         with self._lock:
             sessions = [self._written.newest(session) for session in self._by_tenant.get(tenant, {}).values()]
-        return [session for session in sessions if not is_ending(session) and not _is_final(session)]
+        return [session for session in sessions if not is_deleting(session) and not _is_final(session)]
 
     def finished(self, tenant: str) -> list[Manifest]:
         """The tenant's sessions that have finished and are not being deleted."""
         with self._lock:
             sessions = list(self._by_tenant.get(tenant, {}).values())
-        return [session for session in sessions if _is_final(session) and not is_ending(session)]
+        return [session for session in sessions if _is_final(session) and not is_deleting(session)]
 
     def phase_counts(self) -> Mapping[str, int]:
         """The number of sessions in each phase."""

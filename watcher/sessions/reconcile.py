@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from cluster.live_objects import is_ending, tenant_of
+from cluster.live_objects import tenant_of
 from cluster.plans_in_force import LivePlans
 from tenancy.base.errors import validation_message
 from tenancy.base.kinds import JOB, NAMESPACE, POD
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.names import SESSION_LABEL, label_value
 from tenancy.sessions.job import is_job_of
 from tenancy.sessions.phase import is_finished, is_pod_done, status_from_job, time_text, with_execution_time
@@ -97,7 +97,7 @@ class SessionReconciler:
             pod = self._read_pod(session, job)  # The watch of pods may lag behind the watch of Jobs.
         status = status_from_job(status_of(session), spec, job, pod)
         has_pod = pod is not None or bool((job.get("status") or {}).get("active"))
-        needs_pod = not (is_finished(job) or is_ending(job) or job["spec"].get("suspend"))
+        needs_pod = not (is_finished(job) or is_deleting(job) or job["spec"].get("suspend"))
         if has_pod or not needs_pod:
             self._backoff.forget(session["metadata"]["uid"])
             self._live.write_status(session, status)

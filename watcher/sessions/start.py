@@ -8,10 +8,10 @@ import structlog
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.plans_in_force import LivePlans
-from cluster.tenants import Tenants, is_deleting, known_namespaces
+from cluster.tenants import Tenants, known_namespaces
 from tenancy.base.errors import InvalidSpec, NotOffered
 from tenancy.base.kinds import JOB, RESOURCE_QUOTA
-from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import session_job_name
 from tenancy.base.quota_keys import JOB_KEYS
 from tenancy.sessions.capacity import Demand, session_demand, total_demand

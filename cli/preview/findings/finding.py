@@ -3,16 +3,13 @@
 Each finding has a rule, by which CI systems group them. `locations` adds the file and the line.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from pydantic import Field, computed_field
 
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import ObjectKey
 from tenancy.base.model import Model
-
-Objects = Mapping[ObjectKey, Manifest]
 
 
 class Severity(StrEnum):

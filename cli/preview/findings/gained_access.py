@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Final, NamedTuple
 
-from cli.preview.findings.finding import Gain, Objects
+from cli.preview.findings.finding import Gain
 from tenancy.base.kinds import ROLE, ROLE_BINDING
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, Objects
 from tenancy.objects.roles import role_name
 from tenancy.spec.tenant import AccessRole
 

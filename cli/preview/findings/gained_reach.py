@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from cli.preview.findings.finding import Gain, Objects
+from cli.preview.findings.finding import Gain
 from tenancy.base.kinds import NETWORK_POLICY
-from tenancy.base.manifest import ObjectKey
+from tenancy.base.manifest import ObjectKey, Objects
 from tenancy.reachability import network_from_cidr
 
 

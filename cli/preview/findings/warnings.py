@@ -6,11 +6,11 @@ A new tenant has no warnings, except about namespaces that it adopts.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from cli.preview.findings.finding import Finding, Gain, Objects, Rule
+from cli.preview.findings.finding import Finding, Gain, Rule
 from cli.preview.findings.gained_access import gained_roles, gained_rules
 from cli.preview.findings.gained_reach import gained_reach
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, Objects, is_deleting
 from tenancy.base.names import MANAGED_LABEL
 from tenancy.base.quantity import quantity_value
 from tenancy.changes import ObjectChange, Operation
@@ -27,9 +27,7 @@ def change_warnings(
     desired: DesiredState, changes: Iterable[ObjectChange], before: Objects, was_protected: bool = False
 ) -> tuple[Finding, ...]:
     """Warnings about a new or updated tenant. `before` are its old objects; live ones have a status."""
-    old = {
-        key: manifest for key, manifest in before.items() if "deletionTimestamp" not in manifest["metadata"]
-    }
+    old = {key: manifest for key, manifest in before.items() if not is_deleting(manifest)}
     name, new = desired.tenant, desired.by_key
     findings = [
         *_namespace_findings(name, changes, old),

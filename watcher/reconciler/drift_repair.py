@@ -25,7 +25,7 @@ from tenancy.drift import drift_text
 from watcher.queue import TenantQueue
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.last_applied import LastApplied
-from watcher.reconciler.restore import Repair, restore_object
+from watcher.reconciler.restore_object import Repair, restore_object
 from watcher.service import QueueWorkers, TryAgain
 
 log = structlog.get_logger(__name__)

@@ -6,7 +6,6 @@ from typing import Final
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from cluster.live_objects import is_ending
 from cluster.tenants import live_quotas
 from tenancy.base.kinds import (
     CONFIG_MAP,
@@ -18,7 +17,7 @@ from tenancy.base.kinds import (
     SERVICE,
     Kind,
 )
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.base.names import FIELD_MANAGER
 from tenancy.changes import ObjectChange, object_change
 from tenancy.component import resource_inputs
@@ -70,7 +69,7 @@ def _can_be_created(cluster: Cluster, key: ObjectKey) -> bool:
     if not key.namespace:
         return True
     namespace = cluster.get(NAMESPACE, key.namespace)
-    return namespace is not None and not is_ending(namespace)
+    return namespace is not None and not is_deleting(namespace)
 
 
 def _within_budget(
@@ -94,7 +93,7 @@ def _apply(cluster: Cluster, kind: Kind, key: ObjectKey, desired: Manifest, live
         restored = cluster.apply(inputs, field_manager=FIELD_MANAGER)
     except ClusterError as error:
         is_immutable = error.status == 422 and kind in _WITH_IMMUTABLE_FIELDS
-        if not is_immutable or live is None or is_ending(live):
+        if not is_immutable or live is None or is_deleting(live):
             raise
         cluster.delete(kind, key.name, key.namespace, uid)
         restored = cluster.apply(resource_inputs(desired), field_manager=FIELD_MANAGER)
