@@ -1,11 +1,11 @@
 """The Pulumi program for operators. The stack's name selects the platform or one tenant.
 
-`pulumi up --stack platform` installs the platform. Set its settings with `pulumi config set`; they are listed
-in `tenancy/platform/settings.py`. `plans` is the path of a plans file.
+`pulumi up --stack platform` installs the platform. Change its settings with `pulumi config set`. They are
+listed in `tenancy/platform/settings.py`. The setting `plans` is the path of a plans file.
 
 `pulumi up --stack tenant-NAME` applies the same objects as the watcher, on the same stack. It reads the
-Tenant from the cluster that kubectl uses. Optional settings: `manifest`, a file with the Tenant; `plans`, a
-plans file to use instead of the plans in the cluster.
+Tenant and the plans from the cluster that kubectl uses. Two settings replace them with files: `manifest` is
+the path of a file with the Tenant, and `plans` is the path of a plans file.
 """
 
 from pathlib import Path
@@ -38,7 +38,8 @@ def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
         manifest = read_tenant(cluster, name)
         if manifest is None:
             raise pulumi.RunError(
-                f"the cluster has no Tenant {name!r}; apply it, or set `manifest` to its file"
+                f"the cluster has no Tenant {name!r}; apply it with kubectl, or run "
+                "`pulumi config set manifest FILE`"
             )
         return manifest
     for document in yaml.safe_load_all(Path(file).read_text(encoding="utf-8")):
@@ -65,8 +66,8 @@ def build_platform(config: pulumi.Config) -> None:
     served = [kind for kind in kinds if is_served(cluster, kind)]
     if absent := [kind.crd for kind in kinds if kind not in served]:
         pulumi.log.warn(
-            f"left out, because the cluster lacks these CRDs: {', '.join(absent)}. "
-            "Once they are installed, the next `pulumi up` adds the missing objects."
+            f"some objects are left out, because the cluster lacks these CRDs: {', '.join(absent)}. "
+            "After the CRDs are installed, the next `pulumi up` adds these objects."
         )
     PlatformResources(PLATFORM_STACK, platform_manifests(settings, served))
 
@@ -75,7 +76,7 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     cluster = Cluster.connect()
     manifest = tenant_manifest(cluster, name, config.get("manifest"))
     if is_deleting(manifest):
-        raise pulumi.RunError(f"the Tenant {name!r} is being deleted; the watcher ends it")
+        raise pulumi.RunError(f"the Tenant {name!r} is being deleted; the watcher destroys its stack")
     file = config.get("plans")
     plans = read_plans(Path(file)) if file else plans_in_force(cluster)
     _, desired = decide_on_live_facts(cluster, manifest, plans)
@@ -83,23 +84,31 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
         refuse_to_drop(leaving_namespaces(cluster, manifest, desired))
     step = budget_step(desired, live_quotas(cluster, name))
     if step is not desired:
-        pulumi.log.warn("quotas that share a budget are lowered first: run `pulumi up` again to raise others")
+        pulumi.log.warn(
+            "some quotas share a budget and must be lowered before others are raised; "
+            "run `pulumi up` again to raise the others"
+        )
     TenantResources(name, step)
 
 
 def refuse_to_drop(leaving: list[Manifest]) -> None:
-    """Refuse to drop namespaces that must stay: the stack's state may not mark them as retained yet."""
+    """Stop if these namespaces would be removed from the stack although they must be kept in the cluster.
+
+    The stack's state may not mark them as retained yet, and Pulumi would then delete them. A preview only
+    warns.
+    """
     names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)
     if not leaving:
         return
     if pulumi.runtime.is_dry_run():
         pulumi.log.warn(
-            f"namespaces leave the tenant and stay: {names}; the watcher releases them, not `pulumi up`"
+            f"these namespaces are removed from the tenant but kept in the cluster: {names}; "
+            "only the watcher can do this, not `pulumi up`"
         )
         return
     raise pulumi.RunError(
-        f"spec.deletionPolicy: {names} would leave the stack, and could be deleted with it; "
-        "apply the Tenant and let the watcher release them"
+        f"spec.deletionPolicy: this would remove {names} from the stack and could delete them; "
+        "apply the Tenant with kubectl, and the watcher removes them from the stack and keeps them"
     )
 
 

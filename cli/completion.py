@@ -1,4 +1,4 @@
-"""The NAME arguments of commands, and their shell completion with the names of live tenants."""
+"""The NAME arguments of commands. The shell completes them with the names of live tenants."""
 
 from typing import Annotated
 
@@ -11,7 +11,8 @@ from cluster.tenants import read_tenants
 def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     """The names of live tenants that start with `incomplete`.
 
-    Empty on any error: an error message would be printed into the command line that the user is typing.
+    Returns an empty list on any error. An error message would appear in the command line that the user is
+    typing.
     """
     options = context.find_root().params
     try:

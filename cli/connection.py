@@ -1,4 +1,7 @@
-"""A command's access to the cluster, the plans in force and the stacks. Each is opened on first use."""
+"""A command's access to the cluster, the plans in force and the Pulumi stacks.
+
+The connection to the cluster is opened on first use.
+"""
 
 import os
 import tempfile
@@ -35,7 +38,7 @@ class NoSuchTenant(TenancyError):
 
 @dataclass(frozen=True)
 class Connection:
-    """The cluster that the command line options select, and what commands read from it."""
+    """The cluster that the command line options select, with functions that read from it."""
 
     kubeconfig: Path | None = None
     context: str | None = None
@@ -46,15 +49,15 @@ class Connection:
 
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds of integrations whose CRDs the cluster serves."""
+        """The kinds that integrations (such as Istio) define, if the cluster serves their CRDs."""
         return served_kinds(self.cluster)
 
     def plans(self, file: Path | None = None) -> Plans:
-        """The plans in the file, or without a file the plans that the watcher in the cluster uses."""
+        """The plans in the file. If no file is given, the plans that the watcher in the cluster uses."""
         return read_plans(file) if file else plans_in_force(self.cluster)
 
     def tenant(self, name: str) -> Manifest:
-        """The live Tenant. Raises NoSuchTenant."""
+        """The live Tenant. Raises NoSuchTenant if it does not exist."""
         manifest = read_tenant(self.cluster, name)
         if manifest is None:
             raise NoSuchTenant(f"there is no tenant {name!r}; run `tenancy list` to see all tenants")
@@ -68,7 +71,8 @@ class Connection:
         """All live managed objects by tenant, with one list request per kind.
 
         If `unreadable` is given, kinds that the user may not list are skipped, and their keys are added to
-        it. Otherwise, and for kinds that every tenant has, the ClusterError is raised.
+        `unreadable`. If it is not given, such a kind raises ClusterError. Kinds that every tenant has always
+        raise ClusterError if the user may not list them.
         """
         objects: dict[str, dict[ObjectKey, Manifest]] = {}
         for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):
@@ -77,7 +81,10 @@ class Connection:
 
     @contextmanager
     def stacks(self) -> Iterator[Stacks]:
-        """The stacks in the backend of PULUMI_BACKEND_URL, to read. Raises StackError if it is not set."""
+        """Open the stacks in the backend PULUMI_BACKEND_URL for reading.
+
+        Raises StackError if the variable is not set.
+        """
         url = os.environ.get("PULUMI_BACKEND_URL")
         if not url:
             raise StackError(
@@ -95,7 +102,7 @@ class Connection:
             try:
                 manifests, _ = self.cluster.list(kind, selector)
             except ClusterError as error:
-                # Every tenant has objects of the core kinds: without them no comparison makes sense.
+                # Every tenant has objects of the core kinds. A comparison without them would be wrong.
                 if unreadable is None or error.status != _FORBIDDEN or kind in CORE_KINDS:
                     raise
                 unreadable.add(kind.key)

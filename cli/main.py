@@ -1,4 +1,4 @@
-"""The entry point of `tenancy`: registers the commands, and turns errors into messages and exit codes.
+"""The entry point of `tenancy`. Registers the commands, and converts errors to messages and exit codes.
 
 The docstring of a command's function is its help text.
 """
@@ -39,9 +39,9 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="If something does not work, run `tenancy doctor`. Exit codes: 0 for success, or if there are no "
-    "changes; 1 for an error, with a message on standard error; 2 if there are changes (preview, diff, plans "
-    "impact, rollback --dry-run).",
+    epilog="If something does not work, run `tenancy doctor`. Exit code 0 means success. Exit code 1 means "
+    "an error, with a message on standard error. `preview`, `diff`, `plans impact` and `rollback --dry-run` "
+    "exit with 2 if there are changes, and with 0 if there are none.",
 )
 # `--help` lists the commands in this order.
 app.command("list")(list_tenants.list_tenants)
@@ -83,22 +83,23 @@ def start(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Manage tenants on Kubernetes: inspect them, preview and apply changes, read history, and roll back."""
+    """Manage tenants on Kubernetes. Inspect them, preview and apply changes, show history, and roll back."""
     context.obj = Connection(kubeconfig, cluster_context)
 
 
 def main() -> None:
-    # click exits with 2 on a wrong command line. Here, 2 means that there are changes.
+    # click exits with 2 if the command line is invalid. In this CLI, 2 means that there are changes.
     usage_error: Any = typer.BadParameter.__base__
     usage_error.exit_code = 1
-    # Commands print what matters; log lines of the layers below would mix with their output.
+    # Log lines of the called modules would mix with the output of the commands.
     configure_log("critical")
-    # Completion options take the name of the shell, because the parent process need not be that shell.
+    # Typer would detect the shell from the parent process, which may be another program. Without this
+    # detection, the user gives the name of the shell to the completion options.
     os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
     try:
         app(prog_name="tenancy")
     except OSError as error:
-        # str(error) starts with the errno, which tells users nothing.
+        # str(error) starts with the errno, which does not help users.
         print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(1)
     except (TenancyError, StackError, ClusterError, UsageUnavailable) as error:

@@ -1,6 +1,6 @@
-"""Reads Tenant manifests from files, folders and standard input, with the file and line of every field.
+"""Reads Tenant manifests from files, folders and standard input, and finds the line of each field.
 
-Only the API version and the name are validated here, not the spec.
+This module validates only the API version and the name of a Tenant, not its spec.
 """
 
 import json
@@ -22,12 +22,13 @@ from tenancy.base.names import DNS_LABEL_PATTERN, GROUPS, NAMESPACE_MAX_LENGTH
 STDIN: Final = "-"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _LIST_KINDS: Final = ("List", "TenantList")
-# A few lines of YAML aliases can expand to billions of values ("billion laughs"). No manifest has this many.
+# A few lines of YAML aliases can expand to billions of values (the "billion laughs" attack). A real manifest
+# has far fewer values than this limit.
 _MAX_VALUES: Final = 1_000_000
 
 
 class ManifestError(TenancyError):
-    """A file, or a document in it, is not a valid manifest."""
+    """A file, or a document in a file, is not a valid manifest."""
 
     reason = "InvalidManifest"
 
@@ -38,7 +39,10 @@ class ManifestError(TenancyError):
 
 @dataclass(frozen=True)
 class TenantDocument:
-    """A Tenant manifest with a valid name and API version, and its position in a file. Lines count from 1."""
+    """A Tenant manifest with a valid name and API version, and its position in a file.
+
+    `line` is the first line of the manifest. The first line of a file is 1.
+    """
 
     manifest: Manifest
     file: str
@@ -51,7 +55,10 @@ class TenantDocument:
         return name
 
     def line_of(self, *paths: str) -> int:
-        """The line of the first of these fields that exists, or else of the closest parent of `paths[0]`."""
+        """The line of the first field in `paths` that exists in the manifest.
+
+        If none of them exists, the line of the closest existing parent of `paths[0]`.
+        """
         if self._node is None:
             return self.line
         locations = [field_location(self._node, path) for path in paths]
@@ -60,11 +67,11 @@ class TenantDocument:
 
 @dataclass(frozen=True)
 class ManifestSet:
-    """The documents of all given files."""
+    """The documents in all files that the user gave."""
 
     tenants: tuple[TenantDocument, ...]
     faults: tuple[ManifestError, ...]
-    # The number of documents that are other kinds of objects.
+    # The number of documents that are not Tenants.
     others: int
 
 
@@ -73,7 +80,10 @@ Source = tuple[str, str]
 
 
 def read_manifests(paths: Sequence[str | Path]) -> list[TenantDocument]:
-    """Read the Tenants in files and folders; `-` is standard input. Raises ManifestError or OSError."""
+    """Read the Tenants in files and folders. The path `-` means standard input.
+
+    Raises ManifestError for the first invalid document, or OSError if a file cannot be read.
+    """
     manifests = parsed_manifests(read_sources(paths))
     if manifests.faults:
         raise manifests.faults[0]
@@ -81,18 +91,24 @@ def read_manifests(paths: Sequence[str | Path]) -> list[TenantDocument]:
 
 
 def read_sources(paths: Sequence[str | Path]) -> list[Source]:
-    """Read the manifest files in files and folders; `-` is standard input. Raises OSError."""
+    """Read the given files, and the manifest files in the given folders. The path `-` means standard input.
+
+    Raises OSError if a file cannot be read.
+    """
     return [source for path in paths for source in _read(path)]
 
 
 def is_manifest_file(name: str) -> bool:
-    """Whether a file name has a manifest suffix, and no part of the path is hidden."""
+    """Whether a file has a manifest suffix, and no part of its path starts with a dot."""
     path = Path(name)
     return path.suffix in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
 def parsed_manifests(sources: Iterable[Source]) -> ManifestSet:
-    """The documents of the sources. A fault does not affect other documents, unless it is a syntax error."""
+    """The documents in the sources.
+
+    After a syntax error, the rest of the file is skipped. Other faults do not affect other documents.
+    """
     tenants: list[TenantDocument] = []
     faults: list[ManifestError] = []
     others = 0
@@ -122,15 +138,18 @@ def _read(path: str | Path) -> Iterator[Source]:
     )
     for file in files:
         if not root.is_dir() or file.is_file():
-            # surrogateescape: the YAML library then reports invalid bytes with their position.
+            # With surrogateescape, the YAML library reports the position of invalid bytes.
             yield file.as_posix(), file.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def _documents(file: str, text: str) -> Iterator[TenantDocument | ManifestError | None]:
-    """Every document, including the items of lists; None for a document that is not a Tenant."""
+    """Every document in the file, including the items of lists. None stands for a document of another kind.
+
+    Raises ManifestError if the syntax is invalid.
+    """
     try:
         if file.endswith(".json"):
-            # JSON may be indented with tabs, YAML may not.
+            # JSON allows tabs as indentation, but YAML does not.
             yield from _tenants(
                 file, json.loads(text), yaml.compose(text.replace("\t", " "), yaml.SafeLoader)
             )
@@ -166,9 +185,12 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """The number of values after all aliases are expanded. `sizes` caches it by the id of the node."""
+    """The number of values in the node after all aliases are expanded.
+
+    `sizes` caches the result by the id of the node.
+    """
     if id(node) not in sizes:
-        # An alias to a node that contains it would recurse forever.
+        # A node can contain an alias to itself. This value prevents an endless recursion.
         sizes[id(node)] = _MAX_VALUES + 1
         entries = node.value if isinstance(node, yaml.CollectionNode) else ()
         children = (child for entry in entries for child in (entry if isinstance(entry, tuple) else (entry,)))
@@ -203,7 +225,7 @@ def _is_tenant(document: Any) -> bool:
 
 
 def _fault(document: Manifest) -> tuple[str, str] | None:
-    """The field that keeps the Tenant from being identified, and the problem. None if there is none."""
+    """The field that has an invalid API version or name, and the problem. None if both are valid."""
     api_versions = [kind.api_version for kind in TENANTS]
     if document["apiVersion"] not in api_versions:
         return "apiVersion", f"is {document['apiVersion']!r}, but must be {' or '.join(api_versions)}"

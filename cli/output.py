@@ -1,6 +1,6 @@
-"""The output of commands: tables, JSON and YAML on standard output, errors on standard error.
+"""Prints tables, JSON and YAML to standard output, and errors to standard error.
 
-rich prints colours and progress only on a terminal.
+The library `rich` prints colours and progress only on a terminal.
 """
 
 import json
@@ -28,16 +28,16 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[
-    Format, typer.Option("--output", "-o", help="The output format. JSON and YAML have all fields.")
+    Format, typer.Option("--output", "-o", help="The output format. JSON and YAML contain all fields.")
 ]
 
-# Spaces between columns, in the order of preference.
+# The possible numbers of spaces between columns. The first number that fits is used.
 _GAPS: Final = (3, 2, 1)
 _MIN_FOLDED_WIDTH: Final = 12
-# A pipe has no width. This is wide enough that rich never wraps there.
+# A pipe has no width. This width is so large that rich does not wrap lines.
 _PIPE_WIDTH: Final = 10_000
-# Control characters, which a terminal would interpret, and surrogates, which have no encoding. rich handles
-# line breaks.
+# Control characters and surrogates. A terminal would interpret control characters, and surrogates cannot be
+# encoded. Line breaks are not matched, because rich handles them.
 _UNPRINTABLE: Final = re.compile(r"[^\n -~\u00a0-\ud7ff\ue000-\U0010ffff]")
 
 
@@ -50,11 +50,11 @@ class SafeConsole(Console):
 
 
 def _escaped(text: str) -> str:
-    """The text with JSON escapes, so that JSON output stays valid."""
+    """The text with unprintable characters as JSON escapes, so that JSON output stays valid."""
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-# Output is data: rich must not interpret `[prod]` as markup, or the `:a:` of an IPv6 address as an emoji.
+# rich must not interpret `[prod]` in the output as markup, or `:a:` in an IPv6 address as an emoji.
 _data_console: Final = partial(SafeConsole, soft_wrap=True, highlight=False, markup=False, emoji=False)
 console = _data_console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 error_console = _data_console(stderr=True)
@@ -69,12 +69,12 @@ _SIGNS = {
 
 
 def print_error(problem: str) -> None:
-    """Print the problem to standard error, after `error: `."""
+    """Print the problem to standard error, with the prefix `error: `."""
     error_console.print(Text.assemble(("error: ", "bold red"), problem))
 
 
 def print_data(data: Any, output: Format) -> None:
-    """Print as JSON or YAML."""
+    """Print the data as JSON or YAML to standard output."""
     if output is Format.JSON:
         text = json.dumps(data, indent=2, ensure_ascii=False)
     else:
@@ -83,12 +83,12 @@ def print_data(data: Any, output: Format) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Print a table. On a narrow terminal, long cells wrap to the next line; nothing is truncated."""
+    """Print a table. On a narrow terminal, long cells wrap to the next line. Nothing is truncated."""
     console.print(fitted_table(columns, rows, console.width))
 
 
 def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], total_width: int) -> Table:
-    """A table that fits the width if its cells can be wrapped that far."""
+    """A table that fits into `total_width`, if wrapping its cells can make it that narrow."""
     lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [
         max([len(title), *(line[index].cell_len for line in lines)]) for index, title in enumerate(columns)
@@ -103,7 +103,10 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 
 
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
-    """The gap between columns, and the columns that wrap. A narrow gap is better than two wrapped columns."""
+    """The number of spaces between columns, and the indices of the columns that wrap.
+
+    The spaces are reduced first if more than one column would have to wrap.
+    """
     for gap in _GAPS:
         folded = _folded(widths, total_width - gap * (len(widths) - 1))
         if len(folded) <= 1:
@@ -112,7 +115,7 @@ def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:
-    """The columns that must wrap: as few as possible, the widest first."""
+    """The indices of the columns that must wrap. As few as possible wrap, and the widest wrap first."""
     folded: set[int] = set()
     for widest in sorted(range(len(widths)), key=lambda index: -widths[index]):
         min_widths = (
@@ -125,7 +128,10 @@ def _folded(widths: Sequence[int], total_width: int) -> set[int]:
 
 
 def print_changes(changes: Iterable[ObjectChange]) -> None:
-    """Print one line per object, and below updated objects each changed field before and after."""
+    """Print one line per changed object.
+
+    For an updated object, also print each changed field with its old and new value.
+    """
     for change in changes:
         sign, style = _SIGNS[change.operation]
         console.print(Text(f"{sign} {change.key}", style=style))

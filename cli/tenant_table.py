@@ -1,4 +1,4 @@
-"""The table of tenants, as `tenancy list` and `./dev run` show it."""
+"""The columns and rows of the table of tenants that `tenancy list` and `./dev run` print."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ def tenant_cells(row: TenantRow) -> tuple[str | Text, ...]:
 
 
 def _reasons(row: TenantRow) -> str:
-    """Why the tenant is not ready, and the states that affect a tenant even if it is ready."""
+    """The reason why the tenant is not ready, and the states that a ready tenant can have too."""
     states = (("Paused", row.is_paused), ("Cordoned", row.is_cordoned), ("Drifted", row.is_drifted))
     active_states = [state for state, is_active in states if is_active and state != row.reason]
     return ", ".join([row.reason, *active_states] if row.reason else active_states)

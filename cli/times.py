@@ -6,7 +6,7 @@ from typing import Final
 
 from cli.output import console
 
-# The units of ages, with their lengths in seconds.
+# The units of an age, and the length of each unit in seconds.
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 _DURATION: Final = re.compile(r"(\d{1,5})(min|m|h|d|w)")
@@ -14,21 +14,24 @@ _DURATION_UNITS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "
 
 
 def age(since: datetime) -> str:
-    """The time since then, in the largest unit that gives at least 1."""
+    """The time since `since`, in the largest unit in which it is at least 1, such as `3 d`."""
     age_s = max(0, int((datetime.now(UTC) - since).total_seconds()))
     return next((f"{age_s // size} {unit}" for size, unit in _UNITS if age_s >= size), f"{age_s} s")
 
 
 def display_time(time: str) -> str:
-    """An RFC 3339 time: as an age on a terminal, in full where a program may read the output."""
+    """The text for an RFC 3339 time.
+
+    On a terminal it is an age, such as `3 d ago`. Otherwise it is the full time, for programs that read it.
+    """
     since = datetime.fromisoformat(time)
     return f"{age(since)} ago" if console.is_terminal else since.isoformat(timespec="seconds")
 
 
 def parse_time(text: str, now: datetime) -> datetime:
-    """The time that `text` means: a duration before `now`, or an ISO 8601 time.
+    """Parse a time. `text` is a duration before `now`, such as `30d`, or an ISO 8601 time.
 
-    A time without a zone is in this machine's time zone. Raises ValueError.
+    A time without a time zone is in the time zone of this machine. Raises ValueError if `text` is invalid.
     """
     if duration := _DURATION.fullmatch(text):
         return now - timedelta(**{_DURATION_UNITS[duration[2]]: int(duration[1])})

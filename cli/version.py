@@ -1,4 +1,4 @@
-"""The version of tenancy. The package metadata reads it from here; CHANGELOG.md describes each version."""
+"""The version of tenancy. The package metadata uses this value. CHANGELOG.md describes each version."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Waits until the watcher has reconciled tenants, and shows the progress of each on standard error."""
+"""Waits until the watcher has reconciled tenants, and shows the progress of each tenant on standard error."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -22,12 +22,12 @@ from tenancy.spec.tenant_status import ConditionType, Phase
 
 # The phase that this module reports for a tenant that was deleted during the wait.
 GONE: Final = "Gone"
-# Reasons of failures that need no action: the watcher retries.
+# The reasons of failures that need no action by the user, because the watcher retries.
 _TRANSIENT_REASONS: Final = {error.reason for error in (StackBusy, ClusterUnreachable, BackendUnreachable)}
 
 
 class NotSettled(TenancyError):
-    """The timeout expired before all tenants were settled."""
+    """The timeout expired before all tenants were settled. `is_settled` defines settled."""
 
     reason = "NotSettled"
 
@@ -39,15 +39,16 @@ class SettledTenant:
 
 
 def wait_until_settled(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[Manifest]:
-    """Wait until each tenant is Active, failed or paused with its newest spec. Return them in the same order.
+    """Wait until all tenants are settled, and return them in the given order. See `is_settled`.
 
-    A tenant that is deleted during the wait is returned as given, with the phase Gone. Raises NotSettled.
+    A tenant that is deleted during the wait is returned with the phase Gone and its manifest from `tenants`.
+    Raises NotSettled after the timeout.
     """
     return [settled.tenant for settled in wait_and_time(cluster, tenants, timeout_s)]
 
 
 def wait_and_time(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[SettledTenant]:
-    """Like `wait_until_settled`, but also return how long each tenant took."""
+    """Like `wait_until_settled`, but also return the seconds that each tenant took."""
     wait = _Wait(cluster, tenants, timeout_s)
     try:
         with wait.progress():
@@ -61,7 +62,7 @@ def phase_of(tenant: Manifest) -> str:
 
 
 def ready_condition(tenant: Manifest) -> Manifest:
-    """The Ready condition, or a substitute with the reason NotSeen if the watcher has not set it yet."""
+    """The Ready condition. If the watcher has not set it yet, a substitute with the reason NotSeen."""
     conditions: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
     not_seen = {
         "reason": "NotSeen",
@@ -83,7 +84,10 @@ def is_status_current(tenant: Manifest) -> bool:
 
 
 def is_settled(tenant: Manifest) -> bool:
-    """Whether the tenant is Active, paused, gone or failed permanently, as of its newest spec."""
+    """Whether the watcher has finished the newest spec: the tenant is Active, paused, or failed permanently.
+
+    A tenant that was deleted during the wait is settled too.
+    """
     phase, reason = phase_of(tenant), ready_condition(tenant)["reason"]
     if phase == GONE:
         return True
@@ -95,7 +99,7 @@ def is_settled(tenant: Manifest) -> bool:
 
 
 class _Wait:
-    """One wait: informers that deliver the newest state of the tenants, and the tenants settled so far."""
+    """One wait, with informers that deliver the newest Tenants, and the tenants that are already settled."""
 
     def __init__(self, cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> None:
         self._tenants = list(tenants)
@@ -106,7 +110,7 @@ class _Wait:
             kind: Informer(cluster, kind, lambda *_: self._events.put(None))
             for kind in dict.fromkeys(map(kind_of, tenants))
         }
-        # By the index in `_tenants`.
+        # The key is the index in `_tenants`.
         self._settled: dict[int, SettledTenant] = {}
         for informer in self._informers.values():
             informer.start()
@@ -129,7 +133,10 @@ class _Wait:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Show a live table on a terminal. Elsewhere, `_record_settled` prints a line per settled tenant."""
+        """Show a table on a terminal, and update it during the wait.
+
+        If the output is not a terminal, `_record_settled` prints a line for each settled tenant.
+        """
         if not error_console.is_terminal:
             yield
             return
@@ -195,7 +202,7 @@ def _pending_reason(tenant: Manifest) -> str:
         return f"{phase_of(tenant)}, {reason_text(tenant)}"
     observed, generation = tenant["status"].get("observedGeneration"), tenant["metadata"]["generation"]
     return (
-        f"the watcher has observed generation {observed} of {generation} "
+        f"the watcher has not observed generation {generation} yet, but only generation {observed} "
         f"({phase_of(tenant)}, {reason_text(tenant)}); "
-        "run `tenancy doctor` to check whether it runs"
+        "run `tenancy doctor` to check whether the watcher runs"
     )

@@ -1,4 +1,4 @@
-"""The line numbers of fields in YAML documents. Pure."""
+"""Finds the line numbers of fields in YAML documents. No I/O."""
 
 import re
 from typing import Final
@@ -9,7 +9,10 @@ _PATH_STEP: Final = re.compile(r"\[(\d+)\]|[^.\[\]]+")
 
 
 def field_line(text: str, path: str) -> int:
-    """The line of a field in a YAML text, or of its closest parent that exists. Lines count from 1."""
+    """The line of a field in a YAML text. The first line is 1.
+
+    If the field does not exist, the line of its closest existing parent.
+    """
     return field_location(yaml.compose(text, yaml.SafeLoader), path)[0]
 
 
@@ -18,9 +21,10 @@ def node_line(node: yaml.Node | None) -> int:
 
 
 def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
-    """The line and the value of a field; if it does not exist, the line of its closest parent, and None.
+    """The line and the value of a field.
 
-    The line is that of the field's name, because a value may start on the next line.
+    If the field does not exist, the line of its closest existing parent, and None. The line of a field is the
+    line of its name, because the value may start on the next line.
     """
     line = node_line(node)
     for step in _PATH_STEP.finditer(path):

@@ -1,1 +1,1 @@
-"""Access to the Kubernetes API: the client, informers, and the live objects that they keep."""
+"""Access to the Kubernetes API with a client, and with informers that keep copies of the live objects."""

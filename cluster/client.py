@@ -1,4 +1,4 @@
-"""Client of the Kubernetes API: its verbs for objects of all kinds.
+"""Client of the Kubernetes API. It has a method for each API verb, and accepts objects of all kinds.
 
 Objects are dicts. Callers decide whether to retry a failed request.
 """
@@ -19,7 +19,7 @@ from tenancy.base.names import FIELD_MANAGER
 
 _WATCH_TIMEOUT_S: Final = 300
 _PAGE_SIZE: Final = 500
-# Only the metadata of objects: the schema of one CRD can have megabytes.
+# Requests only the metadata of objects, because the schema of one CRD can have megabytes.
 _METADATA_ONLY: Final = "application/json;as={};g=meta.k8s.io;v=v1"
 # Code, agent and text of a Warning header. The text is quoted like a JSON string.
 _WARNING: Final = re.compile(r'\d+ \S+ ("(?:[^"\\]|\\.)*")')
@@ -36,14 +36,14 @@ class Cluster:
 
     @classmethod
     def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Cluster":
-        """The client for a kubeconfig and context. By default those of kubectl, or the pod's service account.
+        """Connect with a kubeconfig and context. By default, use kubectl's or the pod's service account.
 
         Raises ClusterError if there is no usable configuration. Sends no request.
         """
         return cls(Transport.connect(kubeconfig, context))
 
     def version(self) -> Manifest:
-        """The version of the API server, as it reports it."""
+        """The response of the API server's path `/version`."""
         return self._transport.request("GET", "/version")
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
@@ -67,8 +67,8 @@ class Cluster:
     ) -> tuple[Manifests, str]:
         """All objects of a kind that match, and the resource version to watch from.
 
-        `selector` is a label selector and `fields` a field selector. `name` restricts the list to one object;
-        `fields` overrides it. The resource version is empty if the server returns none.
+        `selector` is a label selector, and `fields` is a field selector. `name` restricts the list to one
+        object, and is ignored if `fields` is set. The resource version is empty if the server returns none.
         """
         accept = _METADATA_ONLY.format("PartialObjectMetadataList") if is_metadata_only else JSON
         items: Manifests = []
@@ -138,7 +138,7 @@ class Cluster:
     ) -> Manifest:
         """Apply the object with server-side apply.
 
-        If not forced, a field that another manager set to a different value is a conflict.
+        If not forced, the request fails if another field manager has set a field to a different value.
         """
         metadata = manifest["metadata"]
         query = {"fieldManager": field_manager, "force": "true" if is_forced else ""}
@@ -160,7 +160,7 @@ class Cluster:
         subresource: str = "",
         field_manager: str = "",
     ) -> Manifest:
-        """Patch the object: with a merge patch if `change` is a dict, with a JSON patch if it is a list.
+        """Patch the object. A dict is sent as a merge patch, and a list as a JSON patch.
 
         Without a field manager, the API server uses the client's name.
         """
@@ -171,7 +171,7 @@ class Cluster:
         )
 
     def warnings(self, kind: Kind, name: str, change: Manifest) -> tuple[str, ...]:
-        """The API server's warnings about a merge patch, which is sent as a dry run. Changes nothing."""
+        """Send a merge patch as a dry run, which changes nothing. Returns the API server's warnings."""
         form = "application/merge-patch+json"
         response = self._transport.send("PATCH", kind.path("", name), {"dryRun": "All"}, change, form)
         matches = [_WARNING.match(header) for header in response.headers.getlist("Warning")]
@@ -190,7 +190,7 @@ class Cluster:
 
         With foreground deletion, the object remains until its dependents are deleted.
         """
-        # Explicit, because deleting a Job orphans its pods by default.
+        # The policy is explicit, because deleting a Job orphans its pods by default.
         options: Manifest = {"propagationPolicy": "Foreground" if is_foreground else "Background"}
         if uid:
             options["preconditions"] = {"uid": uid}

@@ -14,9 +14,9 @@ class ClusterError(Exception):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether a retry of the same request would fail again: it is invalid, forbidden or denied."""
+        """Whether the API server rejected the request as invalid or forbidden. A retry would fail again."""
         return self.status in (400, 403, 422)
 
 
 class WatchExpired(ClusterError):
-    """The watch cannot continue from its resource version. List again."""
+    """The watch cannot continue from its resource version. The caller must list the objects again."""

@@ -20,7 +20,7 @@ _REFERENCE_FIELDS: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
 def record_event(cluster: Cluster, involved: Manifest, severity: str, reason: str, message: str) -> None:
-    """Create an Event about the object `involved`. Never raises: a failure is only logged."""
+    """Create an Event about the object `involved`. Does not raise an error if that fails, but logs it."""
     now = datetime.now(UTC)
     metadata = involved["metadata"]
     event = {

@@ -22,10 +22,10 @@ def read_facts(
     own: Container[ObjectKey] = (),
     unreadable: Container[str] = (),
 ) -> Facts:
-    """Facts on the names that a Tenant asks for.
+    """Read which of the objects that a Tenant needs already exist in the cluster.
 
-    Sends one request per object that may be somebody else's. Objects in `own` and namespaces in the Tenant's
-    status are known to be its own; kinds in `unreadable` must not be read.
+    Sends one request per object that may belong to somebody else. Objects in `own` and namespaces in the
+    Tenant's status belong to the tenant, so they are not read. Kinds in `unreadable` are not read either.
     """
     names = known_namespaces(manifest)
     live = {
@@ -49,7 +49,7 @@ def read_claims(cluster: Cluster) -> Claims:
 def decide_on_live_facts(
     cluster: Cluster, manifest: Manifest, plans: Plans, served: ServedKinds | None = None
 ) -> Decision:
-    """Decide on one Tenant with all facts of the cluster, as the watcher would. Raises Rejection."""
+    """Decide on one Tenant with the facts in the cluster, as the watcher does. Raises Rejection."""
     kinds = served_kinds(cluster) if served is None else served
     facts = read_facts(cluster, manifest, plans, kinds)
     quotas = live_quotas(cluster, manifest["metadata"]["name"])

@@ -1,7 +1,8 @@
-"""A local copy of the objects of one kind: one list, then a watch.
+"""A local copy of the objects of one kind. The informer lists the objects once, and then watches them.
 
-After an error, the watch continues from the last resource version, or lists again if the server rejects that
-version. Handlers run on the informer's thread: they must return quickly and leave the work to other threads.
+After an error, the informer watches again from the last resource version. If the server rejects that version,
+the informer lists the objects again. Handlers run on the informer's thread, so they must return quickly and
+leave long work to other threads.
 """
 
 import threading
@@ -19,7 +20,7 @@ from tenancy.base.manifest import Manifest, ObjectKey, object_key
 
 log = structlog.get_logger(__name__)
 
-# A watch without events that is shorter than this counts as failed: retrying at once would be a busy loop.
+# A shorter watch without events counts as failed, because starting it again at once would be a busy loop.
 _SHORT_WATCH_S: Final = 1.0
 
 # Arguments: the old and the new object. The old one is None on creation, the new one is None on deletion.
@@ -27,7 +28,7 @@ OnChange = Callable[[Manifest | None, Manifest | None], None]
 
 
 class Informer(threading.Thread):
-    """Keeps a copy of the objects, and calls `on_change` once for each change. Any thread may read it."""
+    """Keeps a copy of the objects, and calls `on_change` for each change. Any thread may read the copy."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Informer(threading.Thread):
                 self._failures += 1
 
     def retry_now(self) -> None:
-        """End the wait after a failure, because its cause may be over."""
+        """Retry now instead of after the retry delay, because the cause of the failure may be solved."""
         self._failures = 0
         self._retry_now.set()
 
@@ -84,9 +85,9 @@ class Informer(threading.Thread):
         self._retry_now.set()
 
     def stop_and_clear(self) -> None:
-        """Stop, and remove all objects, because the cluster no longer serves their kind."""
+        """Stop, and report all objects as deleted, because the cluster no longer serves their kind."""
         self.stop()
-        self.is_synced.set()  # Otherwise, threads would wait for ever for the first list.
+        self.is_synced.set()  # Otherwise, threads would wait forever for the first list.
         for key in list(self._objects):
             self._put(key, None)
 
@@ -130,7 +131,7 @@ class Informer(threading.Thread):
         try:
             self._on_change(before, item)
         except ClusterError:
-            self._store(key, before)  # The retry reports this change again.
+            self._store(key, before)  # The retry calls `on_change` again for this change.
             raise
 
     def _store(self, key: ObjectKey, item: Manifest | None) -> None:

@@ -1,4 +1,4 @@
-"""The live managed objects of each tenant. Informers write them, workers read them."""
+"""The live managed objects of each tenant. Informers update them, and workers read them."""
 
 import threading
 from collections import defaultdict
@@ -8,7 +8,7 @@ from tenancy.base.names import TENANT_LABEL
 
 
 def tenant_of(manifest: Manifest) -> str:
-    """The name of the tenant in the object's label, or empty."""
+    """The name of the tenant in the object's label, or empty if the object has no such label."""
     labels = manifest["metadata"].get("labels") or {}
     name: str = labels.get(TENANT_LABEL, "")
     return name
@@ -28,7 +28,7 @@ class ManagedObjects:
         self._guard = threading.Lock()
 
     def put(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Replace an object with its new version. None means that the object did not exist, or is deleted."""
+        """Replace an object. `before` is None for a new object, and `after` is None for a deleted object."""
         with self._guard:
             if before is not None:
                 self._by_tenant[tenant_of(before)].pop(object_key(before), None)

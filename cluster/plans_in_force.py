@@ -1,6 +1,6 @@
-"""The plans in force: the last valid version of a file or a ConfigMap.
+"""The plans in force, which are the last valid version of a file or a ConfigMap.
 
-A new version is accepted or rejected as a whole. A log line and an Event report both.
+A new version is accepted or rejected as a whole. The log and an Event report both cases.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ class LivePlans(ABC):
         return self.is_loaded.is_set() and not self._problem
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Watch for new versions. `on_change` is called on the watching thread when one is in force."""
+        """Watch for new versions. `on_change` is called on the watching thread after one comes into force."""
         self._on_change = on_change
         self.thread.start()
 
@@ -82,17 +82,17 @@ class LivePlans(ABC):
         """The error in the newest version, if an older one is in force."""
         if self.is_valid or not self.is_loaded.is_set():
             return []
-        return [f"plans: refused {self._problem}; the last good ones stay in force"]
+        return [f"plans: refused {self._problem}; the last valid plans stay in force"]
 
     @abstractmethod
     def stop(self) -> None: ...
 
     @abstractmethod
     def _involved_object(self) -> Manifest:
-        """The object for Events about the plans."""
+        """The object that Events about the plans refer to."""
 
     def _load(self, text: str | None) -> None:
-        """Put a new version in force, or reject it. None means that there is no version."""
+        """Put a new version in force, or reject it. `text` is None if the file or the key is missing."""
         try:
             if text is None:
                 raise PlansError(self._absence_problem)
@@ -116,10 +116,10 @@ class LivePlans(ABC):
 
 
 class FilePlans(LivePlans):
-    """Plans in a file. Only its content is compared, so the file may be replaced in any way."""
+    """Plans in a file. The file may be edited or replaced, because only its content is compared."""
 
     def __init__(self, cluster: Cluster, path: Path) -> None:
-        """Load the file. Raises PlansError or OSError if it is invalid: there is no older version to use."""
+        """Load the file. Raises PlansError or OSError if it is invalid, because no older version exists."""
         thread = threading.Thread(target=self._follow, name="watch plans", daemon=True)
         super().__init__(cluster, str(path), "is missing or cannot be read", thread)
         self._path = path
@@ -135,7 +135,7 @@ class FilePlans(LivePlans):
         before = self._loaded
         while not self._stopping.wait(_POLL_S):
             content = self._content()
-            # Load only content that was read twice: an editor may be writing the file.
+            # Load the content only if two reads return the same, because an editor may be writing the file.
             if content == before != self._loaded:
                 self._loaded = content
                 self._load(content)
@@ -143,7 +143,7 @@ class FilePlans(LivePlans):
 
     def _content(self) -> str | None:
         try:
-            # The YAML library rejects content that is not text.
+            # Content that is not text is accepted here. The YAML library rejects it later.
             return self._path.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
             return None

@@ -1,4 +1,4 @@
-"""The optional kinds that the cluster serves. They belong to other projects: their CRDs may come and go."""
+"""The optional kinds that the cluster serves. Other projects provide their CRDs, which may be missing."""
 
 import threading
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def is_established(crd: Manifest | None) -> bool:
 
 
 def served_kinds(cluster: Cluster) -> frozenset[Kind]:
-    """The optional kinds that are served now. Asks the API server."""
+    """The optional kinds that are served now, read from the API server."""
     return frozenset(kind for kind in OPTIONAL_KINDS if is_served(cluster, kind))
 
 

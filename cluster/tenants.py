@@ -1,7 +1,7 @@
 """The Tenant objects of both API groups.
 
-A tenant's identity is its name. If both groups have a Tenant of one name, the older object is the tenant, and
-the newer one is rejected.
+A tenant is identified by its name. If both API groups have a Tenant with the same name, the older object is
+the tenant, and the newer object is rejected.
 """
 
 from cluster.client import Cluster
@@ -27,7 +27,7 @@ def known_hosts(tenant: Manifest) -> list[str]:
 
 
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
-    """Whether a Tenant is new, has a new spec, or is newly deleted. A new status needs no work."""
+    """Whether a Tenant is new, has a new spec, or was just deleted. A new status alone needs no work."""
     return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
         for field in ("uid", "generation", "deletionTimestamp")
@@ -39,7 +39,7 @@ def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
 
 
 def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
-    """The record that the stack's history keeps of an update that makes these changes."""
+    """The record of an update with these changes, for the stack's history."""
     metadata = tenant["metadata"]
     writers = [
         entry for entry in metadata.get("managedFields", ()) if "f:spec" in (entry.get("fieldsV1") or {})
@@ -87,7 +87,7 @@ def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState
 
 
 def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
-    """The tenant's ResourceQuotas, read from the API server: the informers' copies may lag behind."""
+    """The tenant's ResourceQuotas, read from the API server, because informers' copies may be outdated."""
     quotas, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
     return {object_key(quota): quota for quota in quotas}
 
@@ -103,7 +103,7 @@ def read_tenants(cluster: Cluster) -> list[Manifest]:
 
 
 class Tenants:
-    """The watcher's copy of all Tenants, including its own latest writes."""
+    """The watcher's copy of all Tenants, including the latest changes that the watcher wrote."""
 
     def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
         self.informers = tuple(Informer(cluster, kind, on_change) for kind in TENANTS)
@@ -130,10 +130,10 @@ class Tenants:
         self._written.forget(tenant)
 
     def write_status(self, tenant: Manifest, status: Manifest) -> Manifest:
-        """Replace the status, and return the Tenant with it. Writes nothing if the status is the same."""
+        """Replace the status, and return the updated Tenant. Writes nothing if the status is the same."""
         if tenant.get("status") == status:
             return tenant
-        # With the uid the write fails if the Tenant was deleted and created again in the meantime.
+        # The test of the uid fails if the Tenant was deleted and created again in the meantime.
         change = [
             {"op": "test", "path": "/metadata/uid", "value": tenant["metadata"]["uid"]},
             {"op": "add", "path": "/status", "value": status},
@@ -146,7 +146,7 @@ class Tenants:
         self._written.forget(tenant)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:
-        # With the resource version the write fails instead of removing a finalizer that somebody else added.
+        # With the resource version, the request fails if somebody else added a finalizer in the meantime.
         version = tenant["metadata"]["resourceVersion"]
         change = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
         return self._written.put(self._cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change))

@@ -1,4 +1,4 @@
-"""HTTP requests to the Kubernetes API, with kubeconfig, TLS, timeouts and errors.
+"""Sends HTTP requests to the Kubernetes API. Handles the kubeconfig, TLS, timeouts and errors.
 
 No other module uses the official client library.
 """
@@ -18,9 +18,9 @@ from tenancy.base.manifest import Manifest
 JSON: Final = "application/json"
 _CONNECT_TIMEOUT_S: Final = 5
 _READ_TIMEOUT_S: Final = 30
-# The API server sends a bookmark about once a minute: after a longer silence, the connection is lost.
+# The API server sends a bookmark about once a minute. If nothing arrives for longer, the connection is lost.
 _WATCH_READ_TIMEOUT_S: Final = 90
-# Repeat only reads that the server asks to repeat, by Retry-After.
+# Retry only GET requests, and only if the response has a Retry-After header.
 _RETRIES: Final = urllib3.Retry(
     total=2,
     connect=False,
@@ -46,7 +46,7 @@ class Transport:
 
     @classmethod
     def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Transport":
-        """The client for a kubeconfig and context. By default those of kubectl, or the pod's service account.
+        """Connect with a kubeconfig and context. By default, use kubectl's or the pod's service account.
 
         Raises ClusterError if there is no usable configuration. Sends no request.
         """

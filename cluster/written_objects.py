@@ -1,4 +1,4 @@
-"""Read-your-writes: the newest version of objects that this process has written."""
+"""Keeps the objects that this process has written. The informers' copies of them may be older."""
 
 import threading
 
@@ -6,7 +6,7 @@ from tenancy.base.manifest import Manifest
 
 
 class WrittenObjects:
-    """Objects as last written, until an informer has seen that version. Thread-safe."""
+    """The last written version of each object. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Manifest] = {}
@@ -19,13 +19,13 @@ class WrittenObjects:
         return manifest
 
     def newest(self, seen: Manifest) -> Manifest:
-        """The newer of the informer's version and the written one."""
+        """The informer's version of the object, or the written version if that one is newer."""
         with self._lock:
             written = self._by_uid.get(seen["metadata"]["uid"])
         return written if written is not None and _version(written) > _version(seen) else seen
 
     def forget(self, manifest: Manifest) -> None:
-        """Forget an object that is deleted, or whose written version the informer has seen."""
+        """Forget an object that is deleted, or whose written version the informer has received."""
         with self._lock:
             self._by_uid.pop(manifest["metadata"]["uid"], None)
 

@@ -1,4 +1,5 @@
-"""The developer commands `./dev`: virtual environment, tools, embedded control plane, checks.
+"""The developer commands `./dev`.
 
+They create the virtual environment, get the tools, run an embedded control plane, and run tests and checks.
 The product (`tenancy`, `stacks`, `cluster`, `watcher`, `cli`) never imports this package.
 """

@@ -1,7 +1,8 @@
-"""`./dev bench`: measures how long it takes to create tenants, with three methods in one run.
+"""`./dev bench`: measures how long three methods take to create tenants.
 
-`floor` is plain server-side apply of the same objects, without state or history. `documented` uses the
-Automation API as its guide shows. `ours` is the method of the watcher.
+- `floor` applies the objects of a tenant with server-side apply, without Pulumi.
+- `documented` uses the Pulumi Automation API as Pulumi's guide shows.
+- `ours` runs the code of the watcher.
 """
 
 import argparse
@@ -43,7 +44,7 @@ Method = Callable[[DesiredState], object]
 
 
 def bench(args: argparse.Namespace) -> int:
-    """Run the benchmark and print a table; with `--json FILE`, also write the figures to the file."""
+    """Run the benchmark and print a table. With `--json FILE`, also write the figures to the file."""
     configure_log("warning")
     tools = toolchain.ensure_tools((*CONTROL_PLANE_TOOLS, *STACK_TOOLS))
     console = Console(stderr=True)
@@ -55,7 +56,7 @@ def bench(args: argparse.Namespace) -> int:
         with ControlPlane(tools, root / "cluster", is_throw_away=True) as plane:
             os.environ.update(_environment(root, plane, toolchain.path_with(tools)))
             cluster = Cluster.connect(plane.kubeconfig)
-            # Method -> seconds for one tenant, tenants per second in the burst.
+            # By method name: seconds for one tenant, and tenants per second when _BURST tenants are created.
             report: dict[str, tuple[float, float]] = {}
             for name, method in _methods(root, cluster).items():
                 status.update(f"{name}: one tenant, {_ROUNDS} times")
@@ -134,14 +135,17 @@ def _burst_duration_s(name: str, method: Method) -> float:
 
 
 def _delete_tenant_namespaces(cluster: Cluster) -> None:
-    """Delete the namespaces of all tenants and wait, so that each method starts with the same cluster."""
+    """Delete the namespaces of all tenants, and wait until they are gone.
+
+    Each method then starts with a cluster without tenants.
+    """
     for namespace in cluster.list(NAMESPACE)[0]:
         if namespace["metadata"]["name"].startswith("tenant-"):
             cluster.delete(NAMESPACE, namespace["metadata"]["name"])
     deadline = time.monotonic() + _TIMEOUT_S
     while any(ns["metadata"]["name"].startswith("tenant-") for ns in cluster.list(NAMESPACE)[0]):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"the namespaces of the benchmark are not deleted after {_TIMEOUT_S} s")
+            raise TimeoutError(f"the namespaces of the benchmark still exist after {_TIMEOUT_S} s")
         time.sleep(0.2)
 
 
@@ -167,7 +171,7 @@ def _print_table(report: dict[str, tuple[float, float]], result: dict[str, dict[
     }
     table = Table(
         title=f"{len(_desired('x').manifests)} objects per tenant",
-        caption=f"one tenant: median of {_ROUNDS}; {_BURST} tenants: {_WORKERS} at a time",
+        caption=f"one tenant: median of {_ROUNDS} runs. {_BURST} tenants: {_WORKERS} at a time",
     )
     table.add_column("method", no_wrap=True)
     table.add_column("one tenant", justify="right")

@@ -1,7 +1,7 @@
-"""The cache folder for the virtual environment, Go and the tools, shared by all checkouts of the user.
+"""The cache folder for the virtual environment, Go and the tools. All checkouts of a user share it.
 
-`locked` and `replacing` make writes safe: one process at a time, and no incomplete folder under its final
-name.
+`locked` lets only one process at a time write to a folder in the cache. With `replacing`, a folder has its
+final name only when it is complete.
 """
 
 import fcntl
@@ -20,23 +20,23 @@ def cache_folder() -> Path:
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """Hold an exclusive lock for creating `target`. Waits while another process holds it."""
+    """Hold the lock for writing `target`. Waits while another process holds the lock."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name(f"{target.name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"Waiting for another process that creates {target}.", file=sys.stderr, flush=True)
+            print(f"Waiting until another process has created {target}.", file=sys.stderr, flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that replaces `folder` at the end, or is removed on an error.
+    """Yield an empty temporary folder that replaces `folder` when the block ends without an error.
 
-    Call it under `locked(folder)`. The temporary folder has a fixed name, so that the next call removes what
-    a killed process left.
+    Use it inside `locked(folder)`. After an error, the temporary folder is removed. Its name is always the
+    same, so the next call removes the temporary folder of a process that was killed.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""The command line of `./dev`: commands, options, and the function that runs each command.
+"""The command line of `./dev`. It defines the commands, their options, and the function for each command.
 
-This module imports only the standard library. The module of a command is imported when that command runs, so
-that `--help` works before anything is installed.
+The modules imported here need only the standard library, so `--help` works before any package is installed.
+The module of a command is imported when that command runs.
 """
 
 import argparse
@@ -43,14 +43,17 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def unwind_on_signals() -> None:
-    """Make SIGTERM and SIGINT raise exceptions, so that cleanup code runs."""
+    """Make SIGTERM and SIGINT raise exceptions, so that `finally` blocks and context managers run."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    # A shell starts background jobs with SIGINT ignored, and Python keeps that setting.
+    # A shell starts background jobs with SIGINT ignored. Python then does not install its own handler.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def clean(args: argparse.Namespace) -> int:
-    """Stop a running `./dev run` and remove the state folder; with `--cache`, also the cache folder."""
+    """Stop a running `./dev run`, and remove the state folder.
+
+    With `--cache`, also remove the cache folder.
+    """
     state = environment.state_folder()
     if state.exists():
         from embedded.run.commands import stop
@@ -58,7 +61,8 @@ def clean(args: argparse.Namespace) -> int:
         stop(args)
         shutil.rmtree(state, ignore_errors=True)
         print(f"removed {state}")
-        # `pulumi` writes encryption salts there, which are only valid with the removed passphrase.
+        # A manual `pulumi up` writes a stack's encryption salt to such a file. Without the passphrase, which
+        # was in the state folder, the salt is useless.
         for settings in environment.ROOT.glob("Pulumi.tenant-*.yaml"):
             settings.unlink()
     if args.cache and cache_folder().exists():
@@ -69,7 +73,7 @@ def clean(args: argparse.Namespace) -> int:
 
 def parsed_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     if arguments[:1] == ["test"] and arguments[1:2] not in (["-h"], ["--help"]):
-        # argparse would reorder or reject the options of pytest.
+        # Do not let argparse parse the options of pytest. It would reorder or reject some of them.
         args = parser().parse_args(["test"])
         args.pytest_arguments = list(arguments[1:])
         return args
@@ -79,7 +83,7 @@ def parsed_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="./dev",
-        description="Run, test and check this project. Needs Python 3.11+; gets or builds the other tools.",
+        description="Run, test and check this project. Needs Python 3.11+. Gets or builds the other tools.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -97,19 +101,25 @@ def parser() -> argparse.ArgumentParser:
         "--once", action="store_true", help="apply the sample tenants, wait until they are Active, and exit"
     )
     mode.add_argument(
-        "--detach", action="store_true", help="run in the background, and return when ready; see ./dev stop"
+        "--detach",
+        action="store_true",
+        help="run in the background, and return when it is ready; ./dev stop ends it",
     )
     run.add_argument(
-        "--cluster", nargs="?", const="", metavar="CONTEXT", help="use a cluster of your kubeconfig"
+        "--cluster",
+        nargs="?",
+        const="",
+        metavar="CONTEXT",
+        help="use a cluster of your kubeconfig instead of the embedded control plane",
     )
-    run.add_argument("--picture", type=Path, metavar="FILE", help="with --once: save the table as SVG")
+    run.add_argument("--picture", type=Path, metavar="FILE", help="with --once: save the tenant table as SVG")
     run.add_argument(
         "--timeout", type=float, default=180, metavar="S", help="time limit in seconds for the sample tenants"
     )
     add(
         "env",
         f"{run_module}:env",
-        'print environment variables to use a running ./dev run: eval "$(./dev env)"',
+        'print the environment variables for a running ./dev run; set them with: eval "$(./dev env)"',
     )
     pid = add("pid", f"{run_module}:pid", "print the id of a process of a running ./dev run")
     pid.add_argument("name", metavar="NAME", help="name of the process, for example watcher or etcd")
@@ -125,13 +135,15 @@ def parser() -> argparse.ArgumentParser:
         "--random-order",
         nargs="?",
         metavar="SEED",
-        help="shuffle the files, and the tests in each file; prints the seed",
+        help="shuffle the test files and the tests in each file, and print the seed",
     )
     test.add_argument(
         "--cov", action="store_true", help="measure coverage, including processes that tests start"
     )
     mutate = add(
-        "mutate", "embedded.mutate:mutate", "put known faults into the product, and check that the tests fail"
+        "mutate",
+        "embedded.mutate:mutate",
+        "put known faults (mutations) into a copy of the product, and check that the tests fail",
     )
     mutate.add_argument("names", nargs="*", metavar="NAME", help="mutations to run (default: all)")
     mutate.add_argument("--list", action="store_true", help="print one line per mutation and exit")
@@ -145,7 +157,7 @@ def parser() -> argparse.ArgumentParser:
     bench = add(
         "bench",
         "embedded.bench:bench",
-        "measure how long tenants take to create, compared with two other methods",
+        "measure how long it takes to create tenants, and compare with two other methods",
     )
     bench.add_argument("--json", metavar="FILE", help="also write the figures to this file as JSON")
     clean_parser = add(

@@ -1,4 +1,4 @@
-"""`./dev docs`: builds the pages under `docs/` into a local HTML site. Warnings are errors."""
+"""`./dev docs`: builds a local HTML site from the pages under `docs/`. Warnings count as errors."""
 
 import argparse
 import subprocess
@@ -13,7 +13,10 @@ def site_folder() -> Path:
 
 
 def build_options(site: Path) -> list[str]:
-    """Options for sphinx-build. It reads every page again, because unchanged pages print no warnings."""
+    """The options for sphinx-build. `--fresh-env` makes it read all pages again.
+
+    Without this option, Sphinx reports no warnings for unchanged pages.
+    """
     return ["--fail-on-warning", "--keep-going", "--nitpicky", "--fresh-env", "-q", "docs", str(site)]
 
 

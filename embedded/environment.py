@@ -1,7 +1,7 @@
-"""The virtual environment with the packages of requirements.lock, created on first use.
+"""The virtual environment with the packages of requirements.lock. It is created on first use.
 
-It is in the user's cache folder, keyed by the lock file and the Python version, so all checkouts share it.
-This module uses the standard library only.
+It is in the user's cache folder. All checkouts with the same lock file and Python version share it. This
+module uses only the standard library.
 """
 
 import hashlib
@@ -19,7 +19,8 @@ from embedded.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK_FILE = ROOT / "requirements.lock"
-# Overrides the path of the state folder, for example to run a second instance of `./dev run`.
+# The environment variable that overrides the path of the state folder. With another state folder, a second
+# `./dev run` can run at the same time.
 FOLDER_VARIABLE = "TENANCY_DEV_DIR"
 
 
@@ -41,12 +42,12 @@ def is_entered() -> bool:
 
 
 def enter(arguments: Sequence[str]) -> None:
-    """Replace this process with `./dev` in the virtual environment, with the same arguments."""
+    """Replace this process with `./dev` and the same arguments, run by the virtual environment's Python."""
     python = _python(ensure_environment())
     sys.stdout.flush()
     sys.stderr.flush()
-    # pip installs the packages without bytecode files. If Python may not write these either, each process
-    # compiles the packages again, which takes 3 s.
+    # pip installs the packages without bytecode files. With PYTHONDONTWRITEBYTECODE, Python does not write
+    # them either, so each process would spend 3 s on compiling the packages again.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     os.execve(python, [str(python), str(ROOT / "dev"), *arguments], variables)
 
@@ -62,7 +63,10 @@ def ensure_environment() -> Path:
 
 
 def pip_command(python: Path) -> list[str]:
-    """The command line of a pip that installs packages for `python`, which may have no pip of its own."""
+    """The command line of a pip that installs packages for `python`.
+
+    If `python` has no pip, the pip of the base Python is used. Raises SetupFailed if there is no usable pip.
+    """
     own = [str(python), "-m", "pip"]
     if _succeeds([*own, "--version"]):
         return own
@@ -70,19 +74,21 @@ def pip_command(python: Path) -> list[str]:
     if _succeeds([*base, "--version"]):
         return base
     raise SetupFailed(
-        "This Python has neither ensurepip nor pip 22.3 or newer.\n"
+        "This Python has no ensurepip, and no pip 22.3 or newer.\n"
         "Install one of them (Debian, Ubuntu: apt install python3-venv), or use another Python 3.11 or newer."
     )
 
 
 def pip_install(pip: Sequence[str], requirements: Path, *options: str, title: str) -> None:
-    """Install a requirements file with hashes, with progress on stderr.
+    """Install the packages of a requirements file, and show the progress on stderr.
 
-    Raises SetupFailed with the last lines of pip's output.
+    The file must contain the hashes of the packages. If pip fails, raises SetupFailed with the last lines of
+    pip's output.
     """
     total = sum("==" in line for line in requirements.read_text().splitlines())
     command = [*pip, "install", "--require-hashes", "--no-input", "--no-user", "--progress-bar=off"]
-    # Do not compile the modules: Python does so on import, and most of them are never imported.
+    # pip does not compile the modules, because most of them are never imported. Python compiles the others
+    # when they are imported.
     command += ["--no-compile", "--disable-pip-version-check", *options, "-r", str(requirements)]
     output: list[str] = []
     collected = 0
@@ -103,16 +109,18 @@ def pip_install(pip: Sequence[str], requirements: Path, *options: str, title: st
             raise
     if process.returncode != 0:
         raise SetupFailed(
-            "".join(output[-30:]) + f"pip could not install {requirements.name}; see the output above."
+            "".join(output[-30:]) + f"pip could not install {requirements.name}. See the output above."
         )
 
 
 def _create_environment(folder: Path) -> None:
-    # A virtual environment cannot be moved. It is created in place, and the marker file makes it valid.
+    # A virtual environment cannot be moved, so it is created under its final path. The marker file is created
+    # last. It shows that the environment is complete.
     shutil.rmtree(folder, ignore_errors=True)
     with Progress("Creating the Python environment"):
         if not _succeeds([sys.executable, "-m", "venv", str(folder)]):
-            # Debian packages ensurepip separately. Without it, the base Python's pip installs the packages.
+            # On Debian, ensurepip is a separate package. If it is missing, create an environment without pip.
+            # The pip of the base Python then installs the packages.
             shutil.rmtree(folder, ignore_errors=True)
             if not _succeeds([sys.executable, "-m", "venv", "--without-pip", str(folder)]):
                 raise SetupFailed(
@@ -123,7 +131,7 @@ def _create_environment(folder: Path) -> None:
 
 
 def _is_complete(folder: Path) -> bool:
-    # The interpreter is a link to the base Python, which may have been uninstalled.
+    # bin/python is a link to the base Python. It does not exist if the base Python has been uninstalled.
     return _marker(folder).exists() and _python(folder).exists()
 
 

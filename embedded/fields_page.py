@@ -1,7 +1,7 @@
 """The reference page of all fields, generated from the models.
 
-It has one table per model. Settings that plans and tenants share are listed once. The table of a nested model
-follows the first table that refers to it.
+The page has one table per model. Settings that plans and tenants share are listed once. The table of a nested
+model follows the first table that refers to the nested model.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,8 +20,8 @@ FIELDS_PAGE: Final = ROOT / "docs" / "reference" / "fields.md"
 _INTRODUCTION: Final = """\
 # Fields
 
-All fields of a Tenant and of a plans file. `kubectl explain tn.spec` prints those of Tenants too. The
-manifest [`everything.yaml`](../../examples/more/everything.yaml) uses most of them.
+All fields of a Tenant and of a plans file. `kubectl explain tn.spec` also prints the fields of a Tenant. The
+manifest [`everything.yaml`](../../examples/more/everything.yaml) uses most of the fields.
 
 Generated from the models by `./dev generate`; do not edit."""
 
@@ -32,7 +32,7 @@ _TYPES: Final = {"string": "text", "integer": "number", "boolean": "true or fals
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a model and the fields of the model that the section lists."""
+    """A section of the page. It lists `fields`, which are fields of `model`."""
 
     model: type[Model]
     fields: frozenset[str]
@@ -40,7 +40,7 @@ class Section:
     text: str
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the model, reduced to the fields of this section."""
+        """The JSON schema of the model. Its properties are only the fields of this section."""
         schema = self.model.model_json_schema(by_alias=True)
         shown = {field.alias for name, field in self.model.model_fields.items() if name in self.fields}
         shown_properties = {name: field for name, field in schema["properties"].items() if name in shown}
@@ -70,7 +70,7 @@ _SECTIONS: Final = (
         SessionsConfig,
         frozenset(SessionsConfig.model_fields),
         "Plans file: `sessions`",
-        "The images and commands of AISessions, by type. AISessions of an omitted type stay Pending.",
+        "The images and commands of AISessions, by type. If a type is omitted, its AISessions stay Pending.",
     ),
     Section(
         TenantStatus, frozenset(TenantStatus.model_fields), "Tenant: `status`", "Written by the watcher."
@@ -99,7 +99,10 @@ def fields_page() -> str:
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:
-    """The properties of the settings with the defaults that apply if plan and tenant omit them."""
+    """The schema properties of the settings, with their defaults.
+
+    The default of a setting applies if both the plan and the tenant omit the setting.
+    """
     defaults = TenantSettings.model_json_schema(by_alias=True)["properties"]
     required = {field.alias for name, field in Plan.model_fields.items() if field.is_required()}
     return {
@@ -145,7 +148,7 @@ def _type(field: Schema, definitions: Schema) -> str:
 
 
 def _nested(nodes: Iterable[Any], definitions: Schema) -> Iterator[str]:
-    """The names of the models that these schema nodes refer to, depth first."""
+    """The names of the models that these schema nodes refer to, directly or indirectly, depth first."""
     for node in nodes:
         if isinstance(node, list):
             yield from _nested(node, definitions)

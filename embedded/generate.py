@@ -1,6 +1,6 @@
-"""`./dev generate`: writes the files that are generated from models and commands.
+"""`./dev generate`: writes the files that are generated from the models and the commands.
 
-A test fails if one of them is outdated.
+A test fails if one of the files is outdated.
 """
 
 import argparse

@@ -1,6 +1,7 @@
-"""`./dev mutate`: puts one fault at a time into the product, and checks that its tests fail.
+"""`./dev mutate`: puts one fault at a time into a copy of the product, and checks that tests detect it.
 
-All tests run in temporary copies of the checkout. They run once without a fault first, and must pass then.
+`embedded/mutations.py` lists the faults and, for each fault, the tests that must fail. The tests run in
+temporary copies of the checkout. They first run once without a fault, and all of them must pass.
 """
 
 import argparse
@@ -23,15 +24,16 @@ from embedded.progress import Progress
 from embedded.toolchain.resolver import ensure_tools, path_with
 from embedded.verdicts import UNTIL_FAILED, VERDICTS_FILE
 
-# The time limit of `eventually` in the tests. Low, because many faults keep a condition from becoming true.
+# The time limit in seconds of `eventually` in the tests. It is low because, with many of the faults, the
+# condition that a test waits for never becomes true.
 _WAIT_S: Final = 30
-# Exit codes of pytest after a complete run: all tests passed, some tests failed.
+# The exit codes of pytest after a complete run. 0 means that all tests passed, 1 that some tests failed.
 _COMPLETED_CODES: Final = (0, 1)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of pytest: exit code, verdict for each phase of each test, and output."""
+    """One run of pytest, with its exit code, a verdict for each phase of each test, and its output."""
 
     code: int
     verdicts: Sequence[dict[str, Any]]
@@ -44,7 +46,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MutationOutcome:
-    """The outcome of one mutation. `is_caught`: an assertion failed in each of its tests."""
+    """The outcome of one mutation. It is caught if an assertion failed in each of the mutation's tests."""
 
     mutation: Mutation
     is_caught: bool
@@ -70,26 +72,37 @@ def mutate(args: argparse.Namespace) -> int:
 
 
 def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
-    """The mutations with these names, or all if `names` is empty. Raises SetupFailed if one is unknown."""
+    """The mutations with these names, or all mutations if `names` is empty.
+
+    Raises SetupFailed if a name is unknown.
+    """
     known = {mutation.name: mutation for mutation in MUTATIONS}
     if unknown := [name for name in names if name not in known]:
-        raise SetupFailed(f"There is no mutation {', '.join(unknown)}. List them with ./dev mutate --list.")
+        raise SetupFailed(
+            f"There is no mutation {', '.join(unknown)}. List all of them with ./dev mutate --list."
+        )
     return tuple(known[name] for name in dict.fromkeys(names)) or MUTATIONS
 
 
 def mutated_text(checkout: Path, mutation: Mutation) -> str:
-    """The text of the mutated file. Raises SetupFailed if `mutation.old` does not occur exactly once."""
+    """The text of the mutated file.
+
+    Raises SetupFailed if the file does not contain `mutation.old` exactly once.
+    """
     text = (checkout / mutation.file).read_text(encoding="utf-8")
     if (count := text.count(mutation.old)) != 1:
         raise SetupFailed(
-            f"{mutation.file} contains the text of mutation {mutation.name} {count} times instead of once. "
-            f"Update `old` of the mutation in embedded/mutations.py:\n{mutation.old}"
+            f"{mutation.file} contains the text that mutation {mutation.name} replaces {count} times. The"
+            f" text must occur once. Update `old` of the mutation in embedded/mutations.py:\n{mutation.old}"
         )
     return text.replace(mutation.old, mutation.new)
 
 
 def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[MutationOutcome]:
-    """Run the tests without a mutation, then with each. Writes their output to the state folder."""
+    """Run the tests without a mutation, then once with each mutation.
+
+    Writes the output of pytest to the folder `mutate` in the state folder.
+    """
     tests = list(dict.fromkeys(test for mutation in mutations for test in mutation.tests))
     with Progress(f"Running {len(tests)} tests without a mutation"):
         unmutated = _run(checkout, tests)
@@ -108,7 +121,7 @@ def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Mutatio
 
 
 def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
-    """The first reason why these tests do not pass without a mutation, or an empty text."""
+    """The first reason why these tests do not pass without a mutation. Empty if they pass."""
     if run.code not in _COMPLETED_CODES:
         return f"the tests could not be run without the mutation: {_last_line(run)}"
     for test in tests:
@@ -122,9 +135,10 @@ def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
 
 
 def mutated_outcome(mutation: Mutation, run: Run) -> MutationOutcome:
-    """The outcome of a run with a fault. It is caught if an assertion failed in the body of each test.
+    """The outcome of a run with a mutation.
 
-    Assertions in fixtures do not count: they check preconditions.
+    The mutation is caught if an assertion failed in the body of each of its tests. Assertions in fixtures do
+    not count, because they check preconditions.
     """
     reasons = []
     for test in mutation.tests:
@@ -146,7 +160,7 @@ def mutated_outcome(mutation: Mutation, run: Run) -> MutationOutcome:
 
 
 def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None) -> Run:
-    """Run the tests in a copy of the checkout. With a mutation, stop when all of them have failed."""
+    """Run the tests in a copy of the checkout. With a mutation, stop when all of its tests have failed."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tenancy-mutate-") as folder:
         copy, verdicts, output = Path(folder) / "copy", Path(folder) / "verdicts", Path(folder) / "output"
@@ -176,7 +190,8 @@ def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None)
 def _execute(command: list[str], folder: Path, environment: dict[str, str], output: BinaryIO) -> int:
     """Run a command and return its exit code.
 
-    The command runs in a new process group, so that Ctrl-C reaches it only once, through this function.
+    The command runs in a new session, so Ctrl-C in the terminal does not reach it. This function sends SIGINT
+    to the command once instead.
     """
     process = subprocess.Popen(
         command,
@@ -195,7 +210,7 @@ def _execute(command: list[str], folder: Path, environment: dict[str, str], outp
 
 
 def _copy(checkout: Path, copy: Path) -> None:
-    """Copy the files of the working tree that git tracks or does not ignore."""
+    """Copy the tracked files of the working tree, and the untracked files that git does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
     if listing.returncode != 0:

@@ -1,7 +1,7 @@
 """The faults that `./dev mutate` puts into the product, and the tests that must detect them.
 
-Each fault breaks one guarantee to users. `old` must occur exactly once in the file. All listed tests must
-fail.
+Each fault breaks one guarantee to users. The file must contain the text `old` exactly once. With the fault,
+all listed tests must fail.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault: replaces the text `old` of a file by `new`."""
+    """One fault. It replaces the text `old` in `file` by `new`."""
 
     name: str
     fault: str
@@ -24,7 +24,7 @@ class Mutation:
 MUTATIONS: Final = (
     Mutation(
         "default-deny-allows-ingress",
-        "default-deny allows ingress",
+        "the default-deny-all policy allows ingress",
         "tenancy/objects/network_policies.py",
         '"default-deny-all": ([], []),',
         '"default-deny-all": ([{}], []),',
@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "intra-tenant-selects-all",
-        "intra-tenant policy selects all namespaces",
+        "the allow-intra-tenant policy selects all namespaces",
         "tenancy/objects/network_policies.py",
         '"allow-intra-tenant": ([{"from": [own_namespaces]}], [{"to": [own_namespaces]}]),',
         '"allow-intra-tenant": ([{"from": [_namespaces_with({})]}], [{"to": [_namespaces_with({})]}]),',
@@ -40,7 +40,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "viewers-read-secrets",
-        "viewers read Secrets",
+        "viewers can read Secrets",
         "tenancy/objects/roles.py",
         "_VIEWER_CORE: Final = [\n",
         '_VIEWER_CORE: Final = [\n    "secrets",\n',
@@ -48,7 +48,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "removed-user-stays-bound",
-        "a removed user stays bound",
+        "a user who is removed from a tenant stays in the RoleBinding",
         "tenancy/component.py",
         "options = pulumi.ResourceOptions(parent=self)\n",
         'options = pulumi.ResourceOptions(parent=self, ignore_changes=["subjects"])\n',
@@ -64,7 +64,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "budget-raises-first",
-        "a shared budget raises quotas before it lowers others",
+        "when a shared budget is split again, quotas are raised before others are lowered",
         "tenancy/quota_transition.py",
         "must_wait = figure in waiting and now.written < quantity_value(share)",
         "must_wait = figure in waiting and now.written > quantity_value(share)",
@@ -72,7 +72,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "limit-range-has-no-defaults",
-        "LimitRange defaults are missing",
+        "the LimitRange has no defaults",
         "tenancy/objects/quotas.py",
         '            ("default", limits.default),\n            ("defaultRequest", limits.default_request),\n',
         "",
@@ -88,7 +88,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "managed-objects-are-not-guarded",
-        "the managed-objects policy always allows",
+        "the managed-objects admission policy allows every request",
         "tenancy/admission/write_protection.py",
         '"others": f"!{is_platform}",\n            "not-a-namespace"',
         '"others": "false",\n            "not-a-namespace"',
@@ -125,7 +125,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "live-lock-is-taken",
-        "the lock of a live process is taken over",
+        "the stack lock of a running process counts as abandoned",
         "stacks/lock.py",
         "return started_at > lock.since.timestamp() + 1",
         "return True",
@@ -157,7 +157,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "digest-ignores-a-kind",
-        "the digest ignores one kind",
+        "the digest of the desired state ignores LimitRanges",
         "tenancy/desired.py",
         "json.dumps([self.manifests, self.retains]",
         'json.dumps([[one for one in self.manifests if one["kind"] != "LimitRange"], self.retains]',
@@ -189,7 +189,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "preview-omits-a-namespace",
-        "a preview omits a deleted namespace",
+        "a preview omits a namespace that will be deleted",
         "tenancy/changes.py",
         "    for key in unwanted(desired, present):\n",
         """\

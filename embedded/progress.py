@@ -1,7 +1,7 @@
 """A progress line for long steps.
 
-On a terminal the line is updated in place every second; otherwise a new line is printed every 15 s. It goes
-to stderr by default, because stdout is for the output of the command.
+On a terminal, the line is updated in place every second. Otherwise, a new line is printed every 15 s. The
+default stream is stderr, because stdout is for the output of the command.
 """
 
 import math
@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import Self, TextIO
 
 _CLEAR_LINE = "\r\x1b[2K"
-# An earlier estimate would be too inaccurate.
+# The remaining time is estimated only after this many seconds, because an earlier estimate is inaccurate.
 _ESTIMATE_AFTER_S = 10.0
 
 
 class Progress:
-    """Prints title, detail and elapsed time while the context is active, from a background thread.
+    """A context manager. While it is active, a background thread prints title, detail and elapsed time.
 
-    Set `detail` to change the text, from any thread.
+    Any thread can set `detail` to change the printed text.
     """
 
     def __init__(self, title: str, stream: TextIO | None = None, interval_s: float | None = None) -> None:
@@ -59,7 +59,7 @@ class Progress:
 
     def _write(self, line: str) -> None:
         if self._is_terminal:
-            # A wrapped line cannot be cleared.
+            # Truncate the line, because _CLEAR_LINE cannot clear a line that is wrapped.
             width = shutil.get_terminal_size().columns - 1
             self._stream.write(f"{_CLEAR_LINE}{line[:width]}")
         else:
@@ -70,10 +70,10 @@ class Progress:
 def share_text(done: float, total: float, elapsed_s: float) -> tuple[str, str]:
     """The completed share, for example "42 %", and the remaining time, for example ", about 6 min left".
 
-    The second text is empty while it is too early for an estimate.
+    The remaining time is an empty text while it is too early for an estimate.
     """
     share = done / total if total else 1.0
-    # Do not show 100 % before the end.
+    # Show at most 99 %, because this text is only shown while work remains.
     percent = f"{min(int(100 * share), 99)} %"
     if share <= 0 or elapsed_s < _ESTIMATE_AFTER_S:
         return percent, ""

@@ -1,4 +1,4 @@
-"""`./dev test` and `./dev check`: tests and static checks, run from the root of the checkout."""
+"""`./dev test` and `./dev check`: run the tests and the static checks in the root folder of the checkout."""
 
 import argparse
 import os
@@ -14,7 +14,8 @@ from embedded.environment import ROOT
 from embedded.toolchain.resolver import ensure_tools, path_with
 
 SCRIPTS = Path(sys.executable).parent
-# Each worker starts its own control plane. Tests often wait, so three workers keep two cores busy.
+# The number of pytest-xdist workers. Each worker starts a control plane. Tests often wait, so three workers
+# keep two CPU cores busy.
 WORKERS = 3
 _SEEDS = 10_000
 
@@ -34,15 +35,15 @@ def test(args: argparse.Namespace) -> int:
     environment = dict(os.environ)
     if "--quick" not in options:
         environment["PATH"] = path_with(ensure_tools())
-    # With exec, only pytest receives Ctrl-C, and it can tear down its fixtures.
+    # exec replaces this process, so Ctrl-C reaches only pytest, and pytest can tear down its fixtures.
     os.execve(sys.executable, [sys.executable, "-m", "pytest", *options], environment)
 
 
 def pytest_options(arguments: Sequence[str]) -> list[str]:
-    """The pytest options for the arguments of `./dev test`. Prints the seed of a random order.
+    """The pytest options for the arguments of `./dev test`.
 
-    The whole suite runs in several workers. If a path is given, the tests run in one process, so that -x, -s
-    and --pdb work.
+    Without a path, the whole suite runs in several workers. If an argument is a path, the tests run in one
+    process, so that -x, -s and --pdb work. With `--random-order`, prints the seed.
     """
     options: list[str] = []
     for argument in arguments:
@@ -61,7 +62,7 @@ def pytest_options(arguments: Sequence[str]) -> list[str]:
 
 
 def check(_: argparse.Namespace) -> int:
-    """Run all checks, and print one line per check at the end."""
+    """Run all checks, then print one line per check."""
     rows = []
     for title, (script, *options) in CHECKS.items():
         print(f"== {title}", flush=True)

@@ -1,7 +1,8 @@
-"""A pytest plugin that records the outcome of each test, and whether an assertion failed.
+"""A pytest plugin that records the outcome of each test, and whether an assertion failed in it.
 
-It writes one JSON line per phase of a test to the file named by the variable VERDICTS_FILE. It stops the run
-when an assertion has failed in each test function listed in the variable UNTIL_FAILED.
+It writes one JSON line per test phase (setup, call, teardown) to the file in the environment variable
+TENANCY_VERDICTS_FILE. TENANCY_UNTIL_FAILED lists test functions. The plugin stops the run when an assertion
+has failed in each of these functions.
 """
 
 import json
@@ -15,7 +16,7 @@ import pytest
 VERDICTS_FILE: Final = "TENANCY_VERDICTS_FILE"
 UNTIL_FAILED: Final = "TENANCY_UNTIL_FAILED"
 
-# The functions of UNTIL_FAILED in which no assertion has failed yet.
+# The functions in TENANCY_UNTIL_FAILED in which no assertion has failed yet.
 _remaining: Final = set(filter(None, os.environ.get(UNTIL_FAILED, "").split(",")))
 
 
@@ -47,9 +48,10 @@ def function_id(node_id: str) -> str:
 
 
 def is_assertion(error: BaseException) -> bool:
-    """Whether the error is a failed assertion. `pytest.raises` without an exception counts as one too.
+    """Whether the error is a failed assertion.
 
-    pytest-timeout reports an exceeded time limit with the same class as `pytest.raises`; that does not count.
+    It also counts as a failed assertion if the code inside `pytest.raises` raises nothing. pytest-timeout
+    reports an exceeded time limit with the same exception class, but that is not a failed assertion.
     """
     is_unmet_raises = isinstance(error, pytest.fail.Exception) and str(error).startswith("DID NOT RAISE")
     return isinstance(error, AssertionError) or is_unmet_raises

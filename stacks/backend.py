@@ -23,7 +23,7 @@ def backend_url(url: str) -> str:
     """The URL to pass to the CLI.
 
     A file URL becomes absolute, because each command runs in its own folder. A file URL without a query gets
-    `metadata=skip`: the backend then writes no attributes file beside each of its files.
+    `metadata=skip`, so that the backend does not write an attributes file for each of its files.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":
@@ -41,7 +41,7 @@ def create_stack_in_file_backend(url: str, stack: str) -> None:
     """Write an empty stack, as the CLI would. Do nothing on other backends, or if the stack exists."""
     folder = _file_backend_folder(url)
     if folder is None or not (folder / "meta.yaml").exists():
-        return  # Only the CLI can create a backend's first stack: it also writes the backend's metadata.
+        return  # The CLI must create the first stack, because it also writes the backend's metadata.
     checkpoint = folder / "stacks" / PROJECT / f"{stack}.json"
     if any(checkpoint.with_name(checkpoint.name + suffix).exists() for suffix in ("", ".gz", ".zst")):
         return
@@ -58,13 +58,13 @@ def newest_version(url: str, stack: Stack) -> int | None:
     folder = _file_backend_folder(url)
     if folder is not None:
         history_files = (folder / "history" / PROJECT / stack.name).glob("*.history.json*")
-        # With metadata, the backend writes an attributes file beside each history file.
+        # Without `metadata=skip`, the backend writes an attributes file for each history file.
         return sum(1 for file in history_files if file.suffix != ".attrs")
     try:
         history = stack.history(page_size=_ALL_UPDATES, show_secrets=False)
     except CommandError:
         return None  # The update itself has succeeded.
-    # Only the Pulumi service numbers updates.
+    # Only the Pulumi service numbers updates. On other backends, the version is the number of updates.
     return history[0].version or len(history) if history else 0
 
 

@@ -1,7 +1,8 @@
-"""Runs the Pulumi CLI. Every command, also those of the Automation API, goes through `PulumiProcess.run`.
+"""Runs the Pulumi CLI. All commands, including those of the Automation API, use `PulumiProcess.run`.
 
-In addition to the Automation API's own class, it has a time limit, ends all processes that a command started,
-and marks them with an environment variable, so that processes left behind by a killed watcher can be found.
+Unlike the Automation API's own class, `PulumiProcess` has a time limit, and ends all processes that a command
+started. It marks these processes with an environment variable. The next watcher can then find the processes
+that a killed watcher has left running.
 """
 
 import contextlib
@@ -54,7 +55,7 @@ class PulumiProcess(PulumiCommand):
         started = time.monotonic()
         with self._guard:
             if self._is_stopping:
-                raise StackStopped(f"pulumi {args[0]} was not started: this process is stopping")
+                raise StackStopped(f"pulumi {args[0]} was not started, because this process is stopping")
             process = subprocess.Popen(
                 [self.command, "--non-interactive", *args],
                 cwd=cwd,
@@ -87,7 +88,7 @@ class PulumiProcess(PulumiCommand):
         if result.code == 0:
             return result
         if self._is_stopping:
-            raise StackStopped(f"pulumi {args[0]} was ended: this process is stopping")
+            raise StackStopped(f"pulumi {args[0]} was interrupted, because this process is stopping")
         raise create_command_error(result)
 
     def stop(self) -> None:
@@ -117,7 +118,10 @@ def _kill_by_work_folder(is_match: Callable[[Path], bool]) -> int:
 
 
 def _terminate(command: "subprocess.Popen[str]", folder: Path) -> None:
-    """Interrupt the command, so that the CLI saves its state and releases the lock. Kill it after a while."""
+    """Interrupt the command, so that the CLI saves its state and releases the lock.
+
+    If the command does not end within the grace period, kill all its processes.
+    """
     command.send_signal(signal.SIGINT)
     try:
         command.communicate(timeout=_GRACE_S)

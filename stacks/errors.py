@@ -97,7 +97,7 @@ _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
 _PASSWORD = re.compile(
     r"(://)\S*@|([?&][^=&\s]*(?:password|secret|token|key)[^=&\s]*=)[^&\s]+", re.IGNORECASE
 )
-# The provider's prefix to the API server's message. It repeats the object's name.
+# The text that the provider puts before the API server's message. It only repeats the object's name.
 _PREAMBLE = re.compile(r'resource "urn:[^"]*" was not successfully \w+ by the Kubernetes API server: ')
 _BUSY = re.compile(r"the stack is currently locked by|Another update is currently in progress")
 

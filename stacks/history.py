@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from stacks.project import RECORD_KEY
 from tenancy.changes import UpdateRecord
 
-# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, the CLI uses
-# the newest commit's message.
+# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, the CLI sets
+# the message of the newest commit instead.
 _BY_HAND: Final = "by hand"
 
 
@@ -27,7 +27,7 @@ class Update:
     started: datetime
     duration_s: float | None
     counts: Mapping[str, int]
-    # The spec and the changes; None if the watcher did not run the update.
+    # The spec and the changes. None if the watcher did not run the update.
     record: UpdateRecord | None
 
 
@@ -63,4 +63,4 @@ def _record(config: Mapping[str, Mapping[str, Any]]) -> UpdateRecord | None:
     try:
         return UpdateRecord.model_validate_json(text) if text else None
     except ValidationError:
-        return None  # An incompatible version wrote it.
+        return None  # An incompatible version of the watcher wrote the record.

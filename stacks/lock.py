@@ -1,4 +1,4 @@
-"""Detects locks whose holder is certainly dead. Only those may be cleared."""
+"""Detects locks of processes that have ended. Only such locks may be cleared."""
 
 import socket
 
@@ -8,7 +8,10 @@ from stacks.errors import Lock
 
 
 def is_abandoned(lock: Lock) -> bool:
-    """Whether the lock's holder ran on this host and is dead: its pid is free, or a newer process has it."""
+    """Whether the process that took the lock ran on this host and has ended.
+
+    It has ended if there is no process with its pid, or if that process started after the lock was taken.
+    """
     if lock.host != socket.gethostname():
         return False
     try:

@@ -1,4 +1,4 @@
-"""One operation on a stack: the program, and the Automation API's stack without its additional commands."""
+"""One operation on a stack, its Pulumi program, and the Automation API's stack with fewer CLI commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ ENVIRONMENT: Final = {
     "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
     "PULUMI_K8S_CLIENT_QPS": "200",
     "PULUMI_K8S_CLIENT_BURST": "400",
-    # A command runs for about a second: collect garbage only near the memory limit.
+    # A command runs for about a second, so garbage is collected only near the memory limit.
     "GOGC": "off",
     "GOMEMLIMIT": "384MiB",
 }
@@ -44,12 +44,12 @@ class OneProcessStack(Stack):
     """The Automation API's stack, without the additional commands that it runs around each operation."""
 
     def __init__(self, name: str, workspace: LocalWorkspace) -> None:
-        # The parent's __init__ is not called: it runs a command to select the stack.
+        # The parent's __init__ is not called, because it runs a command to select the stack.
         self.name = name
         self.workspace = workspace
 
     def _run_pulumi_cmd_sync(self, args: list[str], *callbacks: Any) -> CommandResult:
-        # The Automation API runs a second command to remove a destroyed stack.
+        # `--remove` replaces the second command that the Automation API runs to remove a destroyed stack.
         extra = ["--remove"] if args[0] == "destroy" else []
         return super()._run_pulumi_cmd_sync([*args, *extra], *callbacks)
 
@@ -68,4 +68,4 @@ def tenant_program(desired: DesiredState) -> Program:
 
 
 def no_program() -> None:
-    """The program of operations that need none. Without a program, the CLI would start a language host."""
+    """An empty program for operations that need none. Without it, the CLI would start a language host."""

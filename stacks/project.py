@@ -1,4 +1,4 @@
-"""The project as the CLI expects it: a folder per operation, with the settings files of project and stack.
+"""Creates the folder that the CLI needs for an operation, with the settings files of project and stack.
 
 Writing both files directly saves the CLI commands that would set one value at a time.
 """
@@ -22,7 +22,7 @@ from tenancy.changes import UpdateRecord
 # The key of the update record in the stack's configuration.
 RECORD_KEY: Final = f"{PROJECT}:update"
 
-# Must be equal to the `Pulumi.yaml` that operators use; a test compares them.
+# Must be equal to the `Pulumi.yaml` that operators use. A test compares them.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
     "name": PROJECT,
     "runtime": "python",
@@ -39,15 +39,16 @@ def work_folder(
 ) -> Iterator[Path]:
     """Create a folder for one operation on one stack, and remove it afterwards.
 
-    The record is part of the stack's configuration: every backend stores that with an update.
+    The record is part of the stack's configuration, because every backend stores the configuration with an
+    update.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"{stack}.", dir=run_dir))
     try:
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
         settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
         if record is not None:
-            # In ASCII: otherwise, the settings file would have JSON's surrogate pairs for characters such as
-            # emoji, and the CLI's YAML parser rejects those.
+            # The text is ASCII. Otherwise, the settings file would contain surrogate pairs of JSON for
+            # characters such as emoji, and the CLI's YAML parser rejects surrogate pairs.
             text = json.dumps(record.model_dump(by_alias=True, mode="json"), separators=(",", ":"))
             settings["config"] = {RECORD_KEY: text}
         if settings:

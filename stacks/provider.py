@@ -1,7 +1,7 @@
 """Version of the Kubernetes provider on this machine.
 
-The provider has no version option, so it is started and asked over gRPC. If it is not on PATH, the CLI uses
-its installed plugin.
+The provider has no option that prints its version, so it is started and asked over gRPC. If the provider is
+not on PATH, the CLI uses the installed plugin.
 """
 
 import os
@@ -26,7 +26,10 @@ def required_provider_version() -> str:
 
 
 def installed_provider_version() -> str | None:
-    """The version of the provider that the CLI would run. Empty if it does not answer, None if missing."""
+    """The version of the provider that the CLI would run.
+
+    Empty if the provider does not answer, and None if it is not installed.
+    """
     binary = shutil.which(_NAME)
     if binary is not None:
         return _reported_version(binary)

@@ -1,4 +1,4 @@
-"""Result of a stack operation, read from the engine's event stream. No further CLI commands are needed."""
+"""Result of a stack operation, read from the engine's event stream without further CLI commands."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

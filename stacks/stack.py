@@ -1,7 +1,7 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
 An operation normally runs one CLI process. `Stacks` takes a desired state, and returns a result or raises a
-StackError. It knows nothing of Tenant manifests or status.
+StackError. It does not use Tenant manifests or their status.
 """
 
 import time
@@ -55,7 +55,10 @@ class Stacks:
         self._salt: str | None = None
 
     def prepare(self) -> None:
-        """Lock the run folder, and end the processes of an earlier run. Call once, before any operation."""
+        """Lock and clear the run folder, and kill the processes of an earlier run.
+
+        Call this once, before any operation.
+        """
         with _translated_errors(EventLog()):
             self._lock = lock_run_folder(self._run_dir)
             if killed := kill_leftover_commands(self._run_dir):
@@ -73,9 +76,9 @@ class Stacks:
         *,
         refresh: bool = False,
     ) -> StackResult:
-        """Apply the desired state. With `refresh`, read the live objects first, to detect drift.
+        """Apply the desired state. With `refresh`, update the stack's state from the live objects first.
 
-        The stack's history keeps the message and the record.
+        The message and the record are stored in the stack's history.
         """
         name = stack_name(desired.tenant)
 
@@ -125,7 +128,7 @@ class Stacks:
             return None
 
     def history(self, tenant: str) -> list[Update]:
-        """The stack's updates, newest first. Takes no lock and writes nothing; `prepare` is not needed."""
+        """The stack's updates, newest first. Takes no lock and writes nothing. Does not need `prepare`."""
         name = stack_name(tenant)
         with _translated_errors(EventLog()), self._work_folder(name) as folder:
             arguments = ["stack", "history", "--json", "--full-dates", "--stack", name]
@@ -133,7 +136,7 @@ class Stacks:
         return updates_from_json(result.stdout)
 
     def objects(self, tenant: str) -> list[Manifest]:
-        """The objects in the stack's state. Takes no lock and writes nothing; `prepare` is not needed."""
+        """The objects in the stack's state. Takes no lock and writes nothing. Does not need `prepare`."""
         name = stack_name(tenant)
         with _translated_errors(EventLog()), self._work_folder(name) as folder:
             arguments = ["stack", "export", "--stack", name]
@@ -151,7 +154,7 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. If the holders of the stack's locks are dead, clear the locks and retry once."""
+        """Run the operation. If the processes that locked the stack have ended, clear the locks and retry."""
         try:
             return self._attempt(operation)
         except StackBusy as busy:
@@ -192,7 +195,7 @@ class Stacks:
         return work_folder(self._run_dir, stack, self._salt, record)
 
     def _create_salt(self) -> str:
-        """Create one salt for all stacks: the CLI takes 0.2 s to derive a key from each new salt."""
+        """Create one salt for all stacks, because the CLI takes 0.2 s to derive a key from each new salt."""
         name = "salt"
         with work_folder(self._run_dir, name, None) as folder:
             scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}

@@ -1,6 +1,6 @@
 """Read-only view of a backend: the project's stacks and their locks.
 
-Only a file backend lists its locks, as files.
+Locks can be listed only in a file backend, where each lock is a file.
 """
 
 import json

@@ -2,7 +2,7 @@
 
     tenancy.Tenant("acme", tenancy.TenantSpec(plan="pro"))
 
-Public names are imported on first use, because importing Pulumi is slow.
+Each public name is imported when it is first used, because importing Pulumi is slow.
 """
 
 from importlib import import_module
@@ -85,7 +85,7 @@ _MODULES: Final = (
     "plans",
     "desired",
 )
-# Looked up in `component` only, because it imports Pulumi.
+# These names are in the module `component`. Other names are not looked up there, because it imports Pulumi.
 _COMPONENTS: Final = ("Tenant", "TenantResources")
 
 

@@ -1,6 +1,7 @@
-"""Changes of a tenant's objects, by object and field. Pure.
+"""Changes of a tenant's objects, by object and field. No I/O.
 
-Previews show them before an update, the watcher records them with it, and the history shows them after it.
+A preview shows the changes that an update would make. The watcher records the changes of each update, and the
+history shows them.
 """
 
 from collections.abc import Mapping
@@ -20,12 +21,12 @@ class Operation(StrEnum):
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
-    # A namespace that leaves the tenant and stays in the cluster.
+    # The tenant no longer has the namespace, but the namespace is kept in the cluster.
     RELEASE = "release"
 
 
 class FieldChange(Model):
-    """A changed field. None: the field is absent."""
+    """A changed field. `before` or `after` is None if the field is absent."""
 
     path: str
     before: Any = None
@@ -33,7 +34,7 @@ class FieldChange(Model):
 
 
 class ObjectChange(Model):
-    """A created, changed or removed object. `fields` lists the fields of a changed one."""
+    """A created, changed or removed object. For a changed object, `fields` lists the changed fields."""
 
     operation: Operation
     kind: str
@@ -56,7 +57,7 @@ class Cause(StrEnum):
 
 
 class UpdateRecord(Model):
-    """The spec of an update and the changes it made. The stack's history keeps it, on every backend."""
+    """The spec of an update and the changes that it made. Every backend stores it in the stack's history."""
 
     cause_type: Cause = Field(default=Cause.SPEC, description="Why the update ran.")
     generation: int = Field(description="The generation of the spec.")
@@ -66,9 +67,10 @@ class UpdateRecord(Model):
 
 
 def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
-    """The changes that turn a tenant's live objects into the desired ones.
+    """The changes that turn a tenant's live objects into the desired objects.
 
-    Objects that are being deleted count as deleted, and so does the content of terminating namespaces.
+    Objects that are being deleted count as deleted. All objects in a terminating namespace count as deleted
+    too.
     """
     terminating = {key for key, live_object in live.items() if is_deleting(live_object)}
     present = {
@@ -89,7 +91,7 @@ def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 
 
 def object_change(key: ObjectKey, desired: Manifest, live: Manifest | None) -> ObjectChange:
-    """The change from a live object to the desired one; if they are equal, an update without fields."""
+    """The change from a live object to the desired one. If they are equal, it is an update without fields."""
     if live is None:
         return _of(Operation.CREATE, key)
     fields = tuple(

@@ -1,7 +1,7 @@
-"""Reserves namespaces and hosts for tenants: each belongs to at most one tenant at any time.
+"""Reserves namespaces and hosts for tenants. Each belongs to at most one tenant at any time.
 
-A reservation is made before the first object is created and is kept until the tenant no longer has the
-namespace or host. Reservations of an earlier process come from the status of the Tenants.
+The first object of a tenant is created after the reservation. The reservation ends when the tenant no longer
+has the namespace or host. After a restart, reservations are restored from the status of the Tenants.
 """
 
 import threading
@@ -22,17 +22,18 @@ class Claims:
         self._guard = threading.Lock()
 
     def remember(self, tenant: str, namespaces: Iterable[str], hosts: Iterable[str]) -> None:
-        """Restore the reservations that a tenant's status records. The first holder keeps a namespace."""
+        """Restore the reservations in a tenant's status, except namespaces that are already reserved."""
         with self._guard:
             for namespace in namespaces:
                 self._holders.setdefault(namespace, tenant)
             self._add_hosts(tenant, hosts)
 
     def decide_and_reserve(self, manifest: Manifest, facts: Facts) -> Decision:
-        """Decide on a tenant, and reserve all its namespaces and hosts; none if it is rejected.
+        """Call `decide`, and reserve the namespaces and hosts of the tenant.
 
-        Deciding and reserving are one atomic step: of two tenants that ask for the same name at once, one is
-        rejected. Namespaces and hosts that the tenant had before stay reserved until `release`.
+        Raises Rejection and reserves nothing if the tenant is rejected. Decision and reservation are one
+        atomic step. If two tenants request the same namespace or host at the same time, one of them is
+        rejected. Namespaces and hosts that the tenant had before stay reserved until `release` is called.
         """
         with self._guard:
             decision = decide(manifest, replace(facts, holders=self._holders, hosts=self._hosts))
@@ -42,7 +43,7 @@ class Claims:
         return decision
 
     def release(self, tenant: str, keep: tuple[str, ...] = (), hosts: tuple[str, ...] = ()) -> None:
-        """Release the tenant's namespaces and hosts, except those to keep."""
+        """Release the tenant's reservations, except the namespaces in `keep` and the hosts in `hosts`."""
         with self._guard:
             self._holders = {
                 namespace: holder
@@ -54,7 +55,10 @@ class Claims:
                 self._hosts[tenant] = hosts
 
     def may_remove(self, tenant: str, key: ObjectKey) -> bool:
-        """Whether an object that carries the tenant's label belongs to it: users can forge a label."""
+        """Whether an object with the tenant's label really belongs to the tenant.
+
+        The label alone does not prove it, because users can set any label.
+        """
         namespace = key.namespace or key.name
         holder = self._holder(namespace)
         has_its_name = namespace == namespace_name(tenant) or namespace.startswith(
@@ -63,7 +67,7 @@ class Claims:
         return holder == tenant or (holder is None and has_its_name)
 
     def may_release(self, tenant: str, namespace: str) -> bool:
-        """Whether the platform's labels may be removed from a namespace: not if it is another tenant's."""
+        """Whether the platform's labels may be removed from a namespace. False if another tenant has it."""
         return self._holder(namespace) in (None, tenant)
 
     def _add_hosts(self, tenant: str, hosts: Iterable[str]) -> None:

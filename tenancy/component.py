@@ -1,7 +1,7 @@
 """The ComponentResources that declare a tenant in a Pulumi program.
 
-`TenantResources` declares a desired state; the watcher and `__main__.py` use it. `Tenant` declares a tenant
-from its spec, in a user's own Pulumi program.
+The watcher and `__main__.py` use `TenantResources`, which declares the objects of a desired state. Users use
+`Tenant` in their own Pulumi programs. It declares a tenant from its spec.
 """
 
 import re
@@ -21,11 +21,12 @@ from tenancy.desired import DesiredState
 from tenancy.plans import Plans, read_plans
 from tenancy.spec.tenant import TenantSpec
 
-# Kinds that are created after the rest of their namespace. A new quota refuses objects until it has counted
-# the existing ones. RoleBindings come last, so that users get access only once isolation is complete.
+# Kinds that are created after the other objects of their namespace. After a ResourceQuota is created, the API
+# server rejects objects until it has counted the existing ones. RoleBindings are created last, so that users
+# get access only when isolation is complete.
 _STAGES: Final = {RESOURCE_QUOTA.kind: 1, ROLE_BINDING.kind: 2}
 
-# The short name of the default namespace.
+# The key of the default namespace in `Tenant.namespaces` if `spec.name` is not set.
 DEFAULT_NAMESPACE: Final = "default"
 
 _PROVIDER_VERSION: Final = version("pulumi-kubernetes")
@@ -33,11 +34,11 @@ _PROVIDER_VERSION: Final = version("pulumi-kubernetes")
 _ANNOTATIONS: Final = {
     # With a fixed field manager, a stack whose state was lost can still update its objects.
     "pulumi.com/patchFieldManager": FIELD_MANAGER,
-    # Take over fields that another manager has changed: that is drift.
+    # Overwrite fields that another field manager has changed. Such a change is drift.
     "pulumi.com/patchForce": "true",
 }
-# No object of a tenant has a readiness to wait for. The watcher waits for deleted namespaces by watching
-# them.
+# Pulumi does not wait until a tenant's objects are ready or deleted. The watcher watches deleted namespaces
+# itself.
 NO_AWAIT: Final = {"pulumi.com/skipAwait": "true"}
 
 
@@ -57,19 +58,22 @@ class TenantResources(pulumi.ComponentResource):
             if key.namespace:
                 before = [resource for stage, resource in created[key.namespace] if stage < apply_stage(key)]
                 options.depends_on = [self._namespaces[key.namespace], *before]
-                # Deleting a namespace deletes its content: one request instead of twenty.
+                # Kubernetes deletes the objects of a deleted namespace, so Pulumi does not have to delete
+                # each of them.
                 options.deleted_with = None if desired.retains else self._namespaces[key.namespace]
             created[key.namespace].append((apply_stage(key), kubernetes_object(key, manifest, options)))
         self.register_outputs({"namespaces": list(desired.namespaces)})
 
 
 class Tenant(TenantResources):
-    """A tenant declared by its spec. Raises InvalidSpec, which names the field."""
+    """A tenant that is declared by its spec. Raises InvalidSpec with the path of the invalid field."""
 
     namespaces: pulumi.Output[dict[str, str]]
-    """The full names of the namespaces, by their names in the spec; `default` for the default namespace.
+    """The full names of the namespaces, by their names in the spec.
 
-    A resource that uses one depends on that namespace."""
+    If `spec.namespaces` is empty, the only name is `spec.name`, or `default` if that is not set either.
+
+    A resource that uses one of the names depends on that namespace."""
 
     quotas: list[str]
     """The names of the ResourceQuotas in each namespace."""
@@ -82,7 +86,7 @@ class Tenant(TenantResources):
         plans: Plans | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`plans` defaults to the shipped plans; `tenancy.read_plans` reads a plans file."""
+        """`plans` defaults to the plans in this package. `tenancy.read_plans` reads another plans file."""
         if not re.fullmatch(DNS_LABEL_PATTERN, name):
             raise InvalidSpec("name", f"{name!r} must be a DNS label: lower case letters, digits and dashes")
         manifest = {"metadata": {"name": name}, "spec": spec or TenantSpec()}
@@ -105,7 +109,7 @@ class Tenant(TenantResources):
 
 
 def apply_stage(key: ObjectKey) -> int:
-    """The stage in which an object of a namespace is created: lower stages first."""
+    """The stage in which an object of a namespace is created. Lower stages come first."""
     return _STAGES.get(key.kind, 0)
 
 
@@ -117,7 +121,8 @@ def kubernetes_object(
 ) -> pulumi.Resource:
     """Register a Kubernetes object from its manifest.
 
-    The SDK's classes per kind would send the same, but convert every field twice and take seconds to import.
+    The Pulumi SDK also has a class for each kind. These classes send the same data, but they convert every
+    field twice and take seconds to import.
     """
     options.version = _PROVIDER_VERSION
     token = resource_type(manifest)

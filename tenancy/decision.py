@@ -1,7 +1,7 @@
-"""Decides whether a tenant can be built, and from which objects. Pure.
+"""Decides whether the spec of a Tenant can be applied, and computes the desired state. No I/O.
 
-`decide` is the only place that makes this decision. The reconciler, `pulumi up`, previews, rollback, import,
-diff and the library call it, each with the facts it has. `cluster.facts` reads them.
+Only `decide` makes this decision. The reconciler, `pulumi up`, previews, rollback, import, diff and the
+library call it. Each caller passes the facts that it knows. `cluster.facts` reads facts from the cluster.
 """
 
 from collections.abc import Mapping
@@ -21,36 +21,36 @@ from tenancy.quota_transition import budget_problem
 from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 _NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
-# Kinds that the tenant's users create too: an object of theirs may have the name of an extra object.
+# Kinds that the tenant's users also create. Such an object can have the same name as an extra object.
 _SHARED_KINDS: Final = {kind.key for kind in (CONFIG_MAP, SERVICE, DISRUPTION_BUDGET)}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The state of the cluster that a decision depends on. A check without its facts is left out."""
+    """The state of the cluster that a decision depends on. A check is skipped if its facts are missing."""
 
     plans: Plans
     # The kinds of integrations that the cluster serves.
     served: ServedKinds = ALL_INTEGRATION_KINDS
-    # The tenant that has each namespace.
+    # By namespace: the tenant that it belongs to.
     holders: Mapping[str, str] = field(default_factory=dict)
-    # The hosts of each tenant.
+    # By tenant: its hosts.
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # Live objects at the names of `keys_to_read`. None: there is no such object.
+    # The live objects with the keys from `keys_to_read`. The value is None if the object does not exist.
     live: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict)
     # The tenant's live ResourceQuotas.
     quotas: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
 
 
 class Decision(NamedTuple):
-    """A tenant that can be built, and its objects."""
+    """A tenant whose spec can be applied, and its desired state."""
 
     tenant: TenantModel
     desired: DesiredState
 
 
 def decide(manifest: Manifest, facts: Facts) -> Decision:
-    """The desired state of a Tenant. Raises Rejection, which names the field and the reason."""
+    """The tenant in a manifest, and its desired state. Raises Rejection with the field and the reason."""
     tenant = tenant_from_manifest(manifest)
     _check_namespaces(tenant, facts)
     desired = desired_state(tenant, facts.plans, facts.served)
@@ -61,7 +61,7 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
 
 
 def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[ObjectKey]:
-    """The objects that `Facts.live` needs: they may exist already and belong to somebody else."""
+    """The keys of the objects that `Facts.live` needs. Such an object may already belong to somebody else."""
     try:
         tenant = tenant_from_manifest(manifest)
         namespaces = [_namespace_key(namespace) for namespace in tenant.namespaces()]
@@ -75,7 +75,7 @@ def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[
 
 
 def check_quotas_in_use(desired: DesiredState, quotas: Mapping[ObjectKey, Manifest]) -> None:
-    """Raise QuotaInUse if a share of the budget would be lower than what its namespace uses."""
+    """Raise QuotaInUse if a namespace uses more than its new share of the budget."""
     if problem := budget_problem(desired, quotas):
         raise QuotaInUse("", problem)
 
@@ -93,7 +93,7 @@ def _holder_problem(tenant: str, namespace: str, facts: Facts) -> str | None:
 
 
 def _live_problem(tenant: TenantModel, index: int, facts: Facts) -> str | None:
-    """Why the tenant cannot have a namespace, as the live Namespace says."""
+    """The reason why the live Namespace can't belong to the tenant. None if it can."""
     name, namespace_spec = list(tenant.namespaces().items())[index]
     key = _namespace_key(name)
     if key not in facts.live:
@@ -109,7 +109,7 @@ def _live_problem(tenant: TenantModel, index: int, facts: Facts) -> str | None:
     if holder and holder != tenant.name:
         return f"belongs to tenant {holder!r}"
     if not tenant.spec.adopt:
-        return "exists already and is no tenant's; adopt: true would take it"
+        return "exists already and belongs to no tenant; set spec.adopt to true to adopt it"
     if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in labels:
         return "is the platform's own, and can't be adopted"
     if is_deleting(live):
@@ -123,7 +123,7 @@ def _check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) ->
             if other != desired.tenant and any(hosts_overlap(host, other_host) for other_host in other_hosts):
                 raise HostTaken(
                     f"spec.hostnames[{index}]",
-                    f"host {host!r} belongs to tenant {other!r}; give it another host",
+                    f"host {host!r} belongs to tenant {other!r}; choose another host",
                 )
 
 

@@ -1,4 +1,4 @@
-"""The desired state of a tenant: all its objects, computed from its spec and its plan. Pure."""
+"""The desired state of a tenant: all its objects, computed from its spec and its plan. No I/O."""
 
 import hashlib
 import json
@@ -26,14 +26,14 @@ from tenancy.spec.tenant import DeletionPolicy, TenantModel
 
 @dataclass(frozen=True)
 class DesiredState:
-    """All objects of a tenant. Each namespace comes before its content."""
+    """All objects of a tenant. Each namespace comes before the objects in it."""
 
     tenant: str
     manifests: tuple[Manifest, ...]
-    # Whether namespaces that leave the tenant stay in the cluster.
+    # Whether namespaces that the tenant no longer has are kept in the cluster.
     retains: bool = False
     is_protected: bool = False
-    # Whether all namespaces share one budget for their quotas.
+    # Whether the quotas are a budget for all namespaces together (`quotaScope: Tenant`).
     has_budget: bool = False
     hostnames: tuple[str, ...] = ()
     # The CRDs that the cluster lacks, by integration.
@@ -49,12 +49,12 @@ class DesiredState:
 
     @property
     def missing_text(self) -> str:
-        """The missing CRDs in one line; empty if none is missing."""
+        """The missing CRDs in one line. Empty if no CRD is missing."""
         return "; ".join(f"{name}: {', '.join(crds)}" for name, crds in self.missing.items())
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the objects. If it equals `status.appliedDigest`, nothing has to be applied."""
+        """A hash of the desired state. If it equals `status.appliedDigest`, nothing has to be applied."""
         text = json.dumps([self.manifests, self.retains], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -68,7 +68,8 @@ def desired_state(
     if len(namespaces) > settings.max_namespaces:
         raise InvalidSpec(
             "spec.namespaces",
-            f"{len(namespaces)} given, but plan {tenant.spec.plan!r} allows {settings.max_namespaces}",
+            f"the tenant has {len(namespaces)} namespaces, but plan {tenant.spec.plan!r} allows "
+            f"{settings.max_namespaces}",
         )
     for place, problem in rules_beyond_admin(settings.roles):
         root = "spec" if tenant.spec.roles is not None else f"plans.{tenant.spec.plan}"

@@ -1,8 +1,8 @@
-"""Compares desired with live objects. Pure.
+"""Compares desired objects with live objects. No I/O.
 
-Every field of the desired object must have the same value in the live one. `spec`, `rules`, `subjects` and
-`data` may contain nothing else. Other labels and annotations are allowed, and so are the server's defaults in
-kinds that it completes.
+Every field of the desired object must have the same value in the live object. In `spec`, `rules`, `subjects`,
+`data` and `binaryData`, the live object must not have other fields. Other labels and annotations are allowed.
+Defaults that the API server adds to some kinds are allowed too.
 """
 
 import re
@@ -12,26 +12,27 @@ from typing import Any, Final
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
 
-# The fields that may contain nothing but the desired values.
+# The paths of fields in which the live object must not have more than the desired object.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
-# The same for kinds whose spec the API server completes with defaults.
+# The same paths for kinds to which the API server adds defaults.
 _OURS_IN: Final = {
-    # The API server adds defaults everywhere. `(?!)` matches nothing.
+    # The API server adds defaults in all parts of these kinds. `(?!)` matches no path.
     "CustomResourceDefinition": re.compile(r"(?!)"),
     "ValidatingAdmissionPolicy": re.compile(r"(?!)"),
     "ValidatingAdmissionPolicyBinding": re.compile(r"(?!)"),
     "LimitRange": re.compile(r"spec\b(?!\.limits\[)"),
     "Service": re.compile(r"spec\.selector\b"),
 }
-# A field's path, as it is, and as it should be.
+# The path of a field, its live value and its desired value.
 Difference = tuple[str, Any, Any]
 
-# What the server lets nobody change, and what is compared in its own way.
+# Fields that `repair_patch` does not copy. The API server rejects changes of `apiVersion`, `kind` and
+# `roleRef`. Labels and annotations in `metadata` are compared separately.
 _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
 def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
-    """The drift of each object that differs from the desired one, as a short phrase."""
+    """The objects that differ from the desired ones, each with a short description of the difference."""
     return {
         key: difference
         for key, manifest in desired.by_key.items()
@@ -40,19 +41,19 @@ def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[Obj
 
 
 def unwanted(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
-    """Live objects that are not among the desired ones."""
+    """Live objects that the desired state does not contain."""
     return {key: manifest for key, manifest in live.items() if key not in desired.by_key}
 
 
 def drift_text(differences: Mapping[ObjectKey, str]) -> str:
-    """Drift in one line; empty if there is none."""
+    """A description of the drift in one line. It lists at most 5 objects. Empty if there is no drift."""
     parts = [f"{key} {difference}" for key, difference in list(differences.items())[:5]]
     more = len(differences) - len(parts)
     return "; ".join(parts) + (f"; and {more} more" if more else "")
 
 
 def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
-    """The first difference, as a short phrase; None if there is none."""
+    """A short description of the first difference. None if there is no difference."""
     if live is None:
         return "deleted"
     path = _difference(desired, live, "", _ours(desired))
@@ -60,10 +61,11 @@ def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
 
 
 def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
-    """A merge patch that reverts an edited object; empty if a patch can revert nothing.
+    """A merge patch that reverts the changes of a live object. Empty if a patch can't revert any change.
 
-    Pulumi compares only fields that a program sets, and treats an empty list or map as not set. It would not
-    revert a rule added to an empty list, or a selector that was emptied.
+    `pulumi up` does not revert all changes. It compares only fields that the program sets, and treats an
+    empty list or map as not set. It would not remove a rule that somebody added to an empty list, for
+    example.
     """
     patch: Manifest = {
         field: inner
@@ -98,17 +100,20 @@ def _repair(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Any | 
 
 
 def field_differences(desired: Manifest, live: Manifest) -> Iterator[Difference]:
-    """Every field that differs: its path, live value and desired value."""
+    """The path, the live value and the desired value of every field that differs."""
     return _differences(desired, live, "", _ours(desired))
 
 
 def _difference(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> str | None:
-    """The path of the first difference."""
+    """The path of the first field that differs. None if there is no difference."""
     return next((where for where, _, _ in _differences(desired, live, path, ours)), None)
 
 
 def _differences(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Iterator[Difference]:
-    """An absent value equals an empty one: the API server drops empty values."""
+    """The differences at and below `path`. An absent map or list equals an empty one.
+
+    The API server removes empty maps and lists.
+    """
     if isinstance(desired, Mapping):
         others = live or {}
         is_whole = ours.match(path) is not None

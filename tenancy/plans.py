@@ -1,6 +1,6 @@
 """The plans file: the settings of each plan, and the configuration of AISessions.
 
-A file with an error is rejected as a whole.
+If any part of the file is invalid, the whole file is rejected.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _TENANT_PLACEHOLDER = "${tenant.name}"
 
 
 class Plan(Settings):
-    """The settings of the tenants on this plan, which each tenant can override."""
+    """The settings of all tenants that use this plan. Each tenant can override them."""
 
     max_namespaces: int = Field(ge=1, le=100, description="The maximum number of namespaces of a tenant.")
     quotas: Annotated[tuple[QuotaSpec, ...], Field(min_length=1, max_length=16)] = Field(
@@ -69,7 +69,7 @@ class Plans(Model):
     sessions: SessionsConfig = SessionsConfig()
 
     def plan(self, name: str) -> Plan:
-        """The plan of this name; raises UnknownPlan if the file does not have it."""
+        """The plan of this name. Raises UnknownPlan if the file does not contain it."""
         if name not in self.plans:
             known = ", ".join(sorted(self.plans))
             raise UnknownPlan("spec.plan", f"there is no plan {name!r}; known: {known}")
@@ -77,7 +77,7 @@ class Plans(Model):
 
 
 def plans_from_text(text: str) -> Plans:
-    """The plans in a YAML text; raises PlansError with the path of the first invalid field."""
+    """The plans in a YAML text. Raises PlansError with the path of the first invalid field."""
     try:
         plans = Plans.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:
@@ -92,7 +92,7 @@ def plans_from_text(text: str) -> Plans:
 
 
 def read_plans(path: Path = SHIPPED_PLANS) -> Plans:
-    """The plans in a file, by default the one that is part of this package.
+    """The plans in a file. The default is the plans file in this package.
 
     Raises PlansError if the content is invalid, and OSError if the file can't be read.
     """

@@ -1,6 +1,7 @@
-"""The way from a tenant's old shares of its budget to new ones: lower quotas first, then raise others. Pure.
+"""The steps from the old shares of a tenant's budget to the new shares. No I/O.
 
-Apply the state that `budget_step` returns, and repeat with the new live quotas until it is the desired state.
+Quotas are lowered first. Other quotas are raised when this does not exceed the budget. Apply the state that
+`budget_step` returns, and repeat with the new live quotas until `budget_step` returns the desired state.
 """
 
 from collections import defaultdict
@@ -16,16 +17,19 @@ from tenancy.objects.quotas import UNSPLIT_KEYS
 
 
 class Limit(NamedTuple):
-    """The limit of one resource in a live quota."""
+    """The limit of one resource in a live ResourceQuota."""
 
+    # The limit in `spec.hard`.
     written: Decimal
-    # The API server enforces the quota's status, which follows the spec with a delay: the higher of the two.
+    # The higher of the limits in `spec.hard` and `status.hard`. The API server enforces `status.hard`, which
+    # follows `spec.hard` with a delay.
     in_force: Decimal
+    # The limit in `spec.hard` as text.
     text: str
 
 
 class Figure(NamedTuple):
-    """A resource whose limit is split: the same resource in all quotas of one name."""
+    """A resource in the ResourceQuotas of one name. Its limit is split among the tenant's namespaces."""
 
     quota: str
     resource: str
@@ -33,26 +37,28 @@ class Figure(NamedTuple):
 
 _NOTHING: Final = Limit(Decimal(0), Decimal(0), "0")
 
-# The limits of one namespace: by quota name and resource.
+# The limits of one namespace, by quota name and resource.
 Limits = Mapping[str, Mapping[str, Limit]]
 
 
 def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
-    """The state to apply next. In whatever order its quotas are applied, their sum stays within the budget.
+    """The state to apply next. While it is applied, the sum of the quotas stays within the budget.
 
-    If a resource has no room yet, its quotas are lowered where needed and raised nowhere.
+    The order in which the quotas are applied does not matter. If raising the limits of a resource now could
+    exceed the budget, this step only lowers limits of the resource.
     """
     if not desired.has_budget:
         return desired
     limits = _live_limits(live)
     waiting = _without_room(desired, limits)
     manifests = tuple(_lowered(manifest, waiting, limits) for manifest in desired.manifests)
-    # With nothing to hold back, only leaving namespaces can still exceed the budget.
+    # If no limit has to wait, the desired state can be applied. The sum can still exceed the budget until the
+    # namespaces that the tenant no longer has are deleted.
     return desired if manifests == desired.manifests else replace(desired, manifests=manifests)
 
 
 def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
-    """A share that would be lower than what its namespace uses, as a sentence; None if there is none."""
+    """A message about the first namespace that uses more than its new share. None if there is none."""
     if not desired.has_budget:
         return None
     limits = _live_limits(live)
@@ -64,14 +70,14 @@ def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
         if is_lowered and used is not None and quantity_value(used) > quantity_value(share):
             problems.append(
                 f"namespace {namespace} uses {used} of {figure.resource}, more than its new share {share} "
-                f"of {figure.quota}: raise the budget or the namespace's weight, or free some of it"
+                f"in quota {figure.quota}: raise the budget or the namespace's weight, or reduce the usage"
             )
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return problems[0] + more if problems else None
 
 
 def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Figure]:
-    """The resources whose sum could exceed the budget while old and new shares coexist."""
+    """The resources whose budget could be exceeded while some live limits are old and some are new."""
     budget: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     highest: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     wanted = set()
@@ -89,7 +95,10 @@ def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Fi
 
 
 def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limits]) -> Manifest:
-    """A quota with its new shares, except those that must wait: they keep their live value."""
+    """A quota with its new shares. A share that must wait is replaced by the live limit.
+
+    Other objects are returned unchanged.
+    """
     key = object_key(manifest)
     if key.kind != "ResourceQuota":
         return manifest
@@ -127,14 +136,18 @@ def _live_limits(live: Mapping[ObjectKey, Manifest]) -> dict[str, Limits]:
 
 
 def _limit(quotas: Limits, figure: Figure) -> Limit | None:
-    """The live limit of a resource: that of the quota or, if it does not exist yet, the lowest other one."""
+    """The live limit of a resource in a quota.
+
+    If the quota does not exist yet, the lowest limit of the resource in the other quotas of the namespace.
+    None if no quota limits the resource.
+    """
     own = quotas.get(figure.quota, {}).get(figure.resource)
     others = [amounts[figure.resource] for amounts in quotas.values() if figure.resource in amounts]
     return own or min(others, default=None)
 
 
 def _used(live: Mapping[ObjectKey, Manifest], namespace: str, figure: Figure) -> str | None:
-    """The usage of a resource that the quotas of a namespace report."""
+    """The highest usage of a resource that the quotas of a namespace report. None if none reports it."""
     counts = [
         used[figure.resource]
         for key, manifest in live.items()

@@ -1,7 +1,7 @@
-"""Evaluation of NetworkPolicies: which endpoints can connect to which, by the rules of Kubernetes.
+"""Evaluates NetworkPolicies, to find out which endpoints can connect to each other.
 
-The endpoints need not exist in the cluster. An ipBlock matches the addresses of pods too, as in some network
-plugins: of the two possible interpretations this one allows more connections.
+The endpoints do not have to exist in the cluster. In this module, an ipBlock also matches the addresses of
+pods. Some network plugins do this and others do not. This interpretation allows more connections.
 """
 
 import re
@@ -22,7 +22,7 @@ _LEADING_ZEROS: Final = re.compile(r"(^|[.:])0+(?=\d)")
 class Endpoint:
     """One end of a connection: a pod, or an address outside the cluster if `namespace` is empty.
 
-    No ipBlock matches an endpoint without an address.
+    If `address` is empty, no ipBlock matches the endpoint.
     """
 
     address: str
@@ -43,7 +43,7 @@ class Port:
 
 @dataclass(frozen=True)
 class PodNetwork:
-    """A cluster's pod network: the NetworkPolicies, and the labels of all namespaces by name."""
+    """The pod network of a cluster: the NetworkPolicies, and the labels of each namespace."""
 
     policies: tuple[Manifest, ...]
     namespaces: Mapping[str, Labels]
@@ -57,7 +57,7 @@ class PodNetwork:
         return cls(tuple(policies), labels)
 
     def without_policy(self, name: str) -> "PodNetwork":
-        """A copy without the policies of this name, in all namespaces."""
+        """A copy without the policies of this name. They are removed from all namespaces."""
         policies = tuple(policy for policy in self.policies if policy["metadata"]["name"] != name)
         return PodNetwork(policies, self.namespaces)
 
@@ -73,7 +73,8 @@ class PodNetwork:
     ) -> bool:
         """Whether the policies of the endpoint `own` allow the connection in this direction.
 
-        If no policy selects the endpoint, everything is allowed. Otherwise one of them must allow it.
+        If no policy selects the endpoint, every connection is allowed. Otherwise one of the policies that
+        select it must allow the connection.
         """
         if not own.namespace:
             return True
@@ -129,7 +130,7 @@ _OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 
 
 def _policy_types(spec: Manifest) -> list[str]:
-    """The policy types. If they are not set: `Ingress`, and `Egress` if the policy has egress rules."""
+    """The policy types. The default is `Ingress`, and also `Egress` if the policy has egress rules."""
     default = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     return spec.get("policyTypes") or default
 
@@ -144,7 +145,7 @@ def _is_in_block(block: Manifest, address: str) -> bool:
 
 
 def network_from_cidr(cidr: str) -> IpNetwork:
-    """The network of a CIDR, parsed like the API server does: host bits and leading zeros are ignored."""
+    """The network of a CIDR. Like the API server, this function ignores host bits and leading zeros."""
     return ip_network(_LEADING_ZEROS.sub(r"\1", cidr), strict=False)
 
 

@@ -1,4 +1,4 @@
-"""Tenants of one name in both API groups: the older one is the tenant, the newer one is rejected. Pure."""
+"""Tenants with the same name in both API groups. The older one is used, the newer one is rejected. No I/O."""
 
 from tenancy.base.errors import NameTaken
 from tenancy.base.kinds import TENANTS
@@ -11,16 +11,14 @@ def has_finalizer(manifest: Manifest) -> bool:
 
 
 def precedence(tenant: Manifest) -> tuple[str, bool, int]:
-    """The sort key of Tenants of one name: the first one is the tenant."""
-    # Creation times have whole seconds. Within a second, a Tenant with objects comes first, then the main
-    # group.
+    """A sort key for Tenants with the same name. The first one in this order is used."""
+    # Creation times have a precision of one second. If they are equal, the Tenant with the finalizer comes
+    # first, because its objects may already exist. Otherwise the group `platform.ai` comes first.
     groups = [kind.api_version for kind in TENANTS]
     created = tenant["metadata"]["creationTimestamp"]
     return created, not has_finalizer(tenant), groups.index(tenant["apiVersion"])
 
 
 def name_taken(older: Manifest) -> NameTaken:
-    """The rejection of a Tenant whose name an older Tenant has."""
-    return NameTaken(
-        "metadata.name", f"taken by the {older['apiVersion']} Tenant of this name, which is older"
-    )
+    """The error for a Tenant that has the same name as the Tenant `older`."""
+    return NameTaken("metadata.name", f"an older Tenant in {older['apiVersion']} already has this name")

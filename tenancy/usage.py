@@ -1,7 +1,7 @@
 """Resource usage of a tenant, by namespace and in total.
 
 The used and hard amounts come from the live ResourceQuotas. The measured CPU and memory usage comes from
-PodMetrics, which only a cluster with a metrics server has.
+PodMetrics. They exist only if the cluster has a metrics server.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,17 +29,17 @@ class Amount(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """`used` divided by `hard`, rounded to 4 digits; 0 if `hard` is 0."""
+        """`used` divided by `hard`, rounded to 4 digits. 0 if `hard` is 0."""
         limit = quantity_value(self.hard)
         return round(float(quantity_value(self.used) / limit), 4) if limit else 0.0
 
 
-# By resource, in the order of REPORTED_KEYS.
+# The amounts of one namespace or tenant, by resource, in the order of REPORTED_KEYS.
 Amounts = dict[str, Amount]
 
 
 class MeasuredUsage(NamedTuple):
-    """The measured usage of containers: CPU in cores, memory in bytes."""
+    """The measured usage of containers. CPU is in cores, memory in bytes."""
 
     cpu: Decimal = Decimal()
     memory: Decimal = Decimal()
@@ -58,7 +58,7 @@ class MeasuredUsage(NamedTuple):
 def namespace_amounts(live: Mapping[ObjectKey, Manifest]) -> dict[str, Amounts]:
     """The amounts of each namespace, from the live ResourceQuotas.
 
-    If several quotas of a namespace limit a resource, the one with the lowest limit counts. Quotas with
+    If several quotas of a namespace limit a resource, the quota with the lowest limit is used. Quotas with
     scopes are left out, because they count only some of the pods.
     """
     by_namespace: dict[str, Amounts] = {}
@@ -95,7 +95,7 @@ def total_amounts(namespaces: Iterable[Amounts]) -> Amounts:
 def measured_by_namespace(pods: Iterable[Manifest]) -> dict[str, MeasuredUsage]:
     """The measured usage of each namespace, from PodMetrics objects.
 
-    Pods with invalid metrics are left out: the metrics API can be served by any program.
+    Pods with invalid metrics are left out. Any program can serve the metrics API, so its data may be invalid.
     """
     by_namespace: dict[str, list[MeasuredUsage]] = {}
     for pod in pods:
@@ -117,8 +117,10 @@ def is_significant_change(
 ) -> bool:
     """Whether the current usage differs enough from the reported one to write it to the status.
 
-    Measured usage fluctuates, and each report is a write. A change of more than 50% is significant at once, a
-    change of more than 10% only after the reported value is 5 minutes old. `reported_for_s` is its age.
+    Measured usage changes all the time, and small changes should not cause writes. A change of more than 50%
+    is significant at once. A change of more than 10% is significant if the reported value is at least 5
+    minutes old. `reported_for_s` is the age of the reported value. Very small absolute changes are never
+    significant.
     """
     if reported is None or current is None:
         return reported is not current
@@ -144,6 +146,6 @@ def _ordered(amounts: Amounts) -> Amounts:
 def _sum(amounts: Iterable[str]) -> str:
     texts = list(amounts)
     total = sum((quantity_value(text) for text in texts), Decimal())
-    # The sum has a binary suffix if one of the amounts has one.
+    # The sum gets a binary suffix if one of the amounts has a binary suffix.
     is_binary = any(text.endswith("i") for text in texts)
     return canonical_quantity(f"{total / 1024:f}Ki" if is_binary else f"{total:f}")

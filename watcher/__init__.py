@@ -1,1 +1,1 @@
-"""When a tenant is applied: watches, queues, reconciles, writes status."""
+"""The watcher. It watches Tenants, reconciles them through a work queue, and writes their status."""

@@ -38,7 +38,8 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command(
-    epilog="PULUMI_CONFIG_PASSPHRASE (or PULUMI_CONFIG_PASSPHRASE_FILE) is the passphrase of the state."
+    epilog="Pulumi encrypts secrets in its state with the passphrase in PULUMI_CONFIG_PASSPHRASE, or in the "
+    "file PULUMI_CONFIG_PASSPHRASE_FILE."
 )
 def run(
     backend: options.Backend = "",
@@ -66,7 +67,8 @@ def run(
         )
     if plans_file and plans_configmap:
         raise typer.BadParameter("cannot be combined with --plans", param_hint="--plans-configmap")
-    # Pulumi and its provider read KUBECONFIG too, and run in other folders.
+    # The Pulumi CLI and its Kubernetes provider also read KUBECONFIG. They run in other folders, so the paths
+    # must be absolute.
     if kubeconfigs := str(kubeconfig or os.environ.get("KUBECONFIG", "")):
         os.environ["KUBECONFIG"] = os.pathsep.join(map(os.path.abspath, kubeconfigs.split(os.pathsep)))
     settings = Options(
@@ -110,7 +112,7 @@ def _await_signal() -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    # With a timeout: if another thread receives the signal, the handler runs only when this thread wakes up.
+    # The wait has a timeout, because Python runs a signal handler only when the main thread wakes up.
     while not stopping.wait(0.5):
         pass
 
@@ -127,7 +129,10 @@ def _plans(cluster: Cluster, file: Path | None, config_map: options.ConfigMapNam
 def _page(
     cluster: Cluster, watcher: Watcher, stacks: Stacks, usage: UsageStore, host: str, has_page: bool
 ) -> tuple[Feed | None, list[BaseRoute]]:
-    """Page feed and routes. A loopback address needs no login; others have a page only with `--page`."""
+    """The feed and the routes of the web page, or None and no routes if the page is not served.
+
+    On a loopback address, the page needs no login. On other addresses, it is served only with `--page`.
+    """
     is_local = is_loopback(host)
     if not is_local and not has_page:
         return None, []

@@ -1,4 +1,4 @@
-"""The watcher as a whole: its informers, queues and services, and how they start and stop."""
+"""Creates, starts and stops the watcher's informers, queues and background services."""
 
 import contextlib
 import threading
@@ -37,7 +37,8 @@ from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
-# Together less than the 30 s that Kubernetes gives a pod to terminate.
+# At a stop, the time for running updates to finish, and then the time for canceled updates to end. The sum is
+# less than the default termination grace period of a pod, which is 30 s.
 _FINISH_S: Final = 15.0
 _CANCEL_S: Final = 10.0
 
@@ -110,24 +111,27 @@ class Watcher:
             count=options.workers,
             on_failure=self._reconcile_failed,
         )
-        # These start once the cluster is listed; they need no plans.
+        # These services start when the informers have listed all objects. They do not need the plans.
         self._observers: list[Service] = [pod_metrics, recorder, *([self._dns] if self._dns else ())]
-        # These write to the cluster; they start once the plans are loaded too.
+        # These services reconcile and repair tenants. They start when the plans are loaded as well.
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Call `on_change` with a tenant's name after each change of its objects, on an informer's thread.
+        """Call `on_change` with the tenant's name after each change of a Tenant or of its managed objects.
 
-        Must be set before `start`.
+        `on_change` runs on an informer's thread. Call `follow` before `start`.
         """
         self._on_change = on_change
 
     def desired(self, tenant: str) -> DesiredState | None:
-        """The tenant's desired state; None before it is first reconciled."""
+        """The desired state from the tenant's last accepted spec.
+
+        None if this process has not accepted a spec of the tenant yet, or if the tenant is being deleted.
+        """
         return self._reconciler.desired(tenant)
 
     def start(self) -> None:
-        """Start without waiting; `not_ready` says what the watcher waits for."""
+        """Start the watcher, and return at once. `not_ready` then says what the watcher waits for."""
         for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
             informer.start()
         self._sessions.start()
@@ -135,7 +139,7 @@ class Watcher:
         threading.Thread(target=self._start_services, name="start", daemon=True).start()
 
     def stop(self) -> None:
-        """Take no more work, let running updates finish, and cancel those that take too long."""
+        """Process no more tenants, wait for running updates, and cancel updates that take too long."""
         log.info("stopping")
         services = [*self._writers, self._sessions.workers]
         for service in (*services, *self._observers):
@@ -148,19 +152,19 @@ class Watcher:
         join(services, _CANCEL_S)
 
     def not_ready(self) -> list[str]:
-        """What the watcher waits for before it reconciles tenants."""
+        """The reasons why the watcher does not reconcile tenants yet. Empty if it reconciles them."""
         return [*self.not_listed(), *self._plans.not_loaded()]
 
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
-        return [f"no session starts: {problem}" for problem in _not_synced(self._sessions.informers)]
+        return [f"cannot start AISessions: {problem}" for problem in _not_synced(self._sessions.informers)]
 
     def not_listed(self) -> list[str]:
-        """The kinds that are not listed yet."""
+        """The kinds whose objects the informers have not listed yet, as messages."""
         return _not_synced(self._all_informers())
 
     def not_healthy(self) -> list[str]:
-        """The threads that have died."""
+        """The threads that have died, as messages."""
         threads: list[threading.Thread] = [*self._all_informers(), *self._sessions.informers]
         for service in (*self._observers, *self._writers, self._sessions.workers):
             threads += service.threads
@@ -171,7 +175,7 @@ class Watcher:
         ]
 
     def _start_services(self) -> None:
-        # Without the complete list, objects that are not listed yet would count as deleted.
+        # Wait for the complete lists. Otherwise, objects that are not listed yet would count as deleted.
         self._integrations.crds.is_synced.wait()
         for informer in self._all_informers():
             informer.is_synced.wait()
@@ -189,7 +193,7 @@ class Watcher:
         return [*self._informers, *self.tenants.informers, *self._integrations.informers]
 
     def _add_all(self) -> None:
-        """Queue all tenants: the plans or the served kinds have changed."""
+        """Queue all tenants, because the plans or the served kinds have changed."""
         for name in self.tenants.names():
             self._queue.add_now(name)
             self._sessions.wake(name)
@@ -220,7 +224,7 @@ class Watcher:
         elif has_lost_finalizer(before, after):
             self._queue.add(name)
         elif before and known_namespaces(before) != known_namespaces(after):
-            self._sessions.wake(name)  # AISessions start only in namespaces that are built completely.
+            self._sessions.wake(name)  # AISessions start only in namespaces that the Tenant's status lists.
 
     def _crd_changed(self, name: str) -> None:
         if name == AISESSION.crd:
@@ -242,7 +246,7 @@ class Watcher:
             self._queue.add(tenant_of(after), self._usage_status_s)
         if kind == RESOURCE_QUOTA.kind:
             for tenant in tenants:
-                self._sessions.wake(tenant)  # Waiting AISessions may fit now.
+                self._sessions.wake(tenant)  # AISessions that wait for quota may be able to start now.
 
 
 def _not_synced(informers: Iterable[Informer]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Keeps the ConfigMap with CoreDNS's configuration in line with the tenants' namespaces."""
+"""Writes CoreDNS's configuration to a ConfigMap, and updates it when the tenants' namespaces change."""
 
 import threading
 from collections import defaultdict
@@ -19,15 +19,16 @@ from watcher.service import Service
 
 log = structlog.get_logger(__name__)
 
-# Changes within this time are written together: a tenant's namespaces change at about the same time.
+# All changes within this time are written together. A tenant's namespaces often change at the same time.
 _GATHER_S: Final = 1.0
 
 
 def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
-    """The names of the namespaces, in groups that can resolve each other's services.
+    """The names of the namespaces, in groups. Namespaces of one group can resolve each other's services.
 
-    A namespace that is being deleted, or has no tenant, is a group of its own. It must not count as the
-    platform's, and another tenant may get its name next.
+    A namespace that is being deleted, or has no tenant label, is the only one in its group. It must not be in
+    its tenant's group, because another tenant may use its name next. It must not be left out either, because
+    it would then be treated as a platform namespace.
     """
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for namespace in namespaces:
@@ -59,7 +60,10 @@ class DnsConfig(Service):
         return [*super().threads, self.informer]
 
     def start(self) -> None:
-        """Call this after the namespaces are listed: a missing one would count as the platform's."""
+        """Start the threads. Call this only after the informer has listed all namespaces.
+
+        A namespace that is missing from the list would be treated as a platform namespace.
+        """
         self.wake()
         self.informer.start()
         super().start()
@@ -73,7 +77,7 @@ class DnsConfig(Service):
         self.wake()
 
     def _run(self) -> None:
-        # Without the live ConfigMap, an unchanged one would be written at each start.
+        # Wait for the live ConfigMap, so that an unchanged configuration is not written at each start.
         self.informer.is_synced.wait()
         failures, pause_s = 0, _GATHER_S
         while self._woken.wait() and not self._stopping.wait(pause_s):

@@ -1,7 +1,7 @@
-"""The watcher's HTTP server: `/healthz`, `/readyz`, texts such as `/metrics`, and the web page's routes.
+"""The watcher's HTTP server. It serves checks such as `/healthz`, texts such as `/metrics`, and the web page.
 
-A check answers 200, or 503 with one line per problem. Notes follow in both cases: they inform people, and do
-not make a check fail.
+A check responds with status 200, or with status 503 and one line per problem. Both responses can end with
+notes. Notes are for people and do not make the check fail.
 """
 
 import socket
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 Lines = Callable[[], list[str]]
 Handler = Callable[[Request], Awaitable[Response]]
 
-# Responses that are still being sent at shutdown get this long.
+# At shutdown, the server waits this long for responses that are still being sent.
 _GRACE_S: Final = 2
 
 
@@ -43,7 +43,7 @@ class TextEndpoint(NamedTuple):
 
 
 class HttpServer:
-    """A running server. It answers on a thread of its own."""
+    """A running HTTP server. It handles requests on a separate thread."""
 
     def __init__(self, app: Starlette, listener: socket.socket) -> None:
         self.server_port: int = listener.getsockname()[1]
@@ -53,7 +53,7 @@ class HttpServer:
             http="h11",
             ws="none",
             lifespan="off",
-            # `_internal_error` logs errors. Requests are not logged: probes come every few seconds.
+            # `_internal_error` logs errors. Requests are not logged, because probes send them all the time.
             log_config=None,
             log_level="critical",
             access_log=False,

@@ -15,14 +15,14 @@ from tenancy.base.quantity import quantity_value
 from tenancy.spec.tenant_status import Phase
 from tenancy.usage import MeasuredUsage, namespace_amounts
 
-# From the shortest update of a tenant to the default time limit of an operation.
+# The buckets range from the shortest update of a tenant to the default time limit of an operation.
 _BUCKETS_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 _QUOTA_LABELS: Final = ("tenant", "namespace", "quota", "resource")
 _USAGE_LABELS: Final = ("tenant", "namespace", "resource")
 
 
 class Metrics:
-    """Counters of reconciles, and gauges that are read at each scrape. Thread-safe."""
+    """Counters of reconciles, and gauges that are computed at each scrape. Thread-safe."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Metrics:
 
 
 class _LiveCollector(Collector):
-    """Gauges from the live objects. They are built at each scrape, so that deleted tenants have none."""
+    """Gauges that are computed from the live objects at each scrape. A deleted tenant therefore has none."""
 
     def __init__(
         self,
@@ -123,9 +123,13 @@ class _LiveCollector(Collector):
         yield from (used, hard, phases)
 
     def _usage(self) -> Iterator[GaugeMetricFamily]:
-        """One used amount and one limit per resource of a namespace, also if it has several quotas."""
-        used = GaugeMetricFamily("tenancy_usage_used", "Used amount of a namespace.", labels=_USAGE_LABELS)
-        hard = GaugeMetricFamily("tenancy_usage_hard", "Hard limit of a namespace.", labels=_USAGE_LABELS)
+        """One used amount and one limit per resource of a namespace, even if it has several quotas."""
+        used = GaugeMetricFamily(
+            "tenancy_usage_used", "Used amount of a resource in a namespace.", labels=_USAGE_LABELS
+        )
+        hard = GaugeMetricFamily(
+            "tenancy_usage_hard", "Hard limit of a resource in a namespace.", labels=_USAGE_LABELS
+        )
         measured = GaugeMetricFamily(
             "tenancy_usage_measured",
             "CPU and memory in use by a namespace's pods, as measured by the metrics API.",

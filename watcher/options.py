@@ -25,13 +25,14 @@ class Options:
     """The options that `Watcher` needs. Times are in seconds."""
 
     workers: int = 4
-    # Time from a change of used quota to the status update, which includes all changes until then.
+    # Delay between a change of the used quota and the status update. One update reports all changes within
+    # the delay.
     usage_status_s: float = 10.0
     # Time between two reads of the pods' metrics.
     usage_metrics_s: float = 30.0
     # Time between two records of quota usage.
     usage_record_s: float = 60.0
-    # First backoff after the API server rejects the start of an AISession.
+    # First retry delay after the API server rejects the start of an AISession.
     session_retry_s: float = 5.0
     # Whether the watcher writes the configuration of CoreDNS.
     has_dns_isolation: bool = False
@@ -92,7 +93,7 @@ PlansFile = Annotated[
     typer.Option(
         "--plans",
         metavar="FILE",
-        help=f"Plans file; reloaded when it changes. Default: the shipped {SHIPPED_PLANS.name}.",
+        help=f"Plans file. It is reloaded when it changes. Default: the shipped {SHIPPED_PLANS.name}.",
     ),
 ]
 PlansConfigMap = Annotated[
@@ -101,7 +102,7 @@ PlansConfigMap = Annotated[
         "--plans-configmap",
         metavar="NAMESPACE/NAME",
         parser=config_map_name,
-        help="ConfigMap with the plans in its key plans.yaml, instead of a file.",
+        help="ConfigMap to read the plans from, instead of a file. The plans are in its key plans.yaml.",
     ),
 ]
 Workers = Annotated[
@@ -113,19 +114,24 @@ HttpAddress = Annotated[
         "--http",
         metavar="HOST:PORT",
         parser=address,
-        help="Address of /healthz, /readyz, /metrics and, if it is a loopback address, the web page.",
+        help="Address of /healthz, /readyz and /metrics. A loopback address also serves the web page.",
     ),
 ]
 HasPage = Annotated[
     bool,
     typer.Option(
         "--page",
-        help="Serve the web page on any address, to users who log in with a token and can read tenants.",
+        help="Serve the web page even if the address is not a loopback address. Users must then log in with "
+        "a token.",
     ),
 ]
 RunFolder = Annotated[
     Path,
-    typer.Option("--run-dir", metavar="DIR", help="Folder for running operations. Keep it across restarts."),
+    typer.Option(
+        "--run-dir",
+        metavar="DIR",
+        help="Folder for the files of running Pulumi operations. Keep it across restarts.",
+    ),
 ]
 UsageDatabase = Annotated[
     Path | None,
@@ -137,12 +143,14 @@ UsageDatabase = Annotated[
     ),
 ]
 Timeout = Annotated[
-    float, typer.Option(metavar="S", parser=seconds, help="Longest duration of one operation, in seconds.")
+    float, typer.Option(metavar="S", parser=seconds, help="Time limit of one Pulumi operation, in seconds.")
 ]
 UsageStatusPeriod = Annotated[
     float,
     typer.Option(
-        metavar="S", parser=seconds, help="Shortest time between usage updates in a status, in seconds."
+        metavar="S",
+        parser=seconds,
+        help="Shortest time between two updates of the usage in a Tenant's status, in seconds.",
     ),
 ]
 UsageMetricsPeriod = Annotated[
@@ -158,15 +166,17 @@ UsageRecordPeriod = Annotated[
 SessionRetry = Annotated[
     float,
     typer.Option(
-        metavar="S", parser=seconds, help="First backoff after a rejected start of an AISession, in seconds."
+        metavar="S",
+        parser=seconds,
+        help="First retry delay after the API server rejects the start of an AISession, in seconds.",
     ),
 ]
 HasDnsIsolation = Annotated[
     bool,
     typer.Option(
         "--dns-isolation",
-        help="Write a CoreDNS configuration that hides the services of other tenants to the ConfigMap "
-        "kube-system/tenancy-coredns.",
+        help="Write a CoreDNS configuration to the ConfigMap kube-system/tenancy-coredns. It hides the "
+        "services of a tenant from other tenants.",
     ),
 ]
 DEFAULT_RUN_FOLDER: Final = Path(tempfile.gettempdir()) / "tenancy-watcher"

@@ -1,7 +1,7 @@
-"""The work queue. It holds each tenant at most once, and one worker at a time processes a tenant.
+"""The work queue of tenants. It contains a tenant at most once, and only one worker at a time processes it.
 
-A tenant that is added while it is processed is queued again right after. After a failure a tenant waits; only
-a new spec ends the wait early.
+If a tenant is added while a worker processes it, it is queued again when the worker is done. After a failure,
+a tenant is queued after a retry delay. `add_now` cancels the delay, for example after a change of the spec.
 """
 
 import heapq
@@ -25,13 +25,13 @@ class TenantQueue:
         self._is_closed = False
 
     def add(self, tenant: str, after_s: float = 0.0) -> None:
-        """Queue a tenant; after a failure, not before its wait is over."""
+        """Queue a tenant after `after_s` seconds, or after its retry delay or pause if that is later."""
         with self._changed:
             due = max(time.monotonic() + after_s, self._not_before.get(tenant, 0.0))
             self._schedule(tenant, due)
 
     def add_now(self, tenant: str) -> None:
-        """Queue a tenant with a new spec at once: earlier failures no longer count."""
+        """Queue a tenant at once, and reset its count of failures. Use this if its spec has changed."""
         with self._changed:
             self._forgive(tenant)
             if tenant in self._working:
@@ -39,14 +39,14 @@ class TenantQueue:
             self._schedule(tenant, time.monotonic())
 
     def take(self) -> str | None:
-        """Wait for the next tenant and return it; None once the queue is closed."""
+        """Wait for the next tenant and return it. Returns None after the queue is closed."""
         with self._changed:
             while not self._is_closed:
                 now = time.monotonic()
                 if self._due and self._due[0][0] <= now:
                     due, tenant = heapq.heappop(self._due)
                     if self._waiting.get(tenant) != due:
-                        continue  # A later entry, which an earlier one has replaced.
+                        continue  # An outdated entry: the tenant was then queued for an earlier time.
                     del self._waiting[tenant]
                     self._working.add(tenant)
                     return tenant
@@ -54,7 +54,7 @@ class TenantQueue:
             return None
 
     def done(self, tenant: str, pause_s: float = 0.0) -> None:
-        """Record a success. The tenant is not processed again before the pause is over."""
+        """Record a success. `add` then queues the tenant after `pause_s` seconds at the earliest."""
         with self._changed:
             self._forgive(tenant)
             if pause_s:
@@ -62,10 +62,10 @@ class TenantQueue:
             self._release(tenant)
 
     def failed(self, tenant: str) -> float:
-        """Record a failure, and queue the tenant after a wait that doubles up to a limit. Return the wait."""
+        """Record a failure, and queue the tenant after the retry delay. Returns the delay in seconds."""
         with self._changed:
             failures = self._failures.get(tenant, 0)
-            # A new spec that arrived while the old one failed does not wait.
+            # If the spec changed during the failed attempt, there is no retry delay.
             wait_s = 0.0 if tenant in self._renewed else self._backoff.wait_s(failures)
             if wait_s:
                 self._failures[tenant] = failures + 1

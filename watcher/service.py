@@ -1,4 +1,4 @@
-"""Background services: threads with one way to start them, stop them and check their health."""
+"""Background services. All services start, stop and report their threads in the same way."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 class TryAgain(Exception):
-    """Processing a tenant failed and the failure is reported. The queue retries it after a backoff."""
+    """Processing a tenant failed, and the failure is already reported. The queue retries after a delay."""
 
 
 class Service:
@@ -31,7 +31,7 @@ class Service:
             thread.start()
 
     def stop(self) -> None:
-        """Ask the threads to end; `join` waits for them."""
+        """Ask the threads to end. `join` waits until they have ended."""
         self._stopping.set()
 
     @property
@@ -43,7 +43,7 @@ class Service:
 
 
 class PeriodicService(Service):
-    """Calls a function at the start and then once per period. It survives exceptions of the function."""
+    """Calls a function at the start and then once per period. Exceptions of the function are only logged."""
 
     def __init__(self, name: str, function: Callable[[], None], period_s: float) -> None:
         super().__init__(name)
@@ -60,11 +60,11 @@ class PeriodicService(Service):
 
 
 class QueueWorkers(Service):
-    """Process the tenants of a queue.
+    """Threads that process the tenants of a queue.
 
-    `process` returns after how many seconds to process the tenant again without a change, or None. An
-    exception counts as a failure, after which the queue retries with backoff. `on_failure` gets the tenant
-    and the exception. `pause_s` is the shortest time between two runs for one tenant.
+    `process` returns the number of seconds after which to process the tenant again, or None. If `process`
+    raises an exception, the queue retries the tenant after a delay, and `on_failure` is called with the
+    tenant and the exception. `pause_s` is the minimum time between two runs for one tenant.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class QueueWorkers(Service):
             try:
                 requeue_after_s = self._process(tenant)
             except StackStopped:
-                return  # The watcher stops. Its next process continues the work.
+                return  # The watcher is stopping. The next watcher process continues the work.
             except Exception as error:
                 self._fail(tenant, error)
             else:
@@ -110,7 +110,7 @@ class QueueWorkers(Service):
 
 
 def join(services: Sequence[Service], timeout_s: float) -> None:
-    """Wait for the threads of stopped services, together at most this long."""
+    """Wait until the threads of stopped services have ended, for at most `timeout_s` seconds in total."""
     deadline = time.monotonic() + timeout_s
     for service in services:
         for thread in service.threads:

@@ -1,6 +1,6 @@
-"""The data that the page, `tenancy list`, `tenancy show` and `tenancy history` display. Pure.
+"""The data that the page, `tenancy list`, `tenancy show` and `tenancy history` display. No I/O.
 
-It comes from the Tenant, its live objects and its stack's history. Field names in JSON are camelCase.
+It is computed from the Tenant, its live objects and its stack's history. Field names in JSON are camelCase.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _ROLES: Final = {role_name(role): role for role in AccessRole}
 
 
 class QuotaBar(Model):
-    """The usage of a quota. `ratio` is 0 if the quota allows nothing."""
+    """The used amount and the limit of one resource. `ratio` is `used` / `hard`, or 0 if `hard` is 0."""
 
     resource: str
     used: str
@@ -30,7 +30,7 @@ class QuotaBar(Model):
 
 
 class InUse(Model):
-    """The measured usage of the pods; None if the cluster serves no metrics."""
+    """The measured usage of the pods. None if it is unknown, for example without a metrics API."""
 
     cpu: str | None = None
     memory: str | None = None
@@ -44,7 +44,7 @@ class TenantRow(Model):
     api_version: str
     plan: str
     phase: str
-    # Reason and message of the condition Ready; empty if it is true.
+    # The reason and message of the condition Ready. Both are empty if the condition is true.
     reason: str = ""
     message: str = ""
     namespaces: int
@@ -74,7 +74,7 @@ class AccessView(Model):
 
 
 class TenantView(Model):
-    """A tenant without its history."""
+    """All data of one tenant, except its history."""
 
     row: TenantRow
     spec: dict[str, Any]
@@ -91,9 +91,9 @@ class UpdateView(Model):
     version: int
     operation: str
     cause: str
-    # None: not an update of the watcher.
+    # None if the watcher did not run the update.
     cause_type: Cause | None = None
-    # The field manager that wrote the spec, if a new spec is the cause.
+    # The field manager that wrote the spec. Empty if a new spec is not the cause.
     by: str = ""
     result: str
     started: str

@@ -1,1 +1,1 @@
-"""Reads existing namespaces and derives the Tenant that adopts them, for `tenancy import`."""
+"""For `tenancy import`. Reads existing namespaces, and creates the manifest of a Tenant that adopts them."""

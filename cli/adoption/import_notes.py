@@ -1,4 +1,4 @@
-"""Notes for the user of `tenancy import`, on everything that the printed Tenant does not contain. Pure."""
+"""The notes of `tenancy import` about settings that the printed Tenant does not contain. No I/O."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -13,23 +13,24 @@ _IMPORTED_KEYS: Final = {key for keys in OVERRIDE_KEYS.values() for key in keys}
 
 
 def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -> Iterator[str]:
-    """Notes on limits of the plan that the namespaces exceed."""
+    """Notes about the limits of the plan that the namespaces exceed."""
     if len(namespaces) > plan.max_namespaces:
         yield (
-            f"Plan {name} allows {plan.max_namespaces} namespaces, but {len(namespaces)} are imported: set "
-            "spec.maxNamespaces, choose another plan, or split them into two tenants."
+            f"Plan {name} allows {plan.max_namespaces} namespaces, but {len(namespaces)} are imported. Set "
+            "spec.maxNamespaces, choose another plan, or split the namespaces into two tenants."
         )
     quotas, limits = resource_quotas(namespaces), plan_limits(plan)
     for field, needed in needs_of_namespaces(namespaces).items():
         if field not in quotas and needed > limits[field]:
             yield (
-                f"A namespace without a {field} quota requests more {field} than plan {name} allows: set "
-                f"spec.resourceQuotas.{field}, or the API server rejects new pods and claims there."
+                f"A namespace without a {field} quota requests more {field} than plan {name} allows. Set "
+                f"spec.resourceQuotas.{field}. Otherwise the API server rejects new pods and volume claims "
+                "in that namespace."
             )
 
 
 def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per RoleBinding: whether `access` replaces it, or it stays in addition."""
+    """One note per RoleBinding. It says whether `spec.access` replaces the RoleBinding."""
     for binding in namespace.role_bindings:
         subjects = ", ".join(
             f"{subject['kind']} {subject['name']}" for subject in binding.get("subjects") or ()
@@ -38,29 +39,32 @@ def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
         object_name = f"RoleBinding {namespace.name}/{binding['metadata']['name']}"
         if access_role(binding):
             yield (
-                f"{object_name} ({role['name']}: {subjects}) is replaced by spec.access: delete it when the "
+                f"{object_name} ({role['name']}: {subjects}) is replaced by spec.access. Delete it when the "
                 "tenant is Active."
             )
         else:
             yield (
                 f"{object_name} stays and grants {role['kind']} {role['name']} to {subjects}, in addition to "
-                "spec.access: delete it if that is not intended."
+                "spec.access. Delete it if you do not want this."
             )
 
 
 def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per ResourceQuota, with the limits that the Tenant does not import."""
+    """One note per ResourceQuota. It lists the limits that the Tenant does not contain."""
     for quota in namespace.quotas:
         others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_KEYS)
         not_imported = f" Not imported: {', '.join(others)}." if others else ""
         yield (
             f"ResourceQuota {namespace.name}/{quota['metadata']['name']} stays and applies in addition to "
-            f"the tenant's quotas: delete it when the tenant is Active.{not_imported}"
+            f"the tenant's quotas. Delete it when the tenant is Active.{not_imported}"
         )
 
 
 def policy_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per NetworkPolicy. Policies are additive: traffic that an old one allows stays allowed."""
+    """One note per NetworkPolicy.
+
+    NetworkPolicies are additive, so traffic that an existing policy allows is still allowed in the tenant.
+    """
     for policy in namespace.network_policies:
         spec = policy["spec"]
         allowed = [
@@ -69,7 +73,7 @@ def policy_notes(namespace: ExistingNamespace) -> Iterator[str]:
             for rule in spec.get(direction) or ()
         ]
         effect = f"allows {'; '.join(allowed)}" if allowed else "allows no traffic"
-        advice = " Delete it if the tenant must not have this traffic." if allowed else ""
+        advice = " Delete it if this traffic must not be allowed." if allowed else ""
         yield f"NetworkPolicy {namespace.name}/{policy['metadata']['name']} stays and {effect}.{advice}"
 
 
@@ -81,7 +85,7 @@ def _peers_text(peers: Iterable[Manifest]) -> str:
             continue
         namespace_selector, pod_selector = peer.get("namespaceSelector"), peer.get("podSelector")
         namespaces = (
-            "its own namespace"
+            "the same namespace"
             if namespace_selector is None
             else f"namespaces {_selector_text(namespace_selector)}"
         )

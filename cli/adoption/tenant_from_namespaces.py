@@ -1,7 +1,7 @@
-"""The Tenant manifest that adopts existing namespaces, and notes on objects that it cannot represent. Pure.
+"""Creates the manifest of a Tenant that adopts existing namespaces. No I/O.
 
-The tenant's quotas come from the namespaces' ResourceQuotas. The choice of the plan also considers the
-requests of pods and volume claims, because a namespace may have no ResourceQuota.
+The tenant's quotas are taken from the ResourceQuotas in the namespaces. A namespace may have no
+ResourceQuota. Therefore the choice of the plan also considers the requests of pods and volume claims.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from tenancy.base.quota_keys import OVERRIDE_KEYS
 from tenancy.plans import Plan, Plans
 from tenancy.spec.tenant import AccessRole, DeletionPolicy, Purpose, SubjectKind
 
-# The user-facing ClusterRoles of Kubernetes, and the tenant roles closest to them.
+# The user-facing ClusterRoles of Kubernetes, and the most similar tenant role for each of them.
 _ROLES: Final = {"admin": AccessRole.ADMIN, "edit": AccessRole.OPERATOR, "view": AccessRole.VIEWER}
 _PURPOSES: Final = {
     "prod": Purpose.PRODUCTION,
@@ -28,7 +28,7 @@ _PURPOSES: Final = {
 
 
 def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespace]) -> Manifest:
-    """The Tenant that adopts these namespaces with their access and quotas, and retains them on deletion."""
+    """A Tenant that adopts these namespaces with their access and quotas. Its deletion retains them."""
     spec: dict[str, Any] = {"plan": plan, "adopt": True, "deletionPolicy": DeletionPolicy.RETAIN.value}
     short_names = _short_names(name, [namespace.name for namespace in namespaces])
     if short_names:
@@ -44,9 +44,9 @@ def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespa
 
 
 def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
-    """The value for spec.resourceQuotas: per field the largest limit that any of the namespaces has.
+    """The value for `spec.resourceQuotas`. Each field has the largest limit among the namespaces.
 
-    Every namespace of the tenant gets the same quota, so a smaller one could block existing workloads.
+    Every namespace of the tenant gets the same quota. A smaller quota could block existing workloads.
     """
     quotas: dict[str, str] = {}
     for namespace in namespaces:
@@ -59,7 +59,7 @@ def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
 
 
 def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace]) -> str:
-    """The name of the smallest plan that is large enough, or of the largest plan if none is."""
+    """The name of the smallest plan that is large enough. If none is, the name of the largest plan."""
     needs = needs_of_namespaces(namespaces)
     by_size = sorted(plans.plans, key=lambda name: tuple(plan_limits(plans.plans[name]).values()))
     for name in by_size:
@@ -73,7 +73,10 @@ def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace])
 
 
 def _short_names(tenant: str, namespaces: Sequence[str]) -> dict[str, str]:
-    """The name in spec.namespaces by full name. Empty if the only namespace is the tenant's default one."""
+    """The names for `spec.namespaces`, by the full name of the namespace.
+
+    Empty if the only namespace is the tenant's default namespace, which `spec.namespaces` need not list.
+    """
     if list(namespaces) == [namespace_name(tenant)]:
         return {}
     max_length = NAMESPACE_MAX_LENGTH - len(namespace_name(tenant, "-"))
@@ -97,9 +100,9 @@ def _namespace_entry(tenant: str, full_name: str, short_name: str) -> dict[str, 
 def _access_entries(
     namespaces: Sequence[ExistingNamespace], short_names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The entries of spec.access, one per subject and role.
+    """The entries for `spec.access`, one per subject and role.
 
-    An entry names namespaces only if the subject does not have the role in all of them.
+    An entry lists its namespaces only if the subject does not have the role in all namespaces.
     """
     grants: dict[tuple[str, str, str, str], list[str]] = {}
     for namespace in namespaces:
@@ -122,19 +125,22 @@ def _access_entries(
 
 
 def access_role(binding: Manifest) -> AccessRole | None:
-    """The tenant role that corresponds to the binding's ClusterRole. None if there is none."""
+    """The tenant role that corresponds to the binding's ClusterRole. None if no tenant role does."""
     role = binding["roleRef"]
     return _ROLES.get(role["name"]) if role["kind"] == "ClusterRole" else None
 
 
 def _tightest(quotas: Iterable[Manifest], key: str) -> str | None:
-    """The smallest limit for a key: if several quotas set it, the API server enforces all of them."""
+    """The smallest limit that the quotas set for a key. None if no quota sets the key.
+
+    The API server enforces all quotas, so the smallest limit takes effect.
+    """
     limits = [hard[key] for quota in quotas if key in (hard := quota["spec"].get("hard") or {})]
     return min(limits, key=quantity_value, default=None)
 
 
 def needs_of_namespaces(namespaces: Sequence[ExistingNamespace]) -> dict[str, Decimal]:
-    """Per field of spec.resourceQuotas the quota that is large enough for each of the namespaces."""
+    """A quota that is large enough for each of the namespaces, by field of `spec.resourceQuotas`."""
     quotas = {field: quantity_value(limit) for field, limit in resource_quotas(namespaces).items()}
     requested = {
         "cpu": [_requested(namespace.pods, "cpu") for namespace in namespaces],
@@ -164,7 +170,10 @@ def _claimed(claim: Manifest) -> Decimal:
 
 
 def plan_limits(plan: Plan) -> dict[str, Decimal]:
-    """Per field of spec.resourceQuotas the plan's limit for one namespace; infinite if the plan sets none."""
+    """The plan's limit for one namespace, by field of `spec.resourceQuotas`.
+
+    The limit is infinite for a field that the plan does not limit.
+    """
     quotas = [{"spec": {"hard": quota.hard}} for quota in plan.quotas]
     limits = {}
     for field, keys in OVERRIDE_KEYS.items():

@@ -1,6 +1,6 @@
-"""`tenancy apply`: validates Tenants in files, applies all or none of them, and waits until each is Active.
+"""`tenancy apply`: validates Tenants in files, applies them, and waits until each is Active.
 
-It writes only the Tenants. The watcher reconciles everything else.
+If one Tenant is invalid, none is applied. The command writes only Tenants. The watcher creates their objects.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ from tenancy.spec.tenant_status import Phase
 
 FIELD_MANAGER: Final = "tenancy-cli"
 _CONFLICT: Final = 409
-# Metadata that the API server sets. Manifests from `kubectl get -o yaml` have it; it must not be applied.
+# Metadata that the API server sets. The output of `kubectl get -o yaml` has it, but it must not be applied.
 _SERVER_SET_METADATA: Final = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -43,7 +43,7 @@ class ApplyRefused(TenancyError):
 
 
 class ApplyRow(Model):
-    """A row of the table. Phase, reason, message and duration are set only after the wait."""
+    """A row of the table. Phase, reason, message and duration are set only if the command waits."""
 
     name: str
     api_version: str
@@ -58,15 +58,15 @@ def apply_tenants(
     context: typer.Context,
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Files or folders with Tenant manifests; `-` is stdin."),
+        typer.Argument(metavar="PATH", help="Files or folders with Tenant manifests. `-` is stdin."),
     ],
     timeout_s: Annotated[
         float,
         typer.Option("--timeout", metavar="SECONDS", help="How long to wait until all tenants are Active."),
     ] = 120.0,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Return without waiting.")] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the tenants.")] = False,
     is_dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Validate against the API server only; change nothing.")
+        bool, typer.Option("--dry-run", help="Only validate, also with the API server. Change nothing.")
     ] = False,
     is_forced: Annotated[
         bool,
@@ -76,13 +76,13 @@ def apply_tenants(
 ) -> None:
     """Apply Tenants from files with server-side apply, and wait until each is Active.
 
-    If one of them is invalid, none is applied. The exit code is 1 if a tenant fails.
+    If one of the Tenants is invalid, none is applied. The exit code is 1 if a tenant fails.
     """
     documents = read_manifests(paths)
     check_manifests(documents)
     connection: Connection = context.obj
     manifests = [_without_server_fields(document.manifest) for document in documents]
-    # A dry run of all first: if the API server rejects one, nothing has been written.
+    # First a dry run of all Tenants, so that nothing is written if the API server rejects one of them.
     for manifest in manifests:
         _send(connection.cluster, manifest, is_forced, is_dry_run=True)
     before = [
@@ -104,7 +104,11 @@ def apply_tenants(
 
 
 def check_manifests(documents: list[TenantDocument]) -> None:
-    """Validate the specs like the watcher does. Raises ManifestError for the first fault, or ApplyRefused."""
+    """Validate the specs like the watcher does.
+
+    Raises ManifestError for the first invalid spec or repeated name. Raises ApplyRefused if there are no
+    documents.
+    """
     if not documents:
         raise ApplyRefused("found no Tenant in the given paths; see examples/simple.yaml for a manifest")
     by_key: dict[tuple[str, str], TenantDocument] = {}
@@ -151,7 +155,10 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
-    """The parts that users write. The watcher also writes to a Tenant, which must not count as a change."""
+    """The spec, labels and annotations.
+
+    The watcher writes other parts of a Tenant. A change of those must not count as a change by the user.
+    """
     metadata = tenant["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")
 

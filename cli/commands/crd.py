@@ -1,4 +1,4 @@
-"""`tenancy crd`: prints the CRDs, for installations without the platform's stack."""
+"""`tenancy crd`: prints the CRDs, for installations that do not use the platform's Pulumi stack."""
 
 import yaml
 

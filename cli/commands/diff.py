@@ -1,4 +1,4 @@
-"""`tenancy diff`: the differences between the live objects and the desired state of a tenant."""
+"""`tenancy diff`: prints the differences between the live objects and the desired state of a tenant."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,8 +19,8 @@ PlansOption = Annotated[
         "--plans",
         exists=True,
         dir_okay=False,
-        help="The watcher's plans file, if it uses one. Default: the plans in the cluster, or the shipped "
-        "plans if there are none.",
+        help="The plans file, if the watcher uses one. Default: the plans in the cluster, or the shipped "
+        "plans if the cluster has none.",
     ),
 ]
 
@@ -33,7 +33,7 @@ def diff(
 ) -> None:
     """Show how a tenant's live objects differ from the desired state, field by field.
 
-    This includes paused and failed tenants. Exit code 2 if there are differences.
+    This works for paused and failed tenants too. The exit code is 2 if there are differences.
     """
     connection: Connection = context.obj
     tenant = connection.tenant(name)
@@ -43,7 +43,7 @@ def diff(
     if output is not Format.TABLE:
         print_data([change.model_dump(by_alias=True, mode="json") for change in changes], output)
     elif is_deleting(tenant):
-        console.print(f"{name} is being deleted: drift is no longer repaired.")
+        console.print(f"{name} is being deleted. The watcher no longer repairs its drift.")
     elif not changes:
         console.print(f"{name} matches the desired state.")
     else:
@@ -54,5 +54,8 @@ def diff(
 def current_drift(
     connection: Connection, tenant: Manifest, live: Objects, plans: Plans
 ) -> tuple[ObjectChange, ...]:
-    """The changes that turn the live objects into the desired ones. Raises InvalidSpec."""
+    """The changes that turn the live objects into the desired ones.
+
+    Raises InvalidSpec if the spec is invalid.
+    """
     return object_changes(decide(tenant, Facts(plans, connection.served)).desired, live)

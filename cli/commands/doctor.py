@@ -1,4 +1,4 @@
-"""`tenancy doctor`: runs all checks, and prints what each of them finds."""
+"""`tenancy doctor`: runs all checks, and prints their results."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -38,7 +38,7 @@ _NOT_FOUND: Final = 404
 def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Check the cluster, the watcher, Pulumi and all tenants, and print a fix for each problem.
 
-    It changes nothing. The exit code is 1 if a check fails; warnings do not change it.
+    The command changes nothing. The exit code is 1 if a check fails. Warnings do not affect the exit code.
     """
     findings: list[CheckResult] = []
     with error_console.status("checking…"):
@@ -65,7 +65,7 @@ def _findings(connection: Connection) -> Iterator[CheckResult]:
 
 
 def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[CheckResult]:
-    """The findings of one check. If the check itself fails, its error is the finding."""
+    """The results of one check. If the check raises an error, the error is the result."""
     try:
         return check(connection)
     except ClusterError as error:

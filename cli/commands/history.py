@@ -1,4 +1,4 @@
-"""`tenancy history`: the updates of a tenant's stack, with their causes, authors and changes."""
+"""`tenancy history`: prints the updates of a tenant's stack, with their causes, authors and changes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -31,13 +31,13 @@ def history(
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
     BY is the field manager that wrote the spec. CHANGES counts the objects that were created (`+`), updated
-    (`~`) and deleted (`-`). JSON and YAML also have the spec of each update. To restore an earlier spec, run
-    `tenancy rollback`.
+    (`~`) and deleted (`-`). JSON and YAML also contain the spec of each update. To restore an earlier spec,
+    run `tenancy rollback`.
     """
     connection: Connection = context.obj
     updates = read_updates(connection, name)
     if not updates:
-        # Raises if there is no such tenant.
+        # Raises NoSuchTenant if the tenant does not exist.
         connection.tenant(name)
     shown = updates[:limit]
     if output is not Format.TABLE:
@@ -51,7 +51,7 @@ def history(
 
 
 def read_updates(connection: Connection, tenant: str) -> list[UpdateView]:
-    """All updates of a tenant, newest first. Empty if the tenant has no stack yet."""
+    """Read all updates of a tenant, newest first. Empty if the tenant has no stack yet."""
     with connection.stacks() as stacks, error_console.status("reading the history"):
         try:
             return [update_view(update) for update in stacks.history(tenant)]
@@ -60,7 +60,7 @@ def read_updates(connection: Connection, tenant: str) -> list[UpdateView]:
 
 
 def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
-    """An update as a table row, in the order of UPDATE_COLUMNS."""
+    """The cells of an update's table row, in the order of UPDATE_COLUMNS."""
     result = Text(update.result, style="" if update.result == "succeeded" else "bold red")
     took = "-" if update.duration_s is None else f"{update.duration_s:.0f} s"
     return (
@@ -76,12 +76,18 @@ def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
 
 
 def is_by_hand(update: UpdateView) -> bool:
-    """Whether `pulumi up` was run by hand: the watcher records the spec with each of its updates."""
+    """Whether a user ran `pulumi up`, instead of the watcher.
+
+    Only the watcher records the spec in an update.
+    """
     return update.operation == "update" and update.spec is None
 
 
 def _change_counts(update: UpdateView) -> str:
-    """Pulumi's counts. If they are zero, the counts of repairs that the watcher made before it ran Pulumi."""
+    """The numbers of objects that Pulumi created, updated and deleted.
+
+    If Pulumi changed nothing, the numbers of objects that the watcher repaired before it ran Pulumi.
+    """
     recorded = Counter(change.operation.value for change in update.changes)
     return _tally(update.counts) or _tally(recorded) or "none"
 

@@ -1,7 +1,7 @@
-"""`tenancy import`: prints a Tenant that adopts existing namespaces. Changes nothing.
+"""`tenancy import`: prints a Tenant that adopts existing namespaces. It changes nothing.
 
-The manifest has the access and the quotas of the namespaces. Comments above it report settings that a Tenant
-cannot import.
+The manifest contains the access and the quotas of the namespaces. Comments above the manifest report the
+settings that the Tenant does not contain.
 """
 
 import json
@@ -27,7 +27,7 @@ from tenancy.spec.effective_settings import effective_settings
 from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 _RETAIN: Final = "  deletionPolicy: Retain"
-_WHY_RETAIN: Final = "  # These namespaces existed before the tenant: they stay when it is deleted.\n"
+_WHY_RETAIN: Final = "  # These namespaces existed before the tenant. They stay when the tenant is deleted.\n"
 
 
 class ManifestFormat(StrEnum):
@@ -46,17 +46,17 @@ def import_namespaces(
     ],
     name: Annotated[str, typer.Option("--name", help="The tenant's name.")],
     plan: Annotated[
-        str | None, typer.Option("--plan", help="The tenant's plan. Default: the smallest one that fits.")
+        str | None, typer.Option("--plan", help="The tenant's plan. Default: the smallest plan that fits.")
     ] = None,
     output: Annotated[
         ManifestFormat,
-        typer.Option("--output", "-o", help="The output format. JSON has no comments: notes go to stderr."),
+        typer.Option("--output", "-o", help="The output format. With JSON, notes are printed to stderr."),
     ] = ManifestFormat.YAML,
 ) -> None:
-    """Print a Tenant that adopts existing namespaces with their workloads. Review it, then apply it."""
+    """Print a Tenant that adopts existing namespaces with their workloads. Review the output and apply it."""
     connection: Connection = context.obj
     if read_tenant(connection.cluster, name) is not None:
-        raise ImportRefused(f"there is a tenant {name!r} already; add the namespaces to its spec")
+        raise ImportRefused(f"there is a tenant {name!r} already; add the namespaces to that tenant's spec")
     for namespace in namespaces:
         if connection.cluster.get(NAMESPACE, namespace) is None:
             raise ImportRefused(f"there is no namespace {namespace!r}")
@@ -88,24 +88,24 @@ def _security_notes(
 ) -> list[str]:
     level = effective_settings(plans.plan(tenant.spec.plan), tenant.spec).pod_security
     return [
-        f"Pod security {level.value}: {warning}: these pods keep running, but the API server rejects new "
-        "ones; fix them, or set spec.podSecurity."
+        f"Pod security {level.value}: {warning}. These pods keep running, but the API server rejects new "
+        "pods like them. Fix the pods, or set spec.podSecurity."
         for namespace in namespaces
         for warning in pod_security_warnings(cluster, namespace.name, level)
     ]
 
 
 def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[str]:
-    """A note with the error if the watcher would reject the manifest.
+    """A note with the error if the watcher would reject the manifest. Otherwise no notes.
 
-    Raises NamespaceTaken, because no edit of the manifest can fix that.
+    Raises NamespaceTaken if a namespace cannot be adopted, because no edit of the manifest can fix this.
     """
     try:
         decide_on_live_facts(cluster, manifest, plans)
     except NamespaceTaken:
         raise
     except Rejection as error:
-        return [f"INVALID, the watcher would reject this manifest: {error}"]
+        return [f"INVALID. The watcher would reject this manifest: {error}"]
     return []
 
 

@@ -1,4 +1,4 @@
-"""`tenancy list`: one line per tenant."""
+"""`tenancy list`: prints one line per tenant."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -21,7 +21,7 @@ class Order(StrEnum):
     MEMORY = "memory"
 
 
-# Phases that need attention first.
+# The order of phases in the list. Phases that need attention come first.
 _PHASE_ORDER: Final = (Phase.FAILED, Phase.TERMINATING, Phase.PENDING, Phase.ACTIVE)
 _SORT_KEYS: Final[dict[Order, Callable[[TenantRow], Any]]] = {
     Order.NAME: lambda row: row.name,
@@ -40,12 +40,14 @@ def list_tenants(
     order: Annotated[
         Order,
         typer.Option(
-            "--sort", help="The order. phase: failed tenants first; cpu, memory: fullest quota first."
+            "--sort",
+            help="The order. `phase` lists failed tenants first. `cpu` and `memory` list tenants with the "
+            "highest quota usage first.",
         ),
     ] = Order.NAME,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List tenants: phase, plan, namespaces, used and total quota, and the reason if a tenant is not ready.
+    """List tenants with phase, plan, namespaces, used and total quota, and the reason if one is not ready.
 
     For the details of one tenant, run `tenancy show NAME`.
     """

@@ -24,10 +24,10 @@ class NotResumed(TenancyError):
 
 
 def pause(context: typer.Context, names: TenantNames) -> None:
-    """Pause tenants: the watcher stops reconciling them, and reports drift without repairing it.
+    """Pause tenants. The watcher stops reconciling them, and reports drift without repairing it.
 
-    This sets `spec.paused: true`. If a Tenant comes from git, set it there too: otherwise the next sync may
-    resume the tenant.
+    This sets `spec.paused: true`. If a Tenant comes from git, set the field in git too. Otherwise the next
+    sync may resume the tenant.
     """
     connection: Connection = context.obj
     for tenant in [connection.tenant(name) for name in names]:
@@ -39,7 +39,8 @@ def resume(
     context: typer.Context,
     names: TenantNames,
     timeout_s: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait until all are Active.")
+        float,
+        typer.Option("--timeout", metavar="SECONDS", help="How long to wait until all tenants are Active."),
     ] = _TIMEOUT_S,
 ) -> None:
     """Resume paused tenants, and wait until the watcher has applied their specs and repaired drift."""
@@ -59,7 +60,7 @@ def resume(
 
 
 def _set_paused(connection: Connection, tenant: Manifest, is_paused: bool) -> Manifest | None:
-    """Write `spec.paused`, and return the updated tenant. None if it has this value already."""
+    """Write `spec.paused`, and return the updated Tenant. None if the field already has this value."""
     name = tenant["metadata"]["name"]
     if bool(tenant["spec"].get("paused")) == is_paused:
         console.print(f"{name} is already paused." if is_paused else f"{name} is not paused.")

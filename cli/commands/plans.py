@@ -1,7 +1,8 @@
 """`tenancy plans`: lists the plans in force, and previews the effect of a changed plans file on live tenants.
 
-The impact is a preview of all live tenants with the new plans, without tenants for which the plans in force
-would give the same result: those have drifted, or have failed for another reason.
+`tenancy plans impact` previews all live tenants twice, with the plans in force and with the new plans. If the
+two previews of a tenant are equal, the tenant counts as unchanged. Any changes in them have another cause,
+such as drift.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ app = typer.Typer(rich_markup_mode="markdown")
 class PlanRow(Model):
     name: str
     max_namespaces: int
-    # The tightest limit of each resource, if several quotas have it.
+    # The limit of each resource. If several quotas limit a resource, the smallest limit.
     quotas: dict[str, str]
     pod_security: str
     network: dict[str, Any]
@@ -41,7 +42,7 @@ class PlanRow(Model):
 
 @app.callback(invoke_without_command=True)
 def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """List the plans in force: quotas per namespace, other limits, and the number of tenants per plan."""
+    """List the plans in force, with quotas per namespace, other limits, and the number of tenants."""
     if context.invoked_subcommand is not None:
         return
     connection: Connection = context.obj
@@ -67,7 +68,8 @@ def show_impact(
 ) -> None:
     """Preview which live tenants a new plans file would change, and how.
 
-    Exit code 0: no tenant changes; 2: some do; 1: an error, such as a tenant whose plan the new file lacks.
+    The exit code is 0 if no tenant changes, and 2 if tenants change. It is 1 if there is an error, for
+    example if the new file does not contain the plan of a tenant.
     """
     connection: Connection = context.obj
     new = read_plans(file)
@@ -100,7 +102,7 @@ def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
 
 
 def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
-    """The preview with the new plans, or an unchanged one if the old plans would give the same result."""
+    """The preview with the new plans. If both previews are equal, a preview without changes."""
     old_rules, new_rules = (
         [finding.rule for finding in preview.findings] for preview in (with_old, with_new)
     )
@@ -130,7 +132,7 @@ def _tightest_limits(plan: Plan) -> dict[str, str]:
         ((resource, limit) for quota in plan.quotas for resource, limit in quota.hard.items()),
         key=lambda pair: -quantity_value(pair[1]),
     )
-    # dict() keeps the last value of each key: the smallest.
+    # dict() keeps the last value of each key, which is the smallest limit.
     return dict(limits)
 
 

@@ -18,7 +18,10 @@ from tenancy.plans import Plans, plans_from_text, read_plans
 
 
 class NoTenants(TenancyError):
-    """The paths have no Tenant. This is an error, so that a mistyped path does not pass as "no changes"."""
+    """The paths contain no Tenant.
+
+    This is an error, because a mistyped path would otherwise look like "no changes".
+    """
 
     reason = "NoTenants"
 
@@ -27,11 +30,11 @@ def preview(
     context: typer.Context,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH", help="Files or folders with Tenant manifests; `-` is stdin."),
+        typer.Argument(metavar="PATH", help="Files or folders with Tenant manifests. `-` is stdin."),
     ],
     against: Annotated[
         str | None,
-        typer.Option(metavar="REF", help="Compare with this git revision of the paths, not with a cluster."),
+        typer.Option(metavar="REF", help="Compare with the paths at this git revision, not with a cluster."),
     ] = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Only validate the manifests, without a cluster.")
@@ -39,26 +42,28 @@ def preview(
     plans: Annotated[
         Path | None,
         typer.Option(
-            help="The plans file. Default: the plans in the cluster; without one, the shipped plans."
+            help="The plans file. Default: the plans in the cluster. With --against or --offline, and if the "
+            "cluster has no plans, the shipped plans.",
         ),
     ] = None,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Preview the deletion of tenants that the paths lack.")
+        bool, typer.Option("--prune", help="Also preview the deletion of tenants without a manifest.")
     ] = False,
     form: PreviewFormatOption = PreviewFormat.TABLE,
     output_file: OutputFileOption = None,
 ) -> None:
-    """Preview the changes that Tenant manifests would make, field by field, and warn of risky ones.
+    """Preview the changes that Tenant manifests would make, field by field, and warn about risky changes.
 
-    Objects are created (`+`), updated (`~`) or deleted (`-`); `^` is a namespace that leaves the tenant and
-    stays. A preview only reads: the `tenancy-preview` roles are sufficient. To make the changes, run
-    `tenancy apply`.
+    Objects are created (`+`), updated (`~`) or deleted (`-`). `^` marks a namespace that is removed from the
+    tenant but stays in the cluster. A preview changes nothing, so the `tenancy-preview` roles are sufficient.
+    To make the changes, run `tenancy apply`.
 
-    Exit code 0: no changes; 2: changes; 1: an error, such as a tenant that the watcher would reject.
+    The exit code is 0 if there are no changes, and 2 if there are changes. It is 1 if there is an error, for
+    example a tenant that the watcher would reject.
     """
     if offline and (against or prune):
         raise typer.BadParameter(
-            "--offline compares with nothing, so it cannot be combined with --against or --prune"
+            "--offline does not compare the manifests, so it cannot be combined with --against or --prune"
         )
     with error_console.status("reading…"):
         result = _preview(context.obj, paths, against, offline, plans, prune)
@@ -88,7 +93,10 @@ def _preview(
 
 
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
-    """Read the manifests. A path that exists only at the git revision is valid: its tenants were removed."""
+    """Read the manifests.
+
+    A path that exists only at the git revision is valid. Its tenants have been removed since that revision.
+    """
     existing_paths = [
         path
         for path in paths
@@ -98,6 +106,6 @@ def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
 
 
 def _plans_at(revision: str, file: Path | None, plans: Plans) -> Plans:
-    """The plans in the file at the revision. If git does not have the file, `plans`."""
+    """Read the plans file at the revision. If the revision does not contain the file, return `plans`."""
     text = text_at_revision(revision, file) if file else None
     return plans if text is None else plans_from_text(text)

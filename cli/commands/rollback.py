@@ -1,6 +1,6 @@
 """`tenancy rollback`: restores the spec of an earlier update.
 
-It writes only the Tenant. The watcher applies the spec like any other, as a new update in the history.
+The command writes only the Tenant. The watcher applies the restored spec in a new update.
 """
 
 import sys
@@ -42,31 +42,34 @@ def rollback(
         int | None,
         typer.Option(
             "--to",
-            help="The update to roll back to. Default: the newest successful one with a different spec.",
+            help="The number of the update to roll back to. Default: the newest successful update with a "
+            "spec that differs from the current spec.",
         ),
     ] = None,
     is_agreed: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show the changes; exit code 2 if there are any.")
+        bool, typer.Option("--dry-run", help="Only show the changes. The exit code is 2 if there are any.")
     ] = False,
     plans: PlansOption = None,
     output: Annotated[
         Format,
-        typer.Option("--output", "-o", help="yaml, json: print the manifest for git, and change nothing."),
+        typer.Option(
+            "--output", "-o", help="With yaml or json, print the manifest for git and change nothing."
+        ),
     ] = Format.TABLE,
     timeout_s: Annotated[
         float,
         typer.Option("--timeout", metavar="SECONDS", help="How long to wait until the spec is applied."),
     ] = _TIMEOUT_S,
 ) -> None:
-    """Restore the spec of an earlier update. Shows the changes first, and asks for confirmation.
+    """Restore the spec of an earlier update. The command shows the changes, and asks for confirmation.
 
     The current plans apply to the restored spec. A paused tenant stays paused.
 
-    **If the Tenant comes from git, change it there too**: commit the output of `-o yaml`. Otherwise the next
-    sync undoes the rollback. `kubectl apply --server-side` reports a conflict for fields that the rollback
-    has set, but restores fields that it has removed without a warning. With `--force-conflicts`, or without
-    `--server-side`, `kubectl apply` undoes the whole rollback.
+    **If the Tenant comes from git, also change it in git.** Commit the output of `-o yaml`. Otherwise the
+    next sync undoes the rollback. `kubectl apply --server-side` reports a conflict for fields that the
+    rollback has set. It restores fields that the rollback has removed, without a warning. `kubectl apply`
+    with `--force-conflicts`, or without `--server-side`, undoes the whole rollback.
     """
     connection: Connection = context.obj
     tenant = connection.tenant(name)
@@ -75,7 +78,7 @@ def rollback(
         print_data(manifest_for_git(tenant, target.spec), output)
         version = target.update.version
         error_console.print(
-            f"nothing was changed: commit this manifest to git; it has the spec of update {version}"
+            f"nothing was changed; commit this manifest to restore the spec of update {version}"
         )
         return
     _print_target(name, target)
@@ -114,14 +117,15 @@ def _print_target(name: str, target: Target) -> None:
 
 def _confirm(name: str, target: Target) -> None:
     if not sys.stdin.isatty():
-        raise RollbackRefused("nothing was changed: without a terminal, --yes is required")
+        raise RollbackRefused("nothing was changed: there is no terminal to confirm on; pass --yes")
     typer.confirm(f"\nRoll {name} back to update {target.update.version}?", abort=True)
 
 
 def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Manifest:
-    """Replace the spec. A new status does not matter.
+    """Replace the spec of the live Tenant with the target's spec, and return the updated Tenant.
 
-    Raises RollbackRefused if the spec has changed since it was shown, or if the API server rejects the patch.
+    Raises RollbackRefused if the spec has changed since the user saw the changes, or if the API server
+    rejects the patch. A changed status is not an error.
     """
     name = shown_tenant["metadata"]["name"]
     tenant = connection.tenant(name)
@@ -145,8 +149,8 @@ def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Ma
 def _managed_fields(tenant: Manifest) -> list[Manifest]:
     """The Tenant's managedFields, with the rollback as the newest manager of the spec.
 
-    The API server records a manager only if it sets a field. A rollback that only removes fields would not
-    be recorded, and the history would name the previous writer.
+    The API server records a field manager only if the manager sets a field. A rollback that only removes
+    fields would not be recorded. The history would then show the previous field manager as the author.
     """
     entries: list[Manifest] = tenant["metadata"].get("managedFields") or []
     own = [entry for entry in entries if entry["manager"] == FIELD_MANAGER]

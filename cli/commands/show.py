@@ -1,4 +1,4 @@
-"""`tenancy show`: the status, quotas, access, updates and drift of one tenant."""
+"""`tenancy show`: prints the status, quotas, access, updates and drift of one tenant."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateV
 
 _SHOWN_UPDATES: Final = 5
 _BAR_WIDTH: Final = 20
-# The colour of a quota bar, by the lowest ratio that has it.
+# The colours of a quota bar, each with the lowest ratio of used to total quota that has the colour.
 _COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
 
 
@@ -41,7 +41,7 @@ def show(
     plans: PlansOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show one tenant: phase, quotas, namespaces, conditions, access, last updates and current drift."""
+    """Show the phase, quotas, namespaces, conditions, access, last updates and current drift of a tenant."""
     connection: Connection = context.obj
     tenant, live = connection.tenant(name), connection.live_objects(name)
     drift: tuple[ObjectChange, ...] = ()
@@ -66,7 +66,10 @@ def show(
 
 
 def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], str]:
-    """The newest updates, and why they could not be read: the rest of the output does not need them."""
+    """Read the newest updates. If that fails, return no updates and the error message.
+
+    The error is not raised, because the rest of the output does not need the updates.
+    """
     try:
         return read_updates(connection, name)[:_SHOWN_UPDATES], ""
     except StackError as error:
@@ -150,7 +153,7 @@ def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) 
     if not problem:
         _section("Last updates", UPDATE_COLUMNS, [update_cells(update) for update in updates])
         return
-    # The status has only the last update.
+    # The history cannot be read, and the status of the Tenant contains only the last update.
     last = row.last_update or {}
     cells = (
         str(last.get("version", "-")),

@@ -1,6 +1,6 @@
-"""`tenancy usage`: the quota and usage of tenants over time, for reports and billing.
+"""`tenancy usage`: prints the quota and usage of tenants over time, for reports and billing.
 
-The data comes from the watcher's HTTP API, or directly from its database file.
+The data comes from the watcher's HTTP API, or directly from the watcher's database file.
 """
 
 import csv
@@ -35,7 +35,7 @@ class UsageFormat(StrEnum):
 
 
 class WatcherUnreachable(TenancyError):
-    """The watcher's page is not given, does not answer, or rejects the request."""
+    """The URL of the watcher's page is missing, or the watcher does not answer or rejects the request."""
 
     reason = "WatcherUnreachable"
 
@@ -45,33 +45,33 @@ def usage(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Show this tenant, by namespace. Default: all tenants.",
+            help="Show each namespace of this tenant. Default: show all tenants.",
             autocompletion=tenant_names,
         ),
     ] = None,
     since: Annotated[
         str,
-        typer.Option(metavar="TIME", help="The start: a duration such as 30d, or a time such as 2026-01-31."),
+        typer.Option(metavar="TIME", help="The start: a time such as 2026-01-31, or 30d for 30 days ago."),
     ] = "30d",
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The end, in the same format. Default: now.")
+        str | None, typer.Option(metavar="TIME", help="The end, in the same format as --since. Default: now.")
     ] = None,
     watcher: Annotated[
         str | None,
         typer.Option(metavar="URL", envvar="TENANCY_PAGE", help="The URL of the watcher's page."),
     ] = None,
     database: Annotated[
-        Path | None, typer.Option("--db", help="Read the watcher's database file (--usage-db) instead.")
+        Path | None, typer.Option("--db", help="Read the watcher's database file (its option --usage-db).")
     ] = None,
     output: Annotated[
         UsageFormat,
         typer.Option("--output", "-o", help="The output format. CSV and JSON list every namespace."),
     ] = UsageFormat.TABLE,
 ) -> None:
-    """Show quota-hours and used-hours of tenants: the quota that they had and the part that they used.
+    """Show the quota-hours and used-hours of tenants.
 
-    One CPU of quota for one hour is one CPU-hour. Periods without a running watcher are not recorded and
-    count as zero; RECORDED shows how much of the period is recorded.
+    One CPU of quota for one hour is one CPU-hour. Times without a running watcher are not recorded and count
+    as zero. RECORDED shows how much of the period is recorded.
 
     Give --watcher or --db. If the watcher's page requires a login, set $TENANCY_TOKEN to a token.
     """
@@ -87,8 +87,8 @@ def usage(
         report = _fetch_report(watcher, begin, end, name or "")
     else:
         raise WatcherUnreachable(
-            "no source of usage data: set --watcher to the URL of the watcher's page, or --db to its "
-            "database file. To run it in the watcher's pod: "
+            "no source of usage data: set --watcher to the URL of the watcher's page, or --db to the "
+            "watcher's database file. To run the command in the watcher's pod: "
             f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy usage --db /var/lib/tenancy/usage.db"
         )
     if output is UsageFormat.CSV:
@@ -125,8 +125,8 @@ def _fetch_report(url: str, since: datetime, until: datetime, tenant: str) -> Us
         problem = str(response.json()["message"])
     except (ValidationError, ValueError, KeyError, TypeError):
         problem = (
-            f"not a watcher's page (HTTP {response.status_code}); use the address that the watcher serves "
-            "with --page"
+            f"not a watcher's page (HTTP {response.status_code}); use the address that is set with the "
+            "watcher's option --page"
         )
     raise WatcherUnreachable(f"{url}: {problem}")
 
@@ -139,7 +139,10 @@ def _problem(error: requests.RequestException) -> str:
 
 
 def _csv(report: UsageReport) -> str:
-    """The report as CSV. No escaping of spreadsheet formulas is needed: the names are DNS labels."""
+    """The report as CSV.
+
+    Spreadsheet formulas need no escaping, because names are DNS labels and cannot contain a formula.
+    """
     period = (report.since.isoformat(timespec="seconds"), report.until.isoformat(timespec="seconds"))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -1,1 +1,1 @@
-"""The checks of `tenancy doctor`: of the cluster, the watcher, Pulumi and its state. They change nothing."""
+"""The checks of `tenancy doctor`. They check the cluster, the watcher and Pulumi, and change nothing."""

@@ -1,4 +1,4 @@
-"""Checks with SelfSubjectAccessReviews whether the user has the permissions that the commands need."""
+"""Checks whether the user has the permissions that the commands need, with SelfSubjectAccessReviews."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 
 _REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
-# The commands that need these verbs on these kinds.
+# Each entry has the commands, the verbs that they need, and the kinds that they need the verbs for.
 _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
     ("list, show, waiting in apply", ("get", "list", "watch"), TENANTS),
     ("show, diff, preview", ("list",), MANAGED_KINDS),
@@ -29,10 +29,17 @@ def check_rights_of_caller(connection: Connection) -> list[CheckResult]:
         ]
         if missing:
             fix = f"kubectl auth can-i {missing[0]} --all-namespaces"
-            findings.append(warning("your rights", f"missing for {commands}: {', '.join(missing)}", fix))
+            findings.append(
+                warning(
+                    "your rights", f"missing permissions: {', '.join(missing)} (needed for {commands})", fix
+                )
+            )
     if not _is_allowed(connection.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
         fix = f"kubectl -n {SYSTEM_NAMESPACE} auth can-i get configmap/{PLANS_CONFIG_MAP}"
-        message = f"missing to read the plans in force: get configmap {SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
+        message = (
+            f"missing permissions: get configmap {SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP} (needed to read the "
+            "plans in force)"
+        )
         findings.append(warning("your rights", message, fix))
     return findings or [ok("your rights", "sufficient for all commands")]
 

@@ -15,10 +15,10 @@ class CheckResult(Model):
     """One result of a check. Its JSON form is the output of `tenancy doctor -o json`."""
 
     level: Level
-    # The checked component, in a word or two.
+    # The name of the checked component, such as `watcher`.
     subject: str
     message: str
-    # The command that fixes the problem or shows its cause. Empty if there is nothing to do.
+    # A command or instruction that fixes the problem or shows its cause. Empty if there is nothing to do.
     fix: str = ""
 
 

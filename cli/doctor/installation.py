@@ -1,7 +1,7 @@
-"""Checks of the installation: the API server, the CRDs, the watcher's permissions, the admission policies.
+"""Checks the API server, the CRDs, the watcher's permissions and the admission policies.
 
-Live objects are compared with the manifests that this version of tenancy installs. Fields that the API server
-adds do not count as differences.
+The checks compare the live objects with the manifests that this version of tenancy installs. Fields that the
+API server adds do not count as differences.
 """
 
 import re
@@ -23,7 +23,7 @@ from tenancy.spec.crd import crds
 # The first Kubernetes version with a stable ValidatingAdmissionPolicy API.
 _OLDEST_VERSION: Final = (1, 30)
 _CRD_FIX: Final = "tenancy crd | kubectl apply --server-side --force-conflicts -f -"
-# With --refresh, because Pulumi otherwise compares with its state and misses changes of live objects.
+# Without --refresh, Pulumi compares only with its state, and does not notice changes of the live objects.
 PLATFORM_FIX: Final = "pulumi up --refresh --stack platform"
 
 
@@ -32,7 +32,7 @@ def check_server(connection: Connection) -> list[CheckResult]:
 
 
 def version_finding(version: Manifest) -> CheckResult:
-    # Some managed clusters report a minor version such as `30+`.
+    # Some managed clusters report a minor version with a suffix, such as `30+`.
     numbers = tuple(int(re.sub(r"\D", "", version[part]) or 0) for part in ("major", "minor"))
     git_version = version["gitVersion"]
     if numbers < _OLDEST_VERSION:
@@ -75,7 +75,10 @@ def _crd_finding(cluster: Cluster, crd: Manifest) -> CheckResult:
 
 
 def _schemas(crd: Manifest) -> list[Any]:
-    """The schemas of all versions, to compare in full: an additional field is a difference, too."""
+    """The schemas of all versions in the CRD.
+
+    They are compared in full, so that an additional field in the live schema is a difference too.
+    """
     return [version.get("schema") for version in crd["spec"]["versions"]]
 
 
@@ -87,7 +90,7 @@ def _compared(cluster: Cluster, subject: str, shipped: list[Manifest]) -> list[C
         if live is None:
             findings.append(failed(subject, f"{key} does not exist", PLATFORM_FIX))
         elif path := _first_difference(manifest, live):
-            # Delete the object first: Pulumi neither sees nor removes items that others have added to a list.
+            # Pulumi does not remove items that others have added to a list, so delete the object first.
             fix = f"{_delete_command(manifest)} && {PLATFORM_FIX}"
             findings.append(failed(subject, f"{key}: {path} differs from this version of tenancy", fix))
     return findings or [ok(subject, f"{len(shipped)} objects match this version of tenancy")]
@@ -102,5 +105,8 @@ def _delete_command(manifest: Manifest) -> str:
 
 
 def _first_difference(shipped: Manifest, live: Manifest) -> str | None:
-    """The path of the first field that differs. Rules and subjects that others have added count, too."""
+    """The path of the first field that differs. None if no field differs.
+
+    RBAC rules and subjects that others have added are differences too.
+    """
     return next((path for path, _, _ in field_differences(shipped, live)), None)

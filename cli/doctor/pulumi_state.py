@@ -1,4 +1,4 @@
-"""Checks of Pulumi and its state: the CLI, the Kubernetes provider, the backend, locks and stacks."""
+"""Checks the Pulumi CLI, the Kubernetes provider, the state backend, its locks and its stacks."""
 
 import os
 import socket
@@ -45,7 +45,7 @@ def check_provider(_: Connection) -> list[CheckResult]:
         return [failed("pulumi provider", f"kubernetes {required} is not installed", install)]
     if installed != required:
         problem = f"has version {installed}" if installed else "does not answer"
-        message = f"kubernetes on PATH {problem}, but {required} is required: remove it from PATH"
+        message = f"kubernetes on PATH {problem}, but {required} is required: remove this provider from PATH"
         return [failed("pulumi provider", message, install)]
     return [ok("pulumi provider", f"kubernetes {installed}")]
 
@@ -54,8 +54,8 @@ def check_backend(connection: Connection) -> list[CheckResult]:
     url = os.environ.get(BACKEND_VARIABLE)
     if not url:
         message = (
-            f"not checked: {BACKEND_VARIABLE} is not set; set it to the watcher's value, or run doctor in "
-            "the watcher's pod"
+            f"not checked: {BACKEND_VARIABLE} is not set. Set it to the watcher's value, or run this command "
+            "in the watcher's pod"
         )
         return [warning("backend", message, _DOCTOR_IN_POD)]
     try:
@@ -70,7 +70,7 @@ def check_backend(connection: Connection) -> list[CheckResult]:
 def _lock_findings(url: str) -> list[CheckResult]:
     locks = file_locks(url)
     if locks is None:
-        return [ok("locks", "not checked: only a file backend lists its locks")]
+        return [ok("locks", "not checked: locks can be listed only in a file backend")]
     return [_lock_finding(stack, lock) for stack, lock in locks] or [ok("locks", "no stack is locked")]
 
 
@@ -80,8 +80,8 @@ def _lock_finding(stack: str, lock: Lock) -> CheckResult:
     if is_abandoned(lock):
         return failed("locks", f"{holder}, but that process no longer runs", cancel)
     if lock.host == socket.gethostname():
-        return ok("locks", f"{holder}; that process runs")
-    message = f"{holder}; this host cannot check that process. Remove the lock only if it no longer runs"
+        return ok("locks", f"{holder}, and that process is running")
+    message = f"{holder}, on another host. Remove the lock only if that process no longer runs"
     return warning("locks", message, cancel)
 
 
@@ -105,7 +105,7 @@ def _stack_findings(connection: Connection, stacks: set[str]) -> list[CheckResul
         failed(
             "stacks",
             f"{stack} is not in this backend, although its Tenant has been applied: check that this is the "
-            "watcher's backend. If it is, the watcher's next update takes over the existing objects",
+            "watcher's backend. If it is, the watcher's next update adds the existing objects to a new stack",
             _DOCTOR_IN_POD,
         )
         for stack in sorted(applied - stacks)

@@ -1,4 +1,4 @@
-"""Checks of the watcher, the plans, the tenants and their integrations."""
+"""Checks the watcher, the plans, the tenants and their integrations."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATC
 from tenancy.spec.tenant_status import ConditionType, Phase
 
 _STATEFUL_SET: Final = Kind("apps/v1", "StatefulSet", "statefulsets")
-# A healthy watcher observes a new spec, or finishes a deletion, within this time.
+# A healthy watcher needs less time than this to observe a new spec, or to finish a deletion.
 _MAX_DELAY_S: Final = 60.0
 
 
@@ -26,7 +26,10 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
     findings = []
     if stateful_set is None:
         restart = "python -m watcher"
-        message = f"no StatefulSet {SYSTEM_NAMESPACE}/{WATCHER}: the watcher must run outside the cluster"
+        message = (
+            f"there is no StatefulSet {SYSTEM_NAMESPACE}/{WATCHER}. This is correct only if the watcher runs "
+            "outside the cluster"
+        )
         findings.append(ok("watcher", message))
     elif not (stateful_set.get("status") or {}).get("readyReplicas"):
         fix = f"kubectl -n {SYSTEM_NAMESPACE} logs {WATCHER}-0"
@@ -36,14 +39,17 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
     if unobserved:
         message = (
             f"has not observed the newest spec of {', '.join(unobserved)} for more than {_MAX_DELAY_S:g} s: "
-            "it does not run, or it is stuck"
+            "the watcher does not run, or hangs"
         )
         findings.append(failed("watcher", message, restart))
     return findings
 
 
 def unobserved_tenants(tenants: Iterable[Manifest]) -> list[str]:
-    """The names of tenants whose newest spec the watcher has not observed in time."""
+    """The names of tenants whose newest spec the watcher has not observed.
+
+    Specs that were written less than `_MAX_DELAY_S` ago are ignored.
+    """
     return [
         tenant["metadata"]["name"]
         for tenant in tenants
@@ -84,13 +90,13 @@ def check_integrations(connection: Connection) -> list[CheckResult]:
     for tenant in read_tenants(connection.cluster):
         condition = _condition(tenant, ConditionType.INTEGRATIONS_READY)
         if condition.get("reason") == "CRDsMissing":
-            message = f"{condition['message']}; install them, and the watcher completes the tenant"
+            message = f"{condition['message']}; install the CRDs, and the watcher creates these objects"
             findings.append(warning(_subject(tenant), message, "kubectl get crds"))
     return findings
 
 
 def tenant_findings(tenant: Manifest) -> Iterator[CheckResult]:
-    """The problems of one tenant. None if it is healthy."""
+    """The problems of one tenant. Yields nothing if the tenant is healthy."""
     name, subject = tenant["metadata"]["name"], _subject(tenant)
     is_paused = bool(tenant["spec"].get("paused"))
     if is_deleting(tenant):
@@ -119,7 +125,7 @@ def _condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:
 
 
 def _written_at(tenant: Manifest) -> str:
-    """The time when the spec was last written, from managedFields, or else the creation time."""
+    """The time of the last write to the spec in managedFields. If there is none, the creation time."""
     entries = tenant["metadata"].get("managedFields") or ()
     times = [
         entry["time"] for entry in entries if "f:spec" in (entry.get("fieldsV1") or {}) and "time" in entry

@@ -1,6 +1,6 @@
-"""`tenancy preview`: the changes that Tenant manifests would make, computed without making them.
+"""Computes the changes that Tenant manifests would make, for `tenancy preview`.
 
-    manifests → base (live objects, a git revision, or nothing) → comparison → table, Markdown, JSON or SARIF
+    manifests and base (live objects, git revision, or nothing) → comparison → table, Markdown, JSON or SARIF
 
-A preview needs read access only, takes no lock, and writes nothing.
+A preview needs only read access. It does not lock stacks, and writes nothing to the cluster.
 """

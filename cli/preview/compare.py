@@ -1,6 +1,7 @@
 """Compares Tenant manifests with a base, and finds the changes and the errors of each tenant.
 
-The checks are those of the watcher, in the same order. An error in one tenant does not affect the others.
+The comparison makes the same checks as the watcher, in the same order. An error in one tenant does not affect
+the other tenants.
 """
 
 from collections import Counter
@@ -30,9 +31,10 @@ from tenancy.spec.tenant import TenantModel
 
 
 class Comparison:
-    """The comparison of manifests with a base. Each instance is for one preview.
+    """Compares manifests with a base. Create a new instance for each preview.
 
-    It reserves namespaces and hosts tenant by tenant: if two tenants clash, only the second has an error.
+    Tenants are processed in order, and each one reserves its namespaces and hosts. If two tenants need the
+    same namespace or host, only the second one gets an error.
     """
 
     def __init__(self, plans: Plans, base: Base) -> None:
@@ -45,12 +47,12 @@ class Comparison:
     def preview(self, manifests: ManifestSet, is_complete: bool) -> Preview:
         """The preview of all tenants in the manifests.
 
-        If `is_complete`, a tenant of the base without a manifest counts as deleted.
+        If `is_complete` is set, tenants in the base that have no manifest count as deleted.
         """
         base = self._base
         notes = list(base.notes)
         if is_complete and manifests.faults:
-            notes.append("tenants without a manifest don't count as deleted: some documents can't be read")
+            notes.append("some documents can't be read, so tenants without a manifest don't count as deleted")
         finds_deleted = is_complete and not manifests.faults
         names = {document.name for document in manifests.tenants}
         deleted = [
@@ -62,7 +64,7 @@ class Comparison:
         for name in base.tenants.keys() - known:
             if name not in deleted:
                 self._reserve_current_names(name)
-        # Known tenants come first: they keep their namespaces and hosts if a new tenant asks for the same.
+        # Tenants in the base come first, so that a new tenant cannot get their namespaces and hosts.
         ordered = sorted(manifests.tenants, key=lambda document: not self._is_known(document))
         previews = [
             *map(self._tenant_preview, ordered),
@@ -84,12 +86,12 @@ class Comparison:
         )
 
     def _is_known(self, document: TenantDocument) -> bool:
-        """Whether the base has this Tenant, with the same API version."""
+        """Whether the base contains this Tenant with the same API version."""
         base_tenant = self._base.tenants.get(document.name)
         return base_tenant is not None and base_tenant["apiVersion"] == document.manifest["apiVersion"]
 
     def _reserve_current_names(self, name: str) -> None:
-        """Reserve the namespaces and hosts that the tenant has in the base: it keeps them."""
+        """Reserve the namespaces and hosts that the tenant has in the base, so that it keeps them."""
         if base_tenant := self._base.tenants.get(name):
             self._claims.remember(name, known_namespaces(base_tenant), known_hosts(base_tenant))
 
@@ -135,7 +137,11 @@ class Comparison:
         return Outcome.CHANGED if changes else Outcome.UNCHANGED
 
     def _check_name(self, document: TenantDocument) -> None:
-        """Raises NameTaken if another document, or a Tenant of another API version, has the name."""
+        """Check that the tenant's name is unique.
+
+        Raises NameTaken if another document has the same name, or if the base has a Tenant with this name and
+        another API version.
+        """
         first = self._seen.setdefault(document.name, document)
         if first is not document:
             raise NameTaken(
@@ -146,23 +152,26 @@ class Comparison:
             raise name_taken(base_tenant)
 
     def _facts(self, document: TenantDocument) -> Facts:
-        """The facts of the base. Without a cluster, only clashes between the compared tenants are found."""
+        """The facts about the base that the checks need.
+
+        If the base is not a cluster, the checks find only conflicts between the tenants in the manifests.
+        """
         base = self._base
         if base.cluster is None:
             return Facts(self._plans, base.served)
         own_objects = base.objects.get(document.name, {})
-        # A manifest in a file has no status. The status of the live Tenant lists the tenant's own namespaces.
+        # A manifest in a file has no status. The status of the live Tenant lists the tenant's namespaces.
         manifest = {**document.manifest, "status": base.tenants.get(document.name, {}).get("status")}
         facts = read_facts(base.cluster, manifest, self._plans, base.served, own_objects, base.unreadable)
         return replace(facts, quotas=own_objects)
 
     def _live_objects(self, document: TenantDocument, facts: Facts) -> Objects:
-        """The tenant's live objects, including the namespaces that it adopts."""
+        """The tenant's objects in the base, and the live namespaces that the tenant adopts."""
         adopted = {key: live for key, live in facts.live.items() if live and key.kind == NAMESPACE.kind}
         return {**adopted, **self._base.objects.get(document.name, {})}
 
     def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
-        """Remove the objects of unreadable kinds from the desired state, and count them."""
+        """Remove objects from the desired state if the user may not list their kind, and count them."""
         unreadable = self._base.unreadable
         dropped = [key for key in desired.by_key if key.kind in unreadable]
         if not dropped:
@@ -176,7 +185,7 @@ def _notes(tenant: TenantModel, desired: DesiredState, changes: Iterable[ObjectC
     if not changes:
         return
     if tenant.spec.paused:
-        message = "the tenant is paused: its objects change only when it is resumed"
+        message = "the tenant is paused; its objects change only after the tenant is resumed"
         yield Finding(rule=Rule.TENANT_PAUSED, tenant=tenant.name, message=message)
     if desired.missing:
         message = f"the cluster lacks CRDs that the tenant needs: {desired.missing_text}"

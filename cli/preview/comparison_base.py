@@ -1,6 +1,6 @@
-"""The base that manifests are compared with: the live cluster, a git revision, or no tenants.
+"""Reads the base of a preview. The preview compares the manifests with this base.
 
-Reads only. `compare` makes the comparison.
+The base is the live cluster, a git revision, or empty. The module `compare` makes the comparison.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Base:
     tenants: Mapping[str, Manifest] = field(default_factory=dict)
     objects: Mapping[str, Objects] = field(default_factory=dict)
     protected: frozenset[str] = frozenset()
-    # The documents of manifests that come from files, by tenant.
+    # The documents at the git revision, by tenant. Empty if the base is not a git revision.
     documents: Mapping[str, TenantDocument] = field(default_factory=dict)
     # The keys of kinds that the user may not list.
     unreadable: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ def read_live(connection: Connection) -> Base:
     tenants: dict[str, Manifest] = {}
     for tenant in read_tenants(cluster):
         name = tenant["metadata"]["name"]
-        # If both API groups have a Tenant of this name, the older one is the tenant.
+        # If both API groups have a Tenant with this name, the older Tenant is used.
         older = read_tenant(cluster, name) if name in tenants else tenant
         tenants[name] = older or tenant
     unreadable: set[str] = set()
@@ -62,9 +62,11 @@ def read_live(connection: Connection) -> Base:
 
 
 def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
-    """Read the manifests at a git revision. Their objects are the desired state with these plans.
+    """Read the manifests at a git revision.
 
-    Tenants that are invalid at the revision are left out, and a note reports them. Raises RevisionError.
+    The objects of each tenant are its desired state with these plans. Tenants that are invalid at the
+    revision are not in the base, and a note reports each of them. Raises RevisionError if git cannot read the
+    revision.
     """
     manifests = parsed_manifests(sources_at_revision(revision, paths))
     notes = [f"at {revision}: {fault}" for fault in manifests.faults]
@@ -89,6 +91,9 @@ def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
 
 
 def _is_protected(tenant: Manifest) -> bool:
-    """Whether the admission policy denies deleting the Tenant: `spec.protected` overrides the status."""
+    """Whether the admission policy denies the deletion of the Tenant.
+
+    If `spec.protected` is not set, `status.protected` decides.
+    """
     in_spec = tenant["spec"].get("protected")
     return bool((tenant.get("status") or {}).get("protected") if in_spec is None else in_spec)

@@ -1,4 +1,4 @@
-"""The preview of a tenant whose manifest was removed. Pure."""
+"""The preview of a tenant whose manifest was removed. No I/O."""
 
 from cli.preview.comparison_base import Base
 from cli.preview.findings.finding import Finding, Rule
@@ -10,7 +10,7 @@ from tenancy.spec.tenant import DeletionPolicy
 
 
 def deleted_tenant_preview(base: Base, name: str) -> TenantPreview:
-    """The deletion of all objects of the tenant, or an error if the tenant is protected."""
+    """A preview that deletes all objects of the tenant, or has an error if the tenant is protected."""
     document, spec = base.documents.get(name), base.tenants[name].get("spec") or {}
     file, line = (document.file, document.line) if document else ("", 0)
     is_protected = name in base.protected

@@ -1,6 +1,6 @@
-"""Reads manifests and plans at a git revision, with the git command.
+"""Reads manifests and plans at a git revision, with the command `git`.
 
-The clone must have the revision: a shallow clone may lack it.
+The clone must contain the revision. A shallow clone may not contain it.
 """
 
 import subprocess
@@ -23,15 +23,15 @@ class RevisionError(TenancyError):
 
 
 def sources_at_revision(revision: str, paths: Sequence[str]) -> list[Source]:
-    """Read the manifest files below these paths at the revision. Their names start with the given paths.
+    """Read the manifest files in these paths at the revision.
 
-    Raises RevisionError.
+    The name of each source starts with the given path. Raises RevisionError if git cannot read the revision.
     """
     return [source for path in paths for source in _sources(revision, path)]
 
 
 def text_at_revision(revision: str, path: Path) -> str | None:
-    """A file's content at the revision. None if git does not have the file there."""
+    """The content of a file at the revision. None if the revision does not contain the file."""
     try:
         root, path_in_repository = _locate(path)
         return _git(root, "show", f"{_commit(root, revision)}:{path_in_repository}")
@@ -55,7 +55,7 @@ def _sources(revision: str, path: str) -> Iterator[Source]:
 
 
 def _locate(path: Path) -> tuple[Path, str]:
-    """The root of the repository, and the path relative to it. The path need not exist any more."""
+    """The root of the repository, and the path relative to the root. The path may have been deleted."""
     absolute_path = path.absolute()
     folder = next(parent for parent in (absolute_path, *absolute_path.parents) if parent.is_dir())
     root = Path(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))
@@ -65,7 +65,7 @@ def _locate(path: Path) -> tuple[Path, str]:
 
 
 def _commit(root: Path, revision: str) -> str:
-    # --end-of-options, because git would take a revision that starts with a dash for an option.
+    # Without --end-of-options, git would interpret a revision that starts with a dash as an option.
     return _git(
         root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     ).strip()
@@ -81,7 +81,7 @@ def _git(folder: Path, *arguments: str) -> str:
     if process.returncode:
         problem = process.stderr.decode(errors="replace").strip() or "the revision does not exist here"
         raise RevisionError(
-            f"git {arguments[0]} failed in {folder}: {problem}; check --against, and fetch that revision if "
-            "the clone lacks it"
+            f"git {arguments[0]} failed in {folder}: {problem}; check --against, and fetch the revision if "
+            "the clone does not contain it"
         )
     return process.stdout.decode("utf-8", errors="surrogateescape")

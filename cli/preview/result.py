@@ -1,4 +1,4 @@
-"""The result of a preview, from which all output formats are rendered. Pure.
+"""The result of a preview. All output formats are rendered from it. No I/O.
 
 `--format json` prints these models with camelCase names. Within one `formatVersion`, fields are only added,
 never removed or changed in meaning.
@@ -15,7 +15,7 @@ from tenancy.base.model import Model
 from tenancy.changes import ObjectChange, Operation
 
 _FORMAT_VERSION: Final = 1
-# The words of `summary` by outcome, in the singular and the plural.
+# The words in `summary` for each outcome, in the singular and in the plural.
 _SUMMARY_WORDS: Final = {
     "changed": ("changes", "change"),
     "new": ("is new", "are new"),
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     DELETED = "deleted"
     UNCHANGED = "unchanged"
-    # The tenant has an error, so that the watcher would not apply it.
+    # The tenant has an error, so the watcher would not apply it.
     INVALID = "invalid"
 
 
@@ -38,8 +38,8 @@ class TenantPreview(Model):
 
     name: str
     display_name: str = ""
-    file: str = Field(default="", description="The file of its manifest. Empty if no file has it.")
-    line: int = Field(default=0, description="The first line of the manifest, from 1.")
+    file: str = Field(default="", description="The file of the tenant's manifest. Empty if no file has it.")
+    line: int = Field(default=0, description="The first line of the manifest. Lines count from 1.")
     outcome: Outcome
     changes: tuple[ObjectChange, ...] = Field(default=(), description="The changed objects and fields.")
     new_objects: tuple[dict[str, Any], ...] = Field(
@@ -57,11 +57,11 @@ class Preview(Model):
     base: str = Field(description="The state that the manifests are compared with.")
     tenants: tuple[TenantPreview, ...]
     faults: tuple[Finding, ...] = Field(default=(), description="Documents that cannot be read.")
-    notes: tuple[str, ...] = Field(default=(), description="Limits of this preview.")
+    notes: tuple[str, ...] = Field(default=(), description="Notes about parts that were not compared.")
     other_documents: int = Field(default=0, description="The number of documents that are not Tenants.")
 
     def findings(self, *severities: Severity) -> Iterator[Finding]:
-        """The findings of these severities: faults of documents first, then those of each tenant."""
+        """The findings with these severities. Faults of documents come before findings of tenants."""
         tenant_findings = (finding for tenant in self.tenants for finding in tenant.findings)
         for finding in (*self.faults, *tenant_findings):
             if finding.severity in severities:
@@ -76,7 +76,7 @@ class Preview(Model):
 
     @property
     def summary(self) -> str:
-        """The counts in words, such as: 2 tenants change, 1 is new, 1 has an error, 14 unchanged."""
+        """The counts in words, such as `2 tenants change, 1 is new, 1 has an error, 14 unchanged`."""
         counts = self.counts
         parts: list[str] = []
         for outcome, words in _SUMMARY_WORDS.items():
@@ -94,12 +94,12 @@ class Preview(Model):
 
     @property
     def exit_code(self) -> int:
-        """0 for no changes, 2 for changes, 1 for an error."""
+        """The exit code is 0 for no changes, 2 for changes, and 1 for an error."""
         if any(self.findings(Severity.ERROR)):
             return 1
         return 2 if self.with_outcome(Outcome.NEW, Outcome.CHANGED, Outcome.DELETED) else 0
 
     def json_document(self) -> dict[str, Any]:
-        """The preview as data for JSON."""
+        """The data of the JSON output."""
         head = {"formatVersion": _FORMAT_VERSION, "summary": self.summary, "counts": self.counts}
         return {**head, **self.model_dump(by_alias=True, mode="json")}

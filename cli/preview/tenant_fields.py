@@ -1,4 +1,7 @@
-"""Changes of spec fields that affect no object of the tenant, so that no other change shows them. Pure."""
+"""Finds changes of spec fields that do not change any object of the tenant. No I/O.
+
+A comparison of the tenant's objects does not show these changes.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,7 +16,10 @@ _FIELDS: Final = ("protected", "paused", "adopt", "deletionPolicy")
 
 
 def tenant_changes(tenant: TenantModel, old_manifest: Manifest | None) -> Iterator[ObjectChange]:
-    """The change of the Tenant itself, if any. None for a new tenant, or if the old spec was invalid."""
+    """Yield the change of the Tenant object if one of these fields changes.
+
+    Yields nothing for a new tenant, or if the old spec is invalid.
+    """
     if old_manifest is None:
         return
     try:

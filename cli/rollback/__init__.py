@@ -1,1 +1,1 @@
-"""The update that `tenancy rollback` rolls back to, and the spec that it restores."""
+"""For `tenancy rollback`. Finds the update to roll back to, and the spec to restore."""

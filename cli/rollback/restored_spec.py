@@ -1,4 +1,7 @@
-"""The spec that a rollback restores, its difference from the live spec, and the manifest for git. Pure."""
+"""The spec that a rollback restores. No I/O.
+
+Also computes the change from the live spec, and the manifest that users commit to git.
+"""
 
 from typing import Any, Final
 
@@ -11,26 +14,26 @@ from tenancy.spec.tenant import TenantSpec
 
 Spec = dict[str, Any]
 
-# Not rolled back: it controls whether the watcher reconciles the tenant.
+# A rollback does not restore this field, which controls whether the watcher reconciles the tenant.
 _PAUSED: Final = "paused"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
-    """The earlier spec with the current value of `paused`: a paused tenant stays paused."""
+    """The earlier spec with the current value of `paused`, so that a paused tenant stays paused."""
     others = {field: value for field, value in spec.items() if field != _PAUSED}
     return {**others, _PAUSED: tenant["spec"][_PAUSED]} if _PAUSED in tenant["spec"] else others
 
 
 def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:
-    """The change of the Tenant if it gets this spec. None if the specs are equal.
+    """The change of the Tenant if its spec is replaced with this spec. None if both specs are equal.
 
-    Defaults that the API server has set are not differences.
+    A field that has its default value is equal to a missing field.
     """
     try:
         before, after = minimal_spec(tenant["spec"]), minimal_spec(spec)
     except ValidationError:
-        # One of the specs is invalid in this version, so its defaults are unknown: compare the raw specs.
+        # One spec is invalid in this version of tenancy, so its defaults are unknown. Compare the raw specs.
         before, after = tenant["spec"], spec
     differences = field_differences({"kind": "Tenant", "spec": after}, {"kind": "Tenant", "spec": before})
     fields = tuple(FieldChange(path=path, before=old, after=new) for path, old, new in differences)
@@ -41,15 +44,18 @@ def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:
 
 
 def minimal_spec(spec: Spec) -> Spec:
-    """The plan and all fields that differ from their defaults. Raises ValidationError."""
+    """The plan, and all fields that differ from their default values.
+
+    Raises ValidationError if the spec is invalid in this version of tenancy.
+    """
     parsed = TenantSpec.model_validate(spec)
     return {"plan": parsed.plan, **parsed.model_dump(by_alias=True, mode="json", exclude_defaults=True)}
 
 
 def manifest_for_git(tenant: Manifest, spec: Spec) -> Manifest:
-    """The Tenant with this spec, without status, defaults and metadata that the API server sets.
+    """The Tenant with this spec, without its status, default values, and metadata that the API server sets.
 
-    Raises ValidationError.
+    Raises ValidationError if the spec is invalid in this version of tenancy.
     """
     metadata = {"name": tenant["metadata"]["name"]}
     for field in ("labels", "annotations"):

@@ -1,4 +1,7 @@
-"""Finds the update to roll back to, and the changes that a rollback makes. Reads only; `rollback` writes."""
+"""Finds the update to roll back to, and the changes that the rollback would make.
+
+This module only reads. The command `rollback` writes the Tenant.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +18,14 @@ from watcher.view import UpdateView
 
 
 class RollbackRefused(TenancyError):
-    """There is no update to roll back to, or its spec cannot be restored. Nothing was changed."""
+    """There is no update to roll back to, or the spec cannot be restored. Nothing was changed."""
 
     reason = "RollbackRefused"
 
 
 @dataclass(frozen=True)
 class Target:
-    """The update to roll back to, the spec to restore, and the changes in the Tenant and in its objects."""
+    """The update to roll back to, the spec to restore, and the changes of the Tenant and of its objects."""
 
     update: UpdateView
     spec: Spec
@@ -33,9 +36,10 @@ class Target:
 def find_target(
     connection: Connection, tenant: Manifest, updates: Sequence[UpdateView], number: int | None, plans: Plans
 ) -> Target:
-    """The update with this number. If it is None: the newest successful one with a different spec.
+    """Find the update with this number.
 
-    `updates` are the tenant's updates, newest first. Raises RollbackRefused.
+    If `number` is None, find the newest successful update with a spec that differs from the current spec.
+    `updates` are the tenant's updates, newest first. Raises RollbackRefused if a rollback is not possible.
     """
     name = tenant["metadata"]["name"]
     if is_deleting(tenant):
@@ -48,7 +52,7 @@ def find_target(
     if tenant_change is None:
         later_updates = [later for later in updates if later.version > update.version]
         raise RollbackRefused(
-            f"update {update.version} has the spec that {name} has now{_other_causes_text(later_updates)}"
+            f"update {update.version} has the same spec as {name} has now{_other_causes_text(later_updates)}"
         )
     try:
         cluster_changes = _cluster_changes(connection, {**tenant, "spec": spec}, plans)
@@ -64,7 +68,10 @@ def _newest_different(tenant: Manifest, updates: Sequence[UpdateView]) -> Update
         if spec_change(tenant, restored_spec(tenant, update.spec)) is not None:
             return update
     name = tenant["metadata"]["name"]
-    raise RollbackRefused(f"no successful update of {name} has a different spec{_other_causes_text(updates)}")
+    raise RollbackRefused(
+        f"cannot roll back {name}: every successful update has the same spec as the Tenant has now"
+        f"{_other_causes_text(updates)}"
+    )
 
 
 def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateView:
@@ -77,14 +84,17 @@ def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateVi
     if update.spec is None:
         why = "was made by hand" if is_by_hand(update) else f"was a {update.operation}"
         raise RollbackRefused(
-            f"update {number} {why}, so its spec is not recorded: choose another one, see "
+            f"update {number} {why}, so its spec is not recorded: choose another update from "
             f"`tenancy history {name}`"
         )
     return update
 
 
 def _other_causes_text(updates: Sequence[UpdateView]) -> str:
-    """The end of a message: the updates that a rollback cannot undo, because their cause is not the spec."""
+    """The end of an error message, with the updates whose cause is not a new spec.
+
+    A rollback restores only the spec, so it cannot undo these updates.
+    """
     others = [
         f"{update.version} ({update.cause})" for update in updates if update.cause_type is not Cause.SPEC
     ]
@@ -92,6 +102,9 @@ def _other_causes_text(updates: Sequence[UpdateView]) -> str:
 
 
 def _cluster_changes(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
-    """The changes that the watcher makes for this Tenant. Raises Rejection if the watcher would reject it."""
+    """The changes of the tenant's objects that the watcher would make for this Tenant.
+
+    Raises Rejection if the watcher would reject the Tenant.
+    """
     _, desired = decide_on_live_facts(connection.cluster, tenant, plans, connection.served)
     return object_changes(desired, connection.live_objects(tenant["metadata"]["name"]))

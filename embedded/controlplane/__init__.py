@@ -1,1 +1,1 @@
-"""A real Kubernetes control plane that runs as local processes."""
+"""A Kubernetes control plane that runs as local processes: the real etcd, API server and controllers."""

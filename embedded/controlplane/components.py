@@ -1,6 +1,7 @@
 """Command lines and identities of the control plane's components.
 
-Relative paths refer to the data folder, which is the working directory of all components.
+Relative paths are relative to the data folder of the control plane. It is the working directory of all
+components.
 """
 
 from pathlib import Path
@@ -12,24 +13,26 @@ KEY = "certs/apiserver.key"
 TOKENS = "tokens.csv"
 KWOK_CONFIG = Path(__file__).with_name("kwok.yaml")
 
-# Identity -> (user, groups) in the API server's token file.
+# The user and the groups of each identity in the API server's token file.
 IDENTITIES = {
     "admin": ("admin", "system:masters"),
     "kube-controller-manager": ("system:kube-controller-manager", ""),
     "kube-scheduler": ("system:kube-scheduler", ""),
-    # Admission policies recognize writes by nodes by this group. nodes.yaml has the RBAC rules.
+    # The group makes the admission policies treat the writes of KWOK as those of a kubelet. The RBAC rules
+    # for KWOK are in nodes.yaml.
     "kwok": ("kwok", "system:nodes"),
 }
 ENVIRONMENT = {
-    # Otherwise KWOK also reads the configuration in the user's home folder.
+    # Without this variable, KWOK also reads the configuration in the user's home folder.
     "KWOK_WORKDIR": ".",
-    # Less frequent garbage collection saves a quarter of the API server's CPU time for 240 MB (measured).
+    # Garbage collection runs less often. In a measurement, the API server used a quarter less CPU time and
+    # 240 MB more memory.
     "GOGC": "400",
 }
 
 
 def token_file_text(tokens: dict[str, str]) -> str:
-    """The API server's token file, from the token of each identity."""
+    """The content of the API server's token file. `tokens` maps each identity to its token."""
     lines = [f'{tokens[name]},{user},{user},"{groups}"\n' for name, (user, groups) in IDENTITIES.items()]
     return "".join(lines)
 
@@ -59,13 +62,15 @@ def apiserver_argv(binary: Path, port: int) -> list[str | Path]:
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
         "--advertise-address=127.0.0.1",
-        # Endpoints cannot have loopback addresses, and no component uses the Service `kubernetes`.
+        # Do not create endpoints for the Service `kubernetes`. They cannot have loopback addresses, and no
+        # component uses this Service.
         "--endpoint-reconciler-type=none",
         "--cert-dir=certs",
         "--authorization-mode=RBAC",
         f"--token-auth-file={TOKENS}",
         "--service-account-issuer=https://kubernetes.default.svc",
-        # Sign tokens with the key of the self-signed certificate, so that there is only one key.
+        # Sign ServiceAccount tokens with the key of the self-signed certificate, so that no second key is
+        # needed.
         f"--service-account-key-file={KEY}",
         f"--service-account-signing-key-file={KEY}",
         "--service-cluster-ip-range=10.96.0.0/16",
@@ -80,11 +85,12 @@ def controller_manager_argv(binary: Path, port: int) -> list[str | Path]:
         f"--root-ca-file={CERTIFICATE}",
         f"--service-account-private-key-file={KEY}",
         "--use-service-account-credentials",
-        # Each controller first creates its own ServiceAccount, which takes 5 s at the default rate limit.
+        # At the start, each controller creates a ServiceAccount for itself. With the default rate limit, this
+        # takes 5 s.
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
         "--concurrent-namespace-syncs=20",
-        # The default is a folder under /usr.
+        # The default is a folder under /usr, where this user may not have write access.
         "--flex-volume-plugin-dir=flexvolume",
     ]
 
@@ -99,7 +105,7 @@ def kwok_argv(binary: Path, port: int) -> list[str | Path]:
         f"--kubeconfig={kubeconfig_name('kwok')}",
         f"--config={KWOK_CONFIG}",
         f"--server-address=127.0.0.1:{port}",
-        # The kubelet address in the status of the nodes.
+        # KWOK writes this address as the kubelet's address to the status of the nodes.
         "--node-ip=127.0.0.1",
         f"--node-port={port}",
         f"--tls-cert-file={CERTIFICATE}",

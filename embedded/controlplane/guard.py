@@ -1,7 +1,8 @@
-"""The guard process: starts child processes, and stops them when its parent process exits.
+"""The guard process. It starts child processes, and stops them when its parent process exits.
 
-It reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. It has one thread,
-because PDEATHSIG refers to the thread that forks. It uses the standard library only.
+The guard reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. It must have
+only one thread: with PR_SET_PDEATHSIG, the kernel kills a child when the thread that forked the child exits.
+The guard uses only the standard library.
 """
 
 import contextlib
@@ -17,11 +18,11 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 CHUNK_BYTES = 65536
 GUARD_PID = os.getpid()
-LIBC = ctypes.CDLL(None)  # Loaded before the first fork.
+LIBC = ctypes.CDLL(None)  # Loaded here, because a forked child should not load libraries before exec.
 
 
 class Child:
-    """A child process, with its grace period between SIGTERM and SIGKILL."""
+    """A child process. `grace_s` is the time in seconds between SIGTERM and SIGKILL."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.name: str = request["name"]
@@ -48,10 +49,10 @@ class Child:
 
 
 def set_parent_death_signal() -> None:
-    """Make the kernel kill this forked child when the guard is killed."""
+    """Make the kernel kill this process when the guard exits. It runs in a forked child before exec."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != GUARD_PID:
-        os._exit(1)  # The guard exited before the prctl call.
+        os._exit(1)  # The guard had already exited before the prctl call.
 
 
 def respond(**fields: object) -> None:
@@ -59,7 +60,7 @@ def respond(**fields: object) -> None:
 
 
 def start_child(children: list[Child], line: bytes) -> None:
-    """Start the process of a request, and respond with its id or the error."""
+    """Start the process that the request in `line` describes. Respond with its process id or the error."""
     request = json.loads(line)
     try:
         child = Child(request)
@@ -71,7 +72,7 @@ def start_child(children: list[Child], line: bytes) -> None:
 
 
 def report_exits(children: list[Child]) -> None:
-    """Remove the children that have exited, and respond with their exit codes."""
+    """Write a response with the exit code of each child that has exited, and remove it from `children`."""
     for child in list(children):
         code = child.process.poll()
         if code is not None:
@@ -82,7 +83,7 @@ def report_exits(children: list[Child]) -> None:
 def serve(children: list[Child], signals: int) -> None:
     """Handle requests and exits of children, until stdin is closed or SIGTERM arrives.
 
-    `signals` is a pipe with one byte per received signal.
+    `signals` is the read end of a pipe. Python writes the number of each received signal to the pipe.
     """
     stdin, pending = sys.stdin.fileno(), b""
     while True:
@@ -105,11 +106,13 @@ def main() -> None:
     os.set_blocking(signals_in, False)
     signal.set_wakeup_fd(signals_in)
     for number in (signal.SIGTERM, signal.SIGCHLD):
-        signal.signal(number, lambda *_: None)  # Without a handler, Python writes no byte to the pipe.
+        # Python writes a signal to the pipe only if the signal has a handler.
+        signal.signal(number, lambda *_: None)
     children: list[Child] = []
     with contextlib.suppress(BrokenPipeError):  # The parent process has exited.
         serve(children, signals)
-    # Processes depend on those started before them, such as the API server on etcd.
+    # Stop the last started process first. A process may depend on the processes that were started before it,
+    # as the API server depends on etcd.
     for child in reversed(children):
         child.stop()
 

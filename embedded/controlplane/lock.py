@@ -1,4 +1,4 @@
-"""An exclusive file lock that the kernel releases when the last process with the descriptor exits."""
+"""An exclusive file lock. The kernel releases it when no process has the file descriptor open any more."""
 
 import fcntl
 import os
@@ -13,9 +13,9 @@ class LockHeld(Exception):
 
 
 def acquire_lock(path: Path, *, timeout_s: float) -> int:
-    """Lock the file and return its descriptor. Raises LockHeld after `timeout_s` seconds.
+    """Lock the file and return its descriptor. Raises LockHeld if that is not possible within `timeout_s`.
 
-    The lock is held until the descriptor is closed, also in processes that inherit it.
+    The lock is held until this process and all processes that inherited the descriptor have closed it.
     """
     lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     deadline = time.monotonic() + timeout_s

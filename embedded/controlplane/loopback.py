@@ -1,4 +1,4 @@
-"""Ports on 127.0.0.1: finds free ones, and sends HTTP requests to them without a proxy."""
+"""Finds free ports on 127.0.0.1, and sends HTTP requests to servers there without a proxy."""
 
 import http.client
 import secrets
@@ -8,14 +8,14 @@ from pathlib import Path
 
 HOST = "127.0.0.1"
 HTTP_TIMEOUT_S = 5.0
-# Below the ephemeral ports of Linux and macOS, so that no outgoing connection takes a chosen port before it
-# is bound.
+# Free ports are chosen from this range. It is below the ephemeral ports of Linux and macOS, so no outgoing
+# connection takes a chosen port before a server binds it.
 PORTS = range(20000, 32768)
 
 
 def free_port() -> int:
-    """A port that is free now. Another program may take it before it is bound."""
-    # Not `random`: processes with the same seed would choose the same ports.
+    """A port that is free now. Another program may take the port before the caller's server binds it."""
+    # Use `secrets` instead of `random`: processes with the same random seed would choose the same ports.
     while not is_free(port := secrets.choice(PORTS)):
         pass
     return port
@@ -24,7 +24,7 @@ def free_port() -> int:
 def is_free(port: int) -> bool:
     """Whether a server can bind the port now."""
     with socket.socket() as probe:
-        # Servers set this option too: it ignores closed connections in TIME_WAIT.
+        # With this option, a port with closed connections in TIME_WAIT counts as free. Servers set it too.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -34,7 +34,10 @@ def is_free(port: int) -> bool:
 
 
 def is_ok(port: int, path: str, *, ca: Path | None = None, token: str | None = None) -> bool:
-    """Whether a GET request returns 200, over TLS if `ca` is given. False on connection or TLS errors."""
+    """Whether a GET request returns status 200. False after a connection or TLS error.
+
+    The request uses HTTPS if `ca` is given, and HTTP otherwise.
+    """
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         if ca is None:

@@ -1,4 +1,4 @@
-"""Applies the nodes of the embedded control plane and the RBAC rules of KWOK, which simulates them."""
+"""Applies the nodes of the embedded control plane, and the RBAC rules of KWOK, which simulates the nodes."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ MANIFESTS = Path(__file__).with_name("nodes.yaml")
 
 
 def apply_nodes(kubectl: Path, kubeconfig: Path) -> None:
-    """Apply nodes.yaml. Raises SetupFailed with the output of kubectl."""
+    """Apply nodes.yaml. If kubectl fails, raises SetupFailed with the error output of kubectl."""
     command: list[str | Path] = [kubectl, "apply", "--server-side", "--force-conflicts"]
     command += ["--kubeconfig", kubeconfig, "--cache-dir", kubeconfig.with_name("kubectl"), "-f", MANIFESTS]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

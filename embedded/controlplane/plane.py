@@ -1,7 +1,8 @@
-"""A real Kubernetes control plane on this machine: etcd, API server, controller manager, optionally nodes.
+"""A Kubernetes control plane on this machine: etcd, API server, controller manager, and optionally nodes.
 
-The state is kept in a data folder; a later start with the same folder continues with it. KWOK simulates the
-nodes: the real scheduler assigns pods to them, and KWOK updates the status of the pods without running them.
+The state is kept in a data folder. A later start with the same folder continues with that state. KWOK
+simulates the nodes. The Kubernetes scheduler assigns pods to the nodes. KWOK updates the status of the pods,
+but runs no containers.
 """
 
 import os
@@ -22,27 +23,32 @@ from embedded.errors import SetupFailed
 
 READY_TIMEOUT_S = 90.0
 LOCK_TIMEOUT_S = 30.0
-# Attempts to start while other programs take the chosen ports.
+# The number of attempts to start. An attempt is repeated only if another program takes a chosen port.
 START_ATTEMPTS = 5
 POLL_S = 0.05
-# The API server's own certificate is valid for a year.
+# The API server creates its certificate, which is valid for a year. An older certificate than this is deleted
+# before the start, so that the API server creates a new one.
 CERTIFICATE_MAX_AGE_S = 300 * 86400.0
 
 
 class ControlPlaneError(SetupFailed):
-    """The control plane cannot start, or a process has exited. Contains the last lines of its log."""
+    """The control plane cannot start, or one of its processes has exited.
+
+    If the error is about a process, the message contains the last lines of the log of that process.
+    """
 
 
 class PortTaken(ControlPlaneError):
-    """Another program took a port after it was chosen and before it was bound."""
+    """Another program took a chosen port before the process of the control plane could listen on it."""
 
 
 class ControlPlane:
     """A control plane. Use it as a context manager, or call start() and stop().
 
-    `binaries` maps etcd, kube-apiserver and kube-controller-manager to paths; with `has_nodes`, also kubectl,
-    kube-scheduler and kwok. Without `has_nodes`, `start_nodes` can add nodes later. With `is_throw_away`,
-    etcd does not sync data to disk, which is faster. `logs` is `<data>/logs` by default.
+    `binaries` contains the paths of etcd, kube-apiserver and kube-controller-manager, by name. With
+    `has_nodes`, it must also contain kubectl, kube-scheduler and kwok. Without `has_nodes`, `start_nodes` can
+    add nodes later. With `is_throw_away`, etcd does not sync data to disk, which is faster. The default of
+    `logs` is the folder `logs` in the data folder.
     """
 
     def __init__(
@@ -65,18 +71,19 @@ class ControlPlane:
         self._has_nodes = has_nodes
         self._group: ProcessGroup | None = None
         self._tokens: dict[str, str] = {}
-        # Process -> port on 127.0.0.1. etcd has none: it listens on a Unix socket in the data folder.
+        # The port on 127.0.0.1 of each process, by process name. etcd has no port, because it listens on a
+        # Unix socket in the data folder.
         self._ports: dict[str, int] = {}
 
     @property
     def pids(self) -> dict[str, int]:
-        """The process ids by name, including the guard."""
+        """The ids of the running processes and of their guard process, by name."""
         return {} if self._group is None else {"guard": self._group.guard_pid, **self._group.pids}
 
     def start(self) -> None:
         """Start the processes, and wait until the API server and the controllers are ready.
 
-        Raises ControlPlaneError, and stops all processes, if they do not start.
+        If a process does not start, stops all processes and raises ControlPlaneError.
         """
         self._prepare_folder()
         self._tokens = ensure_tokens(self.data / components.TOKENS)
@@ -92,7 +99,7 @@ class ControlPlane:
         _retry_on_taken_port(self._start_nodes)
 
     def stop(self) -> None:
-        """Stop the processes, the API server before etcd, and wait until they have exited."""
+        """Stop the processes in reverse start order, and wait until they have exited."""
         if self._group is not None:
             self._group.stop()
             self._group = None
@@ -106,10 +113,10 @@ class ControlPlane:
             raise ControlPlaneError(str(error)) from None
         for process_exit in exits:
             if process_exit.name in self._group.pids:
-                continue  # The process has been restarted since.
+                continue  # The process has been restarted after this exit.
             log = self._log(process_exit.name)
             tail = log_tail(log)
-            # KWOK does not log that its port is taken, so check the port too.
+            # KWOK writes no log line if its port is taken, so check the port too.
             port = self._ports.get(process_exit.name)
             is_taken = "address already in use" in tail or (port is not None and not is_free(port))
             error_class = PortTaken if is_taken else ControlPlaneError
@@ -143,7 +150,8 @@ class ControlPlane:
             raise ControlPlaneError(
                 f"{self.data} is in use by another control plane. Stop it first, or use another folder."
             ) from None
-        # The guard inherits the lock, so it is held until the last process that uses the folder has exited.
+        # The guard process inherits the lock, and exits after the processes that it started. So the lock is
+        # held as long as a process uses the folder.
         try:
             self._group = ProcessGroup(hold=[lock])
         finally:
@@ -160,7 +168,7 @@ class ControlPlane:
         self._start_process(
             "etcd", components.etcd_argv(self._binaries["etcd"], is_throw_away=self._is_throw_away)
         )
-        # If the socket does not exist yet, the API server retries only after a second.
+        # Wait for the socket. If the API server starts before the socket exists, it retries after a second.
         self._await("etcd", etcd_socket.exists)
         self._start_server("kube-apiserver", components.apiserver_argv)
         self._await_ok("kube-apiserver", "/readyz")
@@ -175,17 +183,18 @@ class ControlPlane:
         self._await_ok("kube-apiserver", "/api/v1/namespaces/default/serviceaccounts/default")
 
     def _start_nodes(self) -> None:
-        """Start the scheduler and KWOK, except those that an earlier attempt has started."""
+        """Start the scheduler and KWOK, unless an earlier attempt has already started them."""
         self._start_server("kube-scheduler", components.scheduler_argv)
         apply_nodes(self._binaries["kubectl"], self.kubeconfig)
-        # New RBAC rules take effect after a moment. KWOK retries a rejected request only after a second.
+        # New RBAC rules take effect after a short delay. Wait for them, because KWOK retries a rejected
+        # request only after a second.
         self._await_ok("kube-apiserver", "/api/v1/nodes?limit=1", self._tokens["kwok"])
         self._start_server("kwok", components.kwok_argv)
         self._await_ok("kube-scheduler", "/healthz")
         self._await_ok("kwok", "/healthz")
 
     def _start_server(self, name: str, argv: Callable[[Path, int], list[str | Path]]) -> None:
-        """Start a process that listens on a port, unless it is running."""
+        """Start a process that listens on a port, unless the process is running already."""
         assert self._group is not None
         if name not in self._group.pids:
             self._ports[name] = free_port()
@@ -213,7 +222,7 @@ class ControlPlane:
                 )
 
     def _await_ok(self, name: str, path: str, token: str = "") -> None:
-        """Wait until a GET request to the process returns 200. The default token is the administrator's."""
+        """Wait until a GET request to the process returns 200. The default token is that of `admin`."""
         port = self._ports[name]
         self._await(name, lambda: is_ok(port, path, ca=self.ca, token=token or self.token))
 

@@ -1,4 +1,4 @@
-"""A group of processes that exits with its owner: the client of the guard process in `guard.py`."""
+"""Starts processes through a guard process (`guard.py`), which stops them when this process exits."""
 
 import json
 import os
@@ -20,7 +20,7 @@ GUARD_LOST = "the guard process was killed, together with the processes that it 
 
 @dataclass(frozen=True)
 class Exit:
-    """The exit of one process. A negative code is the number of the signal that killed it."""
+    """The exit of one process. A negative code means that a signal with that number killed the process."""
 
     name: str
     pid: int
@@ -32,11 +32,14 @@ class ProcessFailed(SetupFailed):
 
 
 class ProcessGroup:
-    """Processes under a guard. They are stopped by `stop()`, or when this process exits for any reason."""
+    """Processes that a guard process has started.
+
+    `stop()` stops them. The guard also stops them when this process exits for any reason.
+    """
 
     def __init__(self, *, hold: Sequence[int] = ()) -> None:
-        """Start the guard. It keeps the file descriptors in `hold` open until the last process has exited."""
-        # -I -S: without site-packages, Python starts in a few milliseconds.
+        """Start the guard. It keeps the file descriptors in `hold` open until its processes have exited."""
+        # -I and -S: Python does not load site-packages, and starts in a few milliseconds.
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__],
             stdin=subprocess.PIPE,
@@ -92,7 +95,7 @@ class ProcessGroup:
         return pid
 
     def exits(self, *, timeout_s: float = 0) -> list[Exit]:
-        """The processes that have exited since the last call. Waits for one for at most `timeout_s`."""
+        """The exits since the last call. If there are none, waits up to `timeout_s` for an exit."""
         if not self._exits:
             for message in self._messages(timeout_s=timeout_s):
                 self._record_exit(message)
@@ -100,7 +103,7 @@ class ProcessGroup:
         return exits
 
     def stop(self) -> None:
-        """Stop all processes in the reverse order of their start, and wait until they have exited."""
+        """Stop all processes in reverse start order, and wait until they have exited."""
         self._guard.communicate()
         self.pids.clear()
 
@@ -111,7 +114,7 @@ class ProcessGroup:
         self._exits.append(process_exit)
 
     def _messages(self, *, timeout_s: float | None) -> list[dict[str, Any]]:
-        """The responses of the guard. Waits for at most `timeout_s`, or without limit if it is None."""
+        """The next responses of the guard. Waits up to `timeout_s` for them; None means no limit."""
         assert self._guard.stdout is not None
         readable, _, _ = select.select([self._guard.stdout], [], [], timeout_s)
         if not readable:
@@ -124,7 +127,7 @@ class ProcessGroup:
 
 
 def log_tail(path: Path, lines: int = TAIL_LINES) -> str:
-    """The last lines of a log, indented, for an error message."""
+    """The last lines of a log file, indented for an error message. Empty if the file cannot be read."""
     try:
         text = path.read_text(errors="replace")
     except OSError:

@@ -1,4 +1,5 @@
-"""`./dev run`: a control plane, or a cluster of the user, with the platform and a local watcher process.
+"""`./dev run`: runs the watcher as a local process, against an embedded control plane or a user's cluster.
 
-The modules call one running `./dev run` an instance. A state folder has at most one instance.
+It also installs the platform's objects in the cluster. The modules in this package call one running
+`./dev run` an instance. A state folder has at most one instance.
 """

@@ -1,6 +1,7 @@
 """The commands `./dev run`, `env`, `pid` and `stop`. Each function returns the exit code.
 
-Modules that import the Kubernetes client are imported inside the functions, because that takes a second.
+Modules that import the Kubernetes client are imported inside the functions, because that import takes about a
+second.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from embedded.run.record import SUPERVISOR, InstanceRecord, live_record
 from embedded.run.state_folder import StateFolder
 
 POLL_S = 0.05
-# Longer than the grace periods of the watcher and the control plane together.
+# Longer than the sum of the grace periods of the watcher and the control plane.
 STOP_TIMEOUT_S = 120.0
 
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def env(_: argparse.Namespace) -> int:
-    """Print shell commands that export the environment variables of the running instance."""
+    """Print shell commands that export the environment variables for the running instance."""
     folder = StateFolder.current()
     record = _ensure_shell_tools(_require_live_record(folder))
     for name, value in environment_variables(folder, record).items():
@@ -58,7 +59,7 @@ def env(_: argparse.Namespace) -> int:
 
 
 def pid(args: argparse.Namespace) -> int:
-    """Print the id of a process of the running instance."""
+    """Print the process id of a named process of the running instance."""
     live_pids = _require_live_record(StateFolder.current()).live_pids()
     if args.name not in live_pids:
         raise SetupFailed(
@@ -71,8 +72,8 @@ def pid(args: argparse.Namespace) -> int:
 def stop(_: argparse.Namespace) -> int:
     """Stop the running instance, and wait until its processes have exited.
 
-    The supervisor stops the other processes. If it does not exit in time, it is killed, and the guards stop
-    the other processes.
+    On SIGTERM, the supervisor stops the other processes and exits. If it does not exit in time, it is killed.
+    The guard processes then stop the other processes.
     """
     record = InstanceRecord.read(StateFolder.current().record)
     if record is None or not record.live_pids():
@@ -85,7 +86,9 @@ def stop(_: argparse.Namespace) -> int:
         if not _await_exit(record) and supervisor_pid:
             os.kill(supervisor_pid, signal.SIGKILL)
         if not _await_exit(record):
-            raise SetupFailed(f"These processes do not exit: {record.live_pids()}. Kill them with kill -9.")
+            raise SetupFailed(
+                f"These processes are still running: {record.live_pids()}. Kill them with kill -9."
+            )
     return 0
 
 
@@ -97,7 +100,7 @@ def _require_live_record(folder: StateFolder) -> InstanceRecord:
 
 
 def _ensure_shell_tools(record: InstanceRecord) -> InstanceRecord:
-    """The record with all tools for a shell. Gets those that the instance does not have yet."""
+    """The record, with all tools for the user's shell. Gets the tools that the instance does not have yet."""
     missing = [name for name in SHELL_TOOLS if name not in record.tools]
     if not missing:
         return record

@@ -1,6 +1,7 @@
-"""`python -m embedded.run.daemon TOOLS [CONTEXT]`: an instance in the background, until SIGTERM.
+"""`python -m embedded.run.daemon TOOLS [CONTEXT]`: runs an instance until SIGTERM arrives.
 
-TOOLS is a JSON object with the path of each tool. Log lines go to stdout.
+`./dev run --detach` starts it in the background. TOOLS is a JSON object with the path of each tool, by name.
+CONTEXT is the kubeconfig context for `--cluster`. Log lines go to stdout.
 """
 
 import json

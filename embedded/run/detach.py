@@ -18,9 +18,9 @@ POLL_S = 0.05
 
 
 def start_detached(folder: StateFolder, context: str | None) -> InstanceRecord:
-    """Start an instance in the background, and return its record when it is ready.
+    """Start an instance in the background, wait until it is ready, and return its record.
 
-    Raises SetupFailed with the last lines of its log if it does not start.
+    If the instance does not start, raises SetupFailed with the last lines of its log.
     """
     paths = ensure_tools(startup_tools(context)) | present_tools(later_tools(context))
     tools = {name: str(path) for name, path in paths.items()}

@@ -1,4 +1,4 @@
-"""The environment variables with which kubectl, pulumi, tenancy and the watcher use an instance."""
+"""The environment variables that make kubectl, pulumi, tenancy and the watcher use an instance."""
 
 import os
 from pathlib import Path

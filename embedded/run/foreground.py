@@ -1,6 +1,6 @@
 """`./dev run` in the foreground: applies the sample tenants, and shows all tenants.
 
-On a terminal it shows a live table; otherwise it prints a line for each change.
+On a terminal, it shows a table that is updated. Otherwise, it prints a line for each change.
 """
 
 import time
@@ -32,8 +32,9 @@ def run_in_foreground(
 ) -> int:
     """Run an instance, and return the exit code.
 
-    With `is_once`, returns when the samples are Active, one has failed, or `timeout_s` has passed; otherwise
-    on Ctrl-C. `picture` is a file for the table as SVG.
+    With `is_once`, returns when all sample tenants are Active, one of them has failed, or `timeout_s` has
+    passed. It then also writes the table as SVG to the file `picture`, if given. Without `is_once`, returns
+    on Ctrl-C.
     """
     console = Console(highlight=False)
     tools = ensure_tools(startup_tools(context))
@@ -56,7 +57,7 @@ def run_in_foreground(
 
 
 class TenantDisplay:
-    """Shows the tenants of the cluster on a console. Each `refresh` also checks the processes."""
+    """Shows the tenants of the cluster on a console. Each `refresh` also checks the instance's processes."""
 
     def __init__(self, supervisor: Supervisor, console: Console) -> None:
         self._supervisor = supervisor
@@ -69,14 +70,17 @@ class TenantDisplay:
         return self._live or nullcontext()
 
     def refresh(self) -> list[Manifest] | None:
-        """Check the processes and show the tenants. Returns the tenants, or None if listing them fails."""
+        """Check the processes of the instance, then show the tenants.
+
+        Returns the tenants, or None if they cannot be listed.
+        """
         self._supervisor.check_processes(self.print_line, timeout_s=REFRESH_INTERVAL_S)
         try:
             tenants = read_tenants(self._supervisor.cluster)
             quotas = read_quotas(self._supervisor.cluster)
         except ClusterError as error:
-            # If the control plane has exited, the next check_processes raises an error. A cluster of the
-            # user may become reachable again.
+            # Do not raise the error, because a cluster of the user may become reachable again. If the
+            # embedded control plane has exited, the next check_processes raises an error.
             self.print_line(f"cannot list the tenants: {error}")
             return None
         rows = tenant_rows(tenants, quotas)
@@ -100,8 +104,8 @@ def show_tenants(
 ) -> NoReturn:
     """Show the tenants until a signal arrives.
 
-    Prepares the later tools once the samples are Active, one has failed, or `timeout_s` has passed, so that
-    builds do not slow down the samples.
+    Starts to get the later tools when all sample tenants are Active, one of them has failed, or `timeout_s`
+    has passed. Before that, builds would slow down the creation of the sample tenants.
     """
     view = TenantDisplay(supervisor, console)
     deadline = time.monotonic() + timeout_s
@@ -119,9 +123,10 @@ def show_tenants(
 def await_samples(
     supervisor: Supervisor, samples: list[Manifest], console: Console, *, timeout_s: float
 ) -> int:
-    """Wait for the samples, print the outcome, and return the exit code.
+    """Wait until all sample tenants are Active, print the outcome, and return the exit code.
 
-    The code is 0 if all samples are Active, and 1 if one has failed or `timeout_s` has passed.
+    The exit code is 0 if all sample tenants are Active. It is 1 if one of them has failed or `timeout_s` has
+    passed.
     """
     deadline = time.monotonic() + timeout_s
     view = TenantDisplay(supervisor, console)

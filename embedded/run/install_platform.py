@@ -1,7 +1,7 @@
-"""Installs the platform in a cluster, and writes a kubeconfig for the watcher.
+"""Installs the platform's objects in a cluster, and writes a kubeconfig for the watcher.
 
-The kubeconfig has a token of the watcher's ServiceAccount, so the watcher runs with its own RBAC rules and
-without administrator rights.
+The kubeconfig contains a token of the watcher's ServiceAccount. So the watcher has only the rights of this
+ServiceAccount, and no administrator rights.
 """
 
 import time
@@ -24,7 +24,7 @@ TOKEN_REQUEST = Kind("v1", "TokenRequest", f"serviceaccounts/{WATCHER}/token")
 
 
 def install_platform(cluster: Cluster) -> None:
-    """Apply the manifests of the platform, and wait until the API server serves its CRDs."""
+    """Apply the manifests of the platform, and wait until the API server serves the CRDs among them."""
     manifests = platform_manifests()
     for manifest in manifests:
         cluster.apply(manifest)
@@ -34,7 +34,7 @@ def install_platform(cluster: Cluster) -> None:
 
 
 def write_watcher_kubeconfig(cluster: Cluster, admin_kubeconfig: Path, path: Path) -> None:
-    """Write a copy of the administrator's kubeconfig with a token of the watcher as its only credentials."""
+    """Write a copy of the administrator's kubeconfig. Its only credentials are a token of the watcher."""
     document = yaml.safe_load(admin_kubeconfig.read_text())
     current = document["current-context"]
     context = next(entry["context"] for entry in document["contexts"] if entry["name"] == current)
@@ -43,7 +43,7 @@ def write_watcher_kubeconfig(cluster: Cluster, admin_kubeconfig: Path, path: Pat
 
 
 def create_watcher_token(cluster: Cluster) -> str:
-    """Request a token of the watcher's ServiceAccount, valid for a year."""
+    """Request a token of the watcher's ServiceAccount that is valid for a year."""
     request = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
@@ -58,5 +58,5 @@ def _await_established(cluster: Cluster, name: str) -> None:
     deadline = time.monotonic() + ESTABLISHED_TIMEOUT_S
     while not is_established(cluster.get(CRD, name)):
         if time.monotonic() > deadline:
-            raise SetupFailed(f"The API server does not serve {name}. See `kubectl describe crd {name}`.")
+            raise SetupFailed(f"The API server does not serve CRD {name}. See `kubectl describe crd {name}`.")
         time.sleep(POLL_S)

@@ -1,4 +1,4 @@
-"""The tools that an instance needs at startup, and those that it gets while it runs ("later tools")."""
+"""The tools that an instance needs to start, and the "later tools", which it gets while it runs."""
 
 import sys
 from collections.abc import Sequence
@@ -8,20 +8,23 @@ from embedded.controlplane.processes import ProcessFailed, ProcessGroup, log_tai
 from embedded.environment import ROOT
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS, STACK_TOOLS
 
-# Tools for the user's shell that the instance itself may not need.
+# The tools that users need in their shell. The instance itself may not need them.
 SHELL_TOOLS = ("kubectl", "pulumi-language-python")
 
 _NAME = "tools"
 
 
 def startup_tools(context: str | None) -> tuple[str, ...]:
-    """The tools that an instance needs to start. `context` None means the embedded control plane."""
-    # With a context, kubectl reads the user's kubeconfig.
+    """The tools that an instance needs to start.
+
+    `context` is a context of the user's kubeconfig. None means the embedded control plane.
+    """
+    # With a context, the instance needs kubectl to read the user's kubeconfig.
     return (*CONTROL_PLANE_TOOLS, *STACK_TOOLS) if context is None else ("kubectl", *STACK_TOOLS)
 
 
 def later_tools(context: str | None) -> tuple[str, ...]:
-    """The tools to get after the start, in this order: the other tools for a shell, then those for nodes."""
+    """The tools to get after the start, first those for the user's shell, then those for the nodes."""
     names = (*SHELL_TOOLS, *NODE_TOOLS) if context is None else SHELL_TOOLS
     return tuple(name for name in dict.fromkeys(names) if name not in startup_tools(context))
 
@@ -32,7 +35,10 @@ def preparing_text(names: Sequence[str], log: Path) -> str:
 
 
 class LaterTools:
-    """A background process that gets tools. It starts with the object, and exits with this process."""
+    """A background process that downloads or builds tools.
+
+    The constructor starts the process. It is stopped when this Python process exits.
+    """
 
     def __init__(self, names: Sequence[str], log: Path) -> None:
         self.names = tuple(names)
@@ -46,14 +52,14 @@ class LaterTools:
         return {"tools-guard": self._group.guard_pid, **self._group.pids}
 
     def has_exited(self) -> bool:
-        """Whether the process has exited, with or without success."""
+        """Whether the process has exited, successfully or not."""
         try:
             return bool(self._group.exits())
         except ProcessFailed:
             return True
 
     def progress(self) -> str:
-        """The last line of the log."""
+        """The last line of the log, which is the progress line."""
         return log_tail(self._log, lines=1).strip()
 
     def failure_text(self, missing: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""The record of an instance in `.dev/session.json`: its processes, kubeconfig, backend and tools.
+"""The record of an instance, stored in `.dev/session.json`: processes, kubeconfig, backend and tools.
 
-The supervisor writes it; `./dev env`, `pid`, `stop` and a second `run` read it. If the supervisor is not
-running, the record is stale.
+The supervisor process writes the record. `./dev env`, `pid`, `stop` and a second `run` read it. If the
+supervisor is not running, the record is outdated.
 """
 
 import json
@@ -13,13 +13,14 @@ import psutil
 from embedded.controlplane.kubeconfig import write_private
 
 SUPERVISOR = "supervisor"
-# The start time of a process is accurate to a clock tick, and shifts when the system clock is set.
+# Two start times within this tolerance count as equal. The system rounds the start time of a process to a
+# clock tick, and the reported time changes when the system clock is set.
 START_TOLERANCE_S = 2.0
 
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """The id and the start time of a process. The system reuses ids, so the id alone is not unique."""
+    """The id and the start time of a process. The id alone is not unique, because the system reuses ids."""
 
     pid: int
     started: float
@@ -43,19 +44,19 @@ class ProcessIdentity:
 
 @dataclass(frozen=True)
 class InstanceRecord:
-    """An instance: how to use it, and its processes by name."""
+    """The connection data of an instance, and its processes by name."""
 
     kubeconfig: str
     backend_url: str
     tools: dict[str, str]
-    # The address of the watcher's page. Empty until the watcher is started.
+    # The URL of the watcher's web page. Empty until the watcher is started.
     page_url: str = ""
     is_ready: bool = False
     processes: dict[str, ProcessIdentity] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> "InstanceRecord | None":
-        """The record in the file, or None if the file is missing or has another format."""
+        """The record in the file. None if the file is missing or has an unexpected format."""
         try:
             fields = json.loads(path.read_bytes())
             identities = {
@@ -74,6 +75,6 @@ class InstanceRecord:
 
 
 def live_record(path: Path) -> InstanceRecord | None:
-    """The record in the file if its supervisor is running, else None."""
+    """The record in the file. None if there is no record or its supervisor is not running."""
     record = InstanceRecord.read(path)
     return record if record and SUPERVISOR in record.live_pids() else None

@@ -1,4 +1,4 @@
-"""The sample tenants under `examples/`: applies them, and evaluates their status."""
+"""Applies the sample tenants under `examples/`, and checks whether they are Active."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,10 @@ FOLDER = ROOT / "examples"
 
 @dataclass(frozen=True)
 class SampleOutcome:
-    """One text with name and reason for each sample that is not Active yet or has failed."""
+    """The sample tenants that are not Active yet, and those that have failed.
+
+    Each text contains the name of a tenant and the reason.
+    """
 
     waiting: tuple[str, ...]
     failed: tuple[str, ...]
@@ -30,7 +33,10 @@ def sample_manifests() -> list[Manifest]:
 
 
 def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Apply the samples, and return the applied objects, with the status from an earlier run, if any."""
+    """Apply the samples, and return the objects from the API server.
+
+    If an object exists from an earlier run, it contains the status of that run.
+    """
     try:
         return [cluster.apply(manifest) for manifest in manifests]
     except ClusterError as error:
@@ -38,13 +44,17 @@ def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manif
 
 
 def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> SampleOutcome:
-    """The outcome from the samples as returned by `apply_samples` and the current tenants."""
+    """The outcome of the sample tenants.
+
+    `samples` are the objects that `apply_samples` returned. `tenants` are the current objects in the cluster.
+    """
     tenant_by_key = {_key(tenant): tenant for tenant in tenants}
     waiting, failed = [], []
     for sample in samples:
         tenant = tenant_by_key.get(_key(sample))
         reason = f"{sample['metadata']['name']}: {reason_text(tenant) if tenant else 'it was deleted'}"
-        # A failure from an earlier run does not count: the watcher is about to retry.
+        # A failure in the status of an earlier run does not count, because the watcher will retry. It counts
+        # only if the object has changed since it was applied.
         if tenant is None or (phase_of(tenant) == Phase.FAILED and _has_changed(tenant, sample)):
             failed.append(reason)
         elif phase_of(tenant) != Phase.ACTIVE or not is_status_current(tenant):

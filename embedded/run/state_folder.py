@@ -1,4 +1,4 @@
-"""The paths in the state folder `.dev` of a checkout, which git ignores."""
+"""The paths in the state folder of `./dev run`. By default, it is `.dev` in the checkout. Git ignores it."""
 
 import secrets
 from dataclasses import dataclass
@@ -38,17 +38,17 @@ class StateFolder:
 
     @property
     def user_kubeconfig(self) -> Path:
-        """A copy of the context that `--cluster` selects."""
+        """The kubeconfig with a copy of the context that `--cluster` selects."""
         return self.root / "cluster.kubeconfig"
 
     @property
     def commands(self) -> Path:
-        """The folder with the `tenancy` command, for PATH."""
+        """The folder with the `tenancy` command. `./dev env` adds it to PATH."""
         return self.root / "bin"
 
     @property
     def daemon_log(self) -> Path:
-        """The log of an instance in the background."""
+        """The log of an instance that `./dev run --detach` has started."""
         return self.logs / "session.log"
 
     @property
@@ -72,12 +72,12 @@ class StateFolder:
         return self.root / name
 
     def create(self) -> None:
-        """Create the folders, readable by their owner only."""
+        """Create the folders. Only their owner can read them."""
         for folder in (self.root, self.logs, self.pulumi_home, self.watcher_run):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def passphrase(self) -> str:
-        """The passphrase that encrypts the secrets of the stacks. Generated on first use."""
+        """The passphrase that encrypts the secrets of the Pulumi stacks. It is generated on first use."""
         path = self.root / "passphrase"
         if not path.exists():
             write_private(path, secrets.token_urlsafe(24))

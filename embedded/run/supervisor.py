@@ -1,4 +1,4 @@
-"""Runs an instance: a cluster with the platform installed, and a watcher process for it."""
+"""Runs an instance: installs the platform in a cluster, and runs a watcher process for the cluster."""
 
 import os
 from collections.abc import Callable
@@ -27,11 +27,11 @@ from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
 
 
 class Supervisor:
-    """An instance, as a context manager.
+    """A context manager that starts an instance and stops it at the end.
 
-    `context` is a context of the user's kubeconfig, or empty for the current context. None means the embedded
-    control plane. It has nodes from the start if `tools` has the tools for them; otherwise they are added
-    when `prepare_later_tools` has got these tools.
+    `context` is a context of the user's kubeconfig. Empty means the current context. None means the embedded
+    control plane. If `tools` contains the tools for nodes, the control plane starts with nodes. Otherwise,
+    nodes are added when `prepare_later_tools` has got these tools.
     """
 
     cluster: Cluster
@@ -51,7 +51,7 @@ class Supervisor:
             self._start()
         except ClusterError as error:
             self.stop()
-            raise SetupFailed(f"The platform cannot be installed: {error}") from error
+            raise SetupFailed(f"The platform could not be installed in the cluster: {error}") from error
         except BaseException:
             self.stop()
             raise
@@ -63,9 +63,9 @@ class Supervisor:
         self.stop()
 
     def check_processes(self, report: Callable[[str], None], *, timeout_s: float) -> None:
-        """Restart the watcher if it has exited, and use later tools that are ready.
+        """Restart the watcher if it has exited. Use the later tools if they are ready.
 
-        Waits for an event for at most `timeout_s`. Calls `report` with a line for each event. Raises
+        Waits up to `timeout_s` for an exit of the watcher. Calls `report` with a line for each event. Raises
         ControlPlaneError if a process of the control plane has exited.
         """
         assert self._watcher is not None
@@ -77,7 +77,10 @@ class Supervisor:
             self._write_record(is_ready=True)
 
     def prepare_later_tools(self, report: Callable[[str], None]) -> None:
-        """Start to get the missing later tools in the background. `check_processes` then uses them."""
+        """Start a background process that gets the missing later tools.
+
+        When they are ready, `check_processes` starts to use them. Calls `report` with the names of the tools.
+        """
         missing = [name for name in later_tools(self._context) if name not in self._tools]
         if missing:
             self._later = LaterTools(missing, self._folder.tools_log)
@@ -87,11 +90,11 @@ class Supervisor:
 
     @property
     def later_tools_progress(self) -> str:
-        """The progress line of the later tools, or an empty text if none are being prepared."""
+        """The progress line of the later tools. Empty if no tools are being prepared."""
         return self._later.progress() if self._later else ""
 
     def stop(self) -> None:
-        """Stop all processes. The watcher stops first, because it still writes to the cluster."""
+        """Stop all processes. The watcher uses the control plane, so it is stopped first."""
         self._closing.close()
 
     def _start(self) -> None:
@@ -124,9 +127,10 @@ class Supervisor:
         self._closing.callback(os.close, lock)
 
     def _start_cluster(self) -> tuple[Path, Path]:
-        """Start the control plane, or copy the context of the user's kubeconfig.
+        """Start the control plane, or copy the context from the user's kubeconfig.
 
-        Returns the administrator's kubeconfig and the folder of the Pulumi backend for the cluster.
+        Returns the path of the administrator's kubeconfig, and the folder of the Pulumi backend for the
+        cluster.
         """
         if self._context is not None:
             kubeconfig = self._folder.user_kubeconfig

@@ -1,4 +1,4 @@
-"""The `tenancy` command of an instance: a script that runs the code of this checkout."""
+"""Writes the `tenancy` command for an instance. It is a script that runs the code of this checkout."""
 
 import shlex
 import sys
@@ -6,7 +6,7 @@ import sys
 from embedded.environment import ROOT
 from embedded.run.state_folder import StateFolder
 
-# -P: do not import modules from the current folder.
+# With -P, Python does not import modules from the current folder.
 _SCRIPT = """#!/bin/sh
 PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -P -m cli.main "$@"
 """

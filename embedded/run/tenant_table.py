@@ -1,4 +1,4 @@
-"""Tenants as the table of `tenancy list`, as a picture of it, and as one line per change."""
+"""Shows tenants as the table of `tenancy list`, as an SVG of that table, or as one line per change."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,12 +18,12 @@ from watcher.view import TenantRow, tenant_row
 
 PICTURE_WIDTH = 96
 
-# API group and name.
+# The API group and the name of a tenant.
 RowKey = tuple[str, str]
 
 
 def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict[RowKey, TenantRow]:
-    """The rows of the tenants by API group and name, in this order, with the usage of their quotas."""
+    """The rows of the tenants, sorted by API group and name. They contain the usage of the quotas."""
     quotas_by_tenant: dict[str, dict[ObjectKey, Manifest]] = {}
     for quota in quotas:
         quotas_by_tenant.setdefault(tenant_of(quota), {})[object_key(quota)] = quota
@@ -37,7 +37,7 @@ def tenant_table(rows: Iterable[TenantRow], width: int) -> Table:
 
 
 def tenant_table_svg(rows: Iterable[TenantRow]) -> str:
-    """The table as SVG. It refers to no web fonts, so a browser downloads nothing."""
+    """The table as SVG. It uses no web fonts, so a browser that shows it downloads nothing."""
     console = Console(file=StringIO(), record=True, width=PICTURE_WIDTH, color_system="truecolor")
     console.print(tenant_table(rows, PICTURE_WIDTH))
     without_fonts = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
@@ -45,7 +45,7 @@ def tenant_table_svg(rows: Iterable[TenantRow]) -> str:
 
 
 def change_lines(before: Mapping[RowKey, TenantRow], after: Mapping[RowKey, TenantRow]) -> list[str]:
-    """A line for each tenant that is new, is deleted, or has another phase."""
+    """A line for each tenant that is new, was deleted, or has changed its phase."""
     lines = []
     for (group, name), row in after.items():
         if (group, name) not in before or before[group, name].phase != row.phase:

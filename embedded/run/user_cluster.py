@@ -1,4 +1,4 @@
-"""The user's own cluster, for `./dev run --cluster`. Without the option, KUBECONFIG is ignored."""
+"""Reads the user's kubeconfig for `./dev run --cluster`. Without this option, it is not read."""
 
 import hashlib
 import subprocess
@@ -11,7 +11,11 @@ from embedded.errors import SetupFailed
 
 
 def copy_context(kubectl: Path, context: str, path: Path) -> None:
-    """Write a kubeconfig with only this context and its credentials. Empty means the current context."""
+    """Write a kubeconfig to `path` that contains only this context of the user's kubeconfig.
+
+    It contains the credentials of the context. An empty `context` means the current context. If kubectl
+    fails, raises SetupFailed.
+    """
     command: list[str | Path] = [kubectl, "config", "view", "--raw", "--minify", "--flatten"]
     if context:
         command += ["--context", context]
@@ -26,9 +30,9 @@ def copy_context(kubectl: Path, context: str, path: Path) -> None:
 
 
 def backend_name(kubeconfig: Path) -> str:
-    """The folder name of the backend for a cluster.
+    """The name of the folder for the Pulumi backend of a cluster.
 
-    Each cluster has its own backend, because tenants in different clusters may have the same name.
+    Each cluster has a separate backend, because tenants in different clusters may have the same name.
     """
     server: str = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
     return f"state-{hashlib.sha256(server.encode()).hexdigest()[:12]}"

@@ -1,4 +1,4 @@
-"""The watcher as a local process. It is restarted when it exits, like a container of a pod."""
+"""Runs the watcher as a local process, and restarts it when it exits, like a kubelet restarts a container."""
 
 import sys
 import time
@@ -16,12 +16,12 @@ READY_TIMEOUT_S = 60.0
 POLL_S = 0.05
 # On SIGTERM, the watcher completes running updates before it exits.
 GRACE_S = 60.0
-# If the watcher has run for at least this long, the backoff starts again at its first value.
+# If the watcher has run for longer than this before it exits, the backoff starts at its first value again.
 BACKOFF_RESET_S = 60.0
 
 
 class WatcherProcess:
-    """The watcher process of an instance. It listens on a free port of the loopback address."""
+    """The watcher process of an instance. It serves its web page on a free port of 127.0.0.1."""
 
     def __init__(self, folder: StateFolder, env: Mapping[str, str]) -> None:
         self._folder = folder
@@ -29,7 +29,7 @@ class WatcherProcess:
         self._group = ProcessGroup()
         self._port = 0
         self._started_at = 0.0
-        # When to restart it (monotonic time). None while it runs.
+        # The time (monotonic clock) at which the watcher is restarted. None while the watcher runs.
         self._restart_at: float | None = None
         self._failures = 0
 
@@ -42,7 +42,7 @@ class WatcherProcess:
         return f"http://{HOST}:{self._port}/"
 
     def start(self) -> None:
-        # Keep the port if it is free: shells and browsers have the address of the page.
+        # Use the same port again if it is free, because shells and browsers still use the page's URL.
         if not self._port or not is_free(self._port):
             self._port = free_port()
         argv = [sys.executable, "-m", "watcher", "--http", f"{HOST}:{self._port}"]
@@ -52,9 +52,10 @@ class WatcherProcess:
         self._restart_at = None
 
     def await_ready(self) -> None:
-        """Wait until the watcher is ready. Restarts it on another port if its port is taken.
+        """Wait until the watcher is ready.
 
-        Raises SetupFailed if it exits for another reason, or is not ready after READY_TIMEOUT_S.
+        If the watcher exits because its port is taken, restarts it on another port. Raises SetupFailed if the
+        watcher exits for another reason, or is not ready after READY_TIMEOUT_S.
         """
         deadline = time.monotonic() + READY_TIMEOUT_S
         while not is_ok(self._port, "/readyz"):
@@ -66,9 +67,9 @@ class WatcherProcess:
                 raise SetupFailed(self._failure_message(f"is not ready after {READY_TIMEOUT_S:.0f} s"))
 
     def restart_if_exited(self, report: Callable[[str], None], *, timeout_s: float) -> bool:
-        """Restart the watcher if it has exited, after a backoff. Returns True if it has been restarted.
+        """If the watcher has exited, restart it after a retry delay. Returns True if it has been restarted.
 
-        Waits for an exit or for the end of the backoff for at most `timeout_s`.
+        Waits up to `timeout_s` for an exit of the watcher or for the end of the retry delay.
         """
         if self._restart_at is not None:
             timeout_s = max(0.0, min(timeout_s, self._restart_at - time.monotonic()))
@@ -76,12 +77,12 @@ class WatcherProcess:
             is_reset = time.monotonic() - self._started_at > BACKOFF_RESET_S
             self._failures = 0 if is_reset else self._failures + 1
             pause_s = WATCHER_PROCESS.wait_s(max(self._failures - 1, 0))
-            report(f"the watcher ended with exit code {process_exit.code}; it is restarted in {pause_s:g} s")
+            report(f"the watcher ended with exit code {process_exit.code} and is restarted in {pause_s:g} s")
             self._restart_at = time.monotonic() + pause_s
         if self._restart_at is None or time.monotonic() < self._restart_at:
             return False
         self.start()
-        report(f"the watcher is restarted: process {self._group.pids[NAME]}, page {self.page_url}")
+        report(f"the watcher has been restarted: process {self._group.pids[NAME]}, page {self.page_url}")
         return True
 
     def stop(self) -> None:

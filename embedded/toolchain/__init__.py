@@ -1,1 +1,1 @@
-"""Finds, downloads or builds the tools that the product and its tests run."""
+"""Finds, downloads or builds the tools that the product and its tests use."""

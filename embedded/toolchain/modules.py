@@ -1,6 +1,6 @@
-"""Reads files from Go modules, in the versions that the go.mod files under toolchain/ require.
+"""Finds files of Go modules, in the versions that the go.mod files under toolchain/ require.
 
-Go caches the modules, so each is downloaded once. Nothing is compiled.
+Go caches the modules, so each module is downloaded only once. Nothing is compiled.
 """
 
 import shutil
@@ -18,9 +18,9 @@ DOWNLOAD_PREFIX: Final = "go: downloading"
 
 
 def module_files(file: ModuleFile) -> list[Path]:
-    """The matching files in Go's module cache, which is read-only. Downloads the module on first use.
+    """The files of the module that match `file.path`. Downloads the module on first use.
 
-    Raises LookupError if no file matches.
+    The files are in Go's module cache and are read-only. Raises LookupError if no file matches.
     """
     with Progress(f"Downloading {file.module}") as progress:
         go = str(ensure_go(file.folder))
@@ -38,7 +38,7 @@ def fetch_module(go: str, folder: Path, module: str, on_line: Callable[[str], No
 
     Calls `on_line` with each line that Go prints.
     """
-    # Go may update the go.mod and go.sum in its working directory, so run it in a copy.
+    # Go may update go.mod and go.sum in its working directory, so run Go in a copy of the folder.
     with tempfile.TemporaryDirectory(prefix="tenancy-lookup-") as temporary:
         copy = Path(temporary) / "module"
         shutil.copytree(folder, copy)

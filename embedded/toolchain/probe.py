@@ -1,6 +1,7 @@
 """Checks whether an installed binary has a compatible version.
 
-A probe is killed after a few seconds and does not raise: a binary that prints no version is not compatible.
+The check runs the binary, and kills it after PROBE_TIMEOUT_S. It raises no error. A binary whose version
+cannot be read is not compatible.
 """
 
 import os
@@ -31,19 +32,20 @@ def is_compatible(tool: Tool, binary: Path) -> bool:
 
 
 def is_compatible_version(name: str, actual: Version, pinned: Version) -> bool:
-    """Whether the tool can be used in the actual version instead of the pinned one."""
+    """Whether version `actual` of the tool can be used instead of version `pinned`."""
     if name == "kubectl":
         return actual[0] == pinned[0]
     if name == "pulumi":
         return actual[0] == pinned[0] and actual[1] >= pinned[1]
     if name == _PROVIDER:
-        # The Python package requires exactly its own version of the provider, and downloads it otherwise.
+        # The Python package pulumi_kubernetes requires the provider in the same version as the package. If
+        # it is missing, Pulumi downloads it.
         return actual == pinned
     return actual[:2] == pinned[:2]
 
 
 def parsed_version(text: str) -> Version | None:
-    """The first version in the text, for example (1, 35, 4)."""
+    """The first version in the text, for example (1, 35, 4). None if the text contains no version."""
     match = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
@@ -58,9 +60,9 @@ def _version_output(tool: Tool, binary: Path) -> str:
 
 
 def _provider_version(binary: Path) -> str:
-    """The version from the provider's gRPC service, because it has no option that prints the version.
+    """The version that the provider's gRPC service reports. Empty if the service does not answer.
 
-    The provider prints the port of the service when it starts.
+    The provider has no option that prints its version. When it starts, it prints the port of the service.
     """
     import grpc
     from google.protobuf.empty_pb2 import Empty
@@ -78,14 +80,18 @@ def _provider_version(binary: Path) -> str:
 
 @contextmanager
 def _started(command: Sequence[str | Path]) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    """Start a process, and yield it with its stdout. Kills it after PROBE_TIMEOUT_S, or at the end."""
+    """Start a process, and yield it with its stdout.
+
+    Kills the process when the block ends, or after PROBE_TIMEOUT_S.
+    """
     process = subprocess.Popen(
         command,
         env=os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "true"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # A new process group: if the binary is a wrapper, its child keeps stdout open and must be killed too.
+        # Start a new process group. If the binary is a wrapper script, its child process keeps stdout open,
+        # so the child process must be killed too.
         process_group=0,
     )
 

@@ -1,6 +1,6 @@
-"""Downloads official releases of the tools, and verifies their published checksums.
+"""Downloads official releases of the tools, and compares them with their published checksums.
 
-If a release is not available for any reason, `Releases.fetch` returns False. Downloads are not retried.
+`Releases.fetch` returns False if it cannot get a release for any reason. It does not retry downloads.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Asset:
-    """One published file. The addresses have no scheme, so that a mirror can be put in front of them."""
+    """One published file. The addresses are URLs without `https://`, so that `_url` can prepend a mirror."""
 
     address: str
     checksums_address: str
-    # The folder with the tool's files in the archive, or None if the published file is the binary itself.
+    # The folder in the archive that contains the tool's files. None if the published file is the binary.
     folder: str | None
 
     @property
@@ -44,7 +44,7 @@ class Asset:
 
 
 def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
-    """The published file of a tool, or None if its project publishes none for this system."""
+    """The published file of a tool. None if there is no file with a checksum for this system."""
     name, tag = tool.name, f"v{tool.version}"
     if name == "etcd":
         base, stem = f"github.com/etcd-io/etcd/releases/download/{tag}", f"etcd-{tag}-{system}-{arch}"
@@ -66,7 +66,10 @@ def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
 
 
 def checksum_in(text: str, file_name: str) -> str | None:
-    """The SHA-256 of a file from a list of checksums, or from a file with a single checksum and no name."""
+    """The SHA-256 of the file `file_name` in a list of checksums. None if the list does not contain it.
+
+    A checksum without a file name in the list counts as that of `file_name`.
+    """
     for words in map(str.split, text.splitlines()):
         if words and re.fullmatch(r"[0-9a-fA-F]{64}", words[0]):
             listed_name = words[1].lstrip("*") if len(words) > 1 else file_name
@@ -76,9 +79,9 @@ def checksum_in(text: str, file_name: str) -> str | None:
 
 
 class Releases:
-    """Downloads releases. Each archive is downloaded once.
+    """Downloads releases. Each archive is downloaded only once.
 
-    After a connection error, no further downloads are tried.
+    If the server of a checksum cannot be reached, nothing is downloaded any more.
     """
 
     def __init__(self) -> None:
@@ -86,7 +89,8 @@ class Releases:
         self._downloads: dict[Asset, Path | None] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="tenancy-releases-")
         self._http = requests.Session()
-        # The checksum is that of the published file. `requests` would decompress a compressed response.
+        # Request an uncompressed response. `requests` would decompress a compressed one, and the result could
+        # differ from the published file, to which the checksum belongs.
         self._http.headers["Accept-Encoding"] = "identity"
 
     def __enter__(self) -> Self:
@@ -99,7 +103,10 @@ class Releases:
         self._folder.cleanup()
 
     def fetch(self, tool: Tool, folder: Path) -> bool:
-        """Write the tool's files to the folder, or return False and leave the folder unchanged."""
+        """Write the tool's files to the folder and return True.
+
+        If there is no usable release, returns False and leaves the folder unchanged.
+        """
         asset = release_asset(tool, *machine())
         if asset is None:
             return False
@@ -112,7 +119,8 @@ class Releases:
             _unpack(download, asset, tool, folder)
         except (KeyError, OSError, tarfile.TarError, zipfile.BadZipFile) as error:
             print(
-                f"{asset.name} cannot be unpacked ({error}). Building {tool.name} instead.", file=sys.stderr
+                f"{asset.name} cannot be unpacked ({error}). {tool.name} is built instead.",
+                file=sys.stderr,
             )
             for name in tool.files:
                 (folder / name).unlink(missing_ok=True)
@@ -131,8 +139,9 @@ class Releases:
             return None
         if actual != checksum:
             print(
-                f"WRONG CHECKSUM: {_url(asset.address)} has SHA-256 {actual}, but {checksum} is published."
-                "\nThe file is not used. If you do not use a mirror or proxy, report this to the project.",
+                f"WRONG CHECKSUM: {_url(asset.address)} has SHA-256 {actual}, but the published checksum is"
+                f" {checksum}.\nThe file is not used. If you do not use a mirror or proxy, report this to the"
+                " project that publishes the file.",
                 file=sys.stderr,
             )
             return None
@@ -146,12 +155,12 @@ class Releases:
             response = self._http.get(url, timeout=(_CONNECT_TIMEOUT_S, _READ_TIMEOUT_S))
         except requests.RequestException:
             self._is_reachable = False
-            print(f"Releases are not reachable: no connection to {url.split('/')[2]}.", file=sys.stderr)
+            print(f"Releases are not reachable: cannot connect to {url.split('/')[2]}.", file=sys.stderr)
             return None
         return checksum_in(response.text, asset.name) if response.ok else None
 
     def _save(self, asset: Asset, target: Path) -> str:
-        """Download the file to `target`, with progress on stderr, and return its SHA-256."""
+        """Download the file to `target`, show the progress on stderr, and return the SHA-256 of the file."""
         digest = hashlib.sha256()
         timeout = (_CONNECT_TIMEOUT_S, _READ_TIMEOUT_S)
         with (
@@ -174,7 +183,7 @@ def _url(address: str) -> str:
 
 
 def _unpack(download: Path, asset: Asset, tool: Tool, folder: Path) -> None:
-    """Write the tool's files to the folder. Other files and paths in the archive are ignored."""
+    """Write the tool's files to the folder. Other files in the archive are ignored."""
     if asset.folder is None:
         _write(download.open("rb"), folder / tool.name)
     elif asset.name.endswith(".zip"):

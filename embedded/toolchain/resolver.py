@@ -1,4 +1,8 @@
-"""Finds or gets the tools: from PATH, the cache, an official release or a build, in that order."""
+"""Finds or gets the tools.
+
+It looks for a tool on PATH, in the cache and among the installed Pulumi plugins. If the tool is not there, it
+downloads an official release. If there is no usable release, it builds the tool.
+"""
 
 import os
 import shutil
@@ -18,9 +22,9 @@ _LANGUAGE_HOST = "pulumi-language-python"
 
 
 def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
-    """The path of the binary of each tool. Downloads or builds missing tools, with progress on stderr.
+    """The path of the binary of each tool, by name. Downloads or builds missing tools.
 
-    Raises SetupFailed if a build fails.
+    Shows the progress on stderr. Raises SetupFailed if a build fails.
     """
     tools = [_tool(name) for name in names]
     paths = present_tools(tool.name for tool in tools)
@@ -28,7 +32,7 @@ def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
     if missing:
         print(
             f"Missing tools: {', '.join(tool.name for tool in missing)}. They are downloaded, or built if no"
-            " release is available. This happens once.",
+            " release is available. Later runs use the cached tools.",
             file=sys.stderr,
         )
         with Releases() as releases:
@@ -39,15 +43,15 @@ def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
 
 
 def present_tools(names: Iterable[str]) -> dict[str, Path]:
-    """The paths of the tools that are on this machine. Downloads and builds nothing."""
+    """The paths of those of the tools that are on this machine, by name. Downloads and builds nothing."""
     return {name: path for name in names if (path := present_tool(_tool(name)))}
 
 
 def path_with(tools: Mapping[str, Path]) -> str:
-    """A value of PATH on which each tool and the running Python are found first.
+    """A value for PATH that selects these tools and the running Python, and no other versions of them.
 
-    The folder of a tool that PATH already finds first keeps its position, because it may contain other
-    programs.
+    If the current PATH already selects a tool, the folder of the tool is not moved to the front. It may
+    contain other programs, which would then take precedence.
     """
     path = os.environ.get("PATH", os.defpath)
     added = [str(tool.parent) for name, tool in tools.items() if shutil.which(name) != str(tool)]
@@ -56,7 +60,7 @@ def path_with(tools: Mapping[str, Path]) -> str:
 
 
 def present_tool(tool: Tool) -> Path | None:
-    """The path of a compatible binary on this machine."""
+    """The path of a compatible binary on this machine. None if there is no such binary."""
     cached = cached_path(tool)
     on_path = shutil.which(tool.name)
     if on_path and Path(on_path) != cached and _is_compatible_on_path(tool, Path(on_path)):
@@ -67,7 +71,7 @@ def present_tool(tool: Tool) -> Path | None:
 
 
 def ensure_cached(tool: Tool, write_files: WriteFiles) -> Path:
-    """The path of the binary in the cache. Calls `write_files` if the tool is not there."""
+    """The path of the tool's binary in the cache. If the tool is not there, `write_files` writes it."""
     cached = cached_path(tool)
     with locked(cached.parent):
         if not _is_complete(tool, cached):
@@ -107,8 +111,8 @@ def _is_complete(tool: Tool, binary: Path) -> bool:
 
 
 def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
-    # The language host prints no version. It is released with the CLI, and the CLI runs the first host on
-    # PATH. So both must come from the same folder.
+    # The language host prints no version. Each Pulumi release contains the CLI and the language host, and the
+    # CLI runs the first language host on PATH. Both have the same version if they are in the same folder.
     if tool.name == _LANGUAGE_HOST:
         cli = shutil.which("pulumi")
         return cli is not None and _is_compatible_on_path(TOOLS["pulumi"], Path(cli))
@@ -120,7 +124,7 @@ def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
 
 
 def _installed_plugin(tool: Tool) -> Path | None:
-    """The path of the provider if `pulumi plugin install` has installed this version."""
+    """The path of the Pulumi provider, if `pulumi plugin install` has installed the tool's version of it."""
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     folder = home / "plugins" / f"{tool.name.removeprefix('pulumi-')}-v{tool.version}"
     binary = folder / tool.name

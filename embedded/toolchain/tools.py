@@ -1,6 +1,7 @@
-"""The tools of the product and of its tests: versions, packages and build flags.
+"""The tools of the product and of its tests, with their versions, Go packages and build flags.
 
-The version of a tool is that of its module in go.mod, so it is defined in one place.
+The version of a tool is the version of its Go module in a go.mod file under toolchain/. No other file defines
+it.
 """
 
 import hashlib
@@ -19,9 +20,9 @@ MODULES = ROOT / "toolchain"
 
 @dataclass(frozen=True)
 class ModuleFile:
-    """A file of a Go module, in the version that the go.mod in `folder` requires.
+    """A file of the Go module `module`, in the version that the go.mod in `folder` requires.
 
-    For `module_files`, `path` may be a pattern such as `config/*.yaml`.
+    `path` is relative to the module. For `module_files`, it may be a pattern such as `config/*.yaml`.
     """
 
     folder: Path
@@ -43,9 +44,9 @@ class Tool:
     package: str
     ldflags: str = "-s -w"
     tags: str = ""
-    # Files that the sources embed: copied next to them before the build.
+    # Files that the sources embed. They are copied into the folder of the sources before the build.
     embeds: tuple[ModuleFile, ...] = ()
-    # Files that the tool needs at run time: copied next to the binary.
+    # Files that the tool needs at run time. They are copied into the folder of the binary.
     companions: tuple[ModuleFile, ...] = ()
 
     @property
@@ -55,7 +56,10 @@ class Tool:
 
 
 def cache_key(tool: Tool) -> str:
-    """A folder name that depends on everything that affects the binary, but not on the checkout's path."""
+    """The name of the tool's folder in the cache.
+
+    It depends on everything that affects the binary. It does not depend on the path of the checkout.
+    """
     recipe = [tool.package, tool.ldflags]
     recipe += [f"{file.module}/{file.path}" for file in (*tool.embeds, *tool.companions)]
     recipe += [tool.tags] if tool.tags else []
@@ -112,8 +116,9 @@ def _pulumi() -> Tool:
 
 
 def _pulumi_language_python() -> Tool:
-    # The module of the language host has no tag for each CLI version, so the tool has the version of the CLI.
-    # The script that runs the program must have the version of the CLI and of the Python package.
+    # The module of the language host does not have a tag for each version of the Pulumi CLI, so the tool gets
+    # the version of the CLI. The script that runs the Pulumi program must have the same version as the CLI
+    # and the Python package pulumi.
     script = "python/cmd/pulumi-language-python-exec"
     return Tool(
         "pulumi-language-python",
@@ -146,7 +151,10 @@ def _pulumi_resource_kubernetes() -> Tool:
 
 
 def _command(name: str, module: str, path: str = "", version_variable: str = "", tags: str = "") -> Tool:
-    """The tool for a command at `path` in a module. The linker sets `version_variable` to its version."""
+    """The tool for the command at `path` in a Go module.
+
+    The linker sets the Go variable `version_variable`, if given, to the version of the module.
+    """
     folder = MODULES / name
     version = version_in(folder, module)
     ldflags = f"-s -w -X {version_variable}=v{version}" if version_variable else "-s -w"
@@ -172,7 +180,7 @@ TOOLS: dict[str, Tool] = {
 }
 
 # The tools for the control plane, for the nodes and for the watcher. `pulumi-language-python` is in none of
-# the lists: only a manual `pulumi up` runs it.
+# these lists, because only a manual `pulumi up` runs it.
 CONTROL_PLANE_TOOLS: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 NODE_TOOLS: Final = ("kube-scheduler", "kubectl", "kwok")
 STACK_TOOLS: Final = ("pulumi", "pulumi-resource-kubernetes")
@@ -189,7 +197,8 @@ TEST_TOOLS: dict[str, Tool] = {
             "/cmd/metrics-server",
             "k8s.io/client-go/pkg/version.gitVersion",
         ),
-        # Without service discovery for cloud providers: tests use promtool for alerting rules only.
+        # The tag omits the service discovery for cloud providers. Tests only use promtool to check alerting
+        # rules.
         _command("promtool", "github.com/prometheus/prometheus", "/cmd/promtool", tags="remove_all_sd"),
     )
 }

@@ -1,1 +1,1 @@
-"""ValidatingAdmissionPolicies that isolate tenants. The API server evaluates them in CEL."""
+"""ValidatingAdmissionPolicies that isolate tenants. The API server evaluates their CEL expressions."""

@@ -1,6 +1,7 @@
-"""Admission policies for Services, hosts, NetworkPolicies and endpoints.
+"""Admission policies for Services, Ingresses, Gateways, routes, NetworkPolicies and endpoints.
 
-The managed NetworkPolicies isolate a tenant. These policies reject objects that would bypass that isolation.
+The NetworkPolicies that the platform creates isolate a tenant. The admission policies in this module reject
+objects that would bypass this isolation.
 """
 
 from typing import Final
@@ -59,7 +60,8 @@ def _services() -> list[Manifest]:
                 "object.spec.?externalIPs.orValue([]).size() == 0",
                 cel_string("spec.externalIPs: not allowed for a tenant; remove the field"),
             ),
-            # CoreDNS resolves the target of such a name itself, without checking who may resolve it.
+            # CoreDNS resolves the target of an external name itself, and does not check whether the client
+            # may resolve the target. A tenant could use this to resolve names of other tenants.
             check(
                 "!object.spec.?externalName.orValue('').lowerAscii().matches('(^|[.])cluster[.]local[.]?$')",
                 cel_string(
@@ -139,7 +141,11 @@ def _gateways() -> list[Manifest]:
 
 
 def _routes() -> list[Manifest]:
-    """A route without hostnames is rejected: it matches every host of its Gateway, which may be shared."""
+    """The policy for routes of the Gateway API.
+
+    The policy rejects a route without hostnames. Such a route matches every host of its Gateway, and other
+    tenants may use the same Gateway.
+    """
     return policy(
         "tenancy-routes",
         [rule(_GATEWAY_GROUP, "httproutes", "grpcroutes", "tlsroutes", version="*")],
@@ -156,7 +162,10 @@ def _routes() -> list[Manifest]:
 
 
 def _host_checks(field: str) -> list[Manifest]:
-    """Checks of `variables.hosts`. `field` is the path of the hosts in the object."""
+    """Checks that each host in `variables.hosts` belongs to the tenant and is not empty.
+
+    `field` is the path of the hosts in the object, for error messages.
+    """
     return [
         check(
             "variables.hosts.all(h, h != '')",
@@ -211,7 +220,8 @@ def _tenant_network_policies() -> list[Manifest]:
             ),
         ],
         variables={**_NETWORKS, "tenant": TENANT_NAME},
-        # Managed NetworkPolicies are exempt. Only the platform can set their label (`write_protection`).
+        # The policy does not check NetworkPolicies with the managed label. Only the platform can set this
+        # label (see `write_protection`).
         conditions={
             "spec-is-new": SPEC_IS_NEW,
             "not-managed": f"object.metadata.?labels[?'{MANAGED_LABEL}'].orValue('') != 'true'",
@@ -235,10 +245,10 @@ def _endpoints() -> list[Manifest]:
 
 
 def _address_policy(group: str, resource: str, field: str, are_in_networks: str) -> list[Manifest]:
-    """Endpoints must stay inside the tenant's networks.
+    """A policy that rejects endpoint addresses outside the tenant's egress networks.
 
-    An ingress controller connects to the addresses of endpoints, and the tenant's NetworkPolicies do not
-    apply to the ingress controller.
+    An ingress controller connects to the addresses of endpoints. The tenant's NetworkPolicies do not apply to
+    the pods of the ingress controller. `are_in_networks` is the CEL expression that checks all addresses.
     """
     return policy(
         f"tenancy-{resource}",

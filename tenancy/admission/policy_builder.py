@@ -1,7 +1,7 @@
-"""Builders for ValidatingAdmissionPolicies and their bindings, and the CEL expressions that policies share.
+"""Builds ValidatingAdmissionPolicies and their bindings, and the CEL expressions that several policies use.
 
-A tenant's allow lists are annotations of its namespaces (written by `policy_annotations`). Expressions read
-them from `variables.annotations`.
+A tenant's allow lists are stored as annotations of its namespaces (see `tenancy.objects.policy_annotations`).
+CEL expressions read these annotations from `variables.annotations`.
 """
 
 import json
@@ -14,14 +14,14 @@ from tenancy.base.names import MANAGED_LABEL, TENANT_LABEL
 API_VERSION: Final = "admissionregistration.k8s.io/v1"
 TENANT_NAMESPACES: Final = {"matchLabels": {MANAGED_LABEL: "true"}}
 ANNOTATIONS: Final = {"annotations": "namespaceObject.metadata.?annotations.orValue({})"}
-# CEL: the tenant that owns the namespace of the request.
+# CEL: the name of the tenant that owns the namespace of the request, or an empty string.
 TENANT_NAME: Final = f"namespaceObject.metadata.?labels[?'{TENANT_LABEL}'].orValue('')"
-# Updates that leave the spec unchanged are not checked: removing a finalizer must work even if the spec
-# violates a policy that is newer than the object.
+# CEL: whether the request sets a new spec. Requests that do not change the spec are not checked. For example,
+# users must be able to remove a finalizer from an object whose spec violates a newer policy.
 SPEC_IS_NEW: Final = "request.operation == 'CREATE' || object.spec != oldObject.spec"
 
-# The Kubernetes controllers that write managed objects. Controllers that create objects from a template are
-# left out: a tenant could put a platform label into the template.
+# The Kubernetes controllers that may write managed objects. The list does not contain controllers that create
+# objects from a template, such as the Job controller. A tenant could put a platform label into the template.
 _CONTROLLERS: Final = (
     "namespace-controller",
     "generic-garbage-collector",
@@ -49,10 +49,10 @@ def policy(
     conditions: Mapping[str, str] | None = None,
     namespaces: Manifest | None = None,
 ) -> list[Manifest]:
-    """A policy and the binding that enforces it.
+    """A ValidatingAdmissionPolicy and its binding.
 
     `variables` and `conditions` map names to CEL expressions. The checks apply only to requests for which all
-    conditions are true.
+    conditions are true. `namespaces` is a label selector. Without it, the policy applies to all namespaces.
     """
     match: Manifest = {"resourceRules": rules}
     if namespaces:
@@ -82,7 +82,7 @@ def binding(name: str, policy_name: str, **match: Any) -> Manifest:
 def rule(
     group: str, *resources: str, operations: Iterable[str] = ("CREATE", "UPDATE"), version: str = "v1"
 ) -> Manifest:
-    """A resource rule. Unless `version` is `*`, the API server type-checks the policy's CEL expressions."""
+    """A resource rule. If `version` is `*`, the API server does not type-check the CEL expressions."""
     return {
         "apiGroups": [group],
         "apiVersions": [version],
@@ -92,7 +92,7 @@ def rule(
 
 
 def check(expression: str, message: str, reason: str = "Invalid") -> Manifest:
-    """A validation: a CEL expression that must be true, and the CEL expression of its error message."""
+    """A validation. `expression` is CEL and must be true. `message` is CEL and returns the error message."""
     return {"expression": expression, "messageExpression": message, "reason": reason}
 
 
@@ -112,26 +112,30 @@ def sender_is(users: Iterable[str], groups: Iterable[str] = ()) -> str:
 def is_listed(value: str, annotation: str) -> str:
     """CEL: whether the allow list in this annotation contains the value.
 
-    If the namespace does not have the annotation, every value is allowed.
+    The expression is also true if the namespace does not have the annotation, because then every value is
+    allowed.
     """
     items = f"variables.annotations['{annotation}']"
     return f"!('{annotation}' in variables.annotations) || {items} != '' && {value} in {items}.split(',')"
 
 
 def annotation_items(annotation: str) -> str:
-    """CEL: the allow list in this annotation; empty if the namespace does not have the annotation."""
+    """CEL: the allow list in this annotation. It is empty if the namespace does not have the annotation."""
     items = f"variables.annotations[?'{annotation}'].orValue('')"
     return f"{items} == '' ? [] : {items}.split(',')"
 
 
 def allowed_suffix(annotation: str) -> str:
-    """CEL: the end of a message, which lists the allowed values."""
+    """CEL: the last part of an error message. It lists the allowed values."""
     items = f"variables.annotations[?'{annotation}'].orValue('')"
     return f"'; allowed: ' + ({items} == '' ? 'none' : {items}.split(',').join(', '))"
 
 
 def list_check(field: str, value: str, annotation: str) -> Manifest:
-    """A check of a field with a single value against the allow list in this annotation."""
+    """A check that the allow list in this annotation contains the value.
+
+    `field` is the path of the field, for the error message. `value` is the CEL expression of its value.
+    """
     message = f'"{field}: \'" + {value} + "\' is not allowed for this tenant" + {allowed_suffix(annotation)}'
     return check(is_listed(value, annotation), message)
 

@@ -13,7 +13,10 @@ _TENANT_REF: Final = "object.spec.tenantRef.name"
 
 
 def session_policies() -> list[Manifest]:
-    """The policy applies to all namespaces, so namespaces without a tenant accept no AISessions."""
+    """The policy for AISessions, and its binding.
+
+    The policy applies to all namespaces. It rejects AISessions in namespaces that belong to no tenant.
+    """
     owner = "(variables.tenant == '' ? 'no tenant' : 'tenant ' + variables.tenant)"
     return policy(
         "tenancy-sessions",

@@ -1,6 +1,7 @@
 """Admission policies for pods and PersistentVolumeClaims.
 
-The policies check pods, not the pod templates of Deployments and Jobs, so they apply whoever creates a pod.
+The policies check pods, not the pod templates of Deployments and Jobs. They apply to every pod, whether a
+user or a controller creates it.
 """
 
 from typing import Final
@@ -37,8 +38,8 @@ _FULL_NAME: Final = (
     r"i.matches('^docker\\.io/[^/]+$') ? 'docker.io/library/' + i.substring(10) : "
     "i.matches('^([^/]*[.:A-Z][^/]*|localhost)/') ? i : 'docker.io/' + i"
 )
-# CEL: whether image `i` is within entry `e` of the registry list. A tag or digest may follow only an entry
-# with a path: after a bare host, a colon starts a port.
+# CEL: whether entry `e` of the registry list allows image `i`. An entry is a registry host, optionally with a
+# path. A tag or digest may follow only an entry with a path. After a host, a colon starts the port.
 _IS_FROM_ENTRY: Final = (
     "i == e || i.startsWith(e + '/') || e.contains('/') && (i.startsWith(e + ':') || i.startsWith(e + '@'))"
 )
@@ -74,7 +75,7 @@ def _pods() -> list[Manifest]:
         ],
         variables={
             **ANNOTATIONS,
-            # A limit of 0 passes a LimitRange and counts as 0 in a quota, but nodes treat it as no limit.
+            # A LimitRange allows a limit of 0, and a quota counts it as 0. But nodes treat it as no limit.
             "limits": " + ".join(
                 f"object.spec.?{name}.orValue([]).map(c, c.?resources.?limits.orValue({{}}))"
                 for name in ("containers", "initContainers")
@@ -114,8 +115,9 @@ def _image_checks() -> list[Manifest]:
 def _class_checks() -> list[Manifest]:
     priority = list_check("spec.priorityClassName", "variables.priority_class", PRIORITY_CLASSES)
     runtime = list_check("spec.runtimeClassName", "variables.runtime_class", RUNTIME_CLASSES)
-    # The empty string is a valid entry of this list: it allows pods without a runtime class. A list of only
-    # the empty string is an empty annotation, which `is_listed` takes for an empty list.
+    # The list of runtime classes can contain the empty string, which allows pods without a runtime class. If
+    # the list contains only the empty string, the annotation is empty. `is_listed` treats an empty annotation
+    # as an empty list, so this expression handles that case.
     is_allowed_without_class = (
         f"variables.runtime_class == '' && variables.annotations[?'{RUNTIME_CLASSES}'].orValue('') == ''"
     )
@@ -147,9 +149,9 @@ def _node_checks() -> list[Manifest]:
 
 
 def _pod_addresses() -> list[Manifest]:
-    """Only Kubernetes may set pod addresses.
+    """A policy that allows only Kubernetes to set the IP addresses of pods.
 
-    Services route traffic to the addresses in the status of pods: a forged address would bypass isolation.
+    Services route traffic to the addresses in the status of pods. A forged address would bypass isolation.
     """
     kubernetes = sender_is(
         KUBERNETES, ["system:nodes", "system:masters", "system:serviceaccounts:kube-system"]
@@ -177,7 +179,8 @@ def _claims() -> list[Manifest]:
         [rule("", "persistentvolumeclaims")],
         [list_check("spec.storageClassName", "variables.class", STORAGE_CLASSES)],
         variables={**ANNOTATIONS, "class": f"object.{storage_class}"},
-        # Claims that were admitted before can still be bound and resized.
+        # Updates that do not change the storage class are not checked, so existing claims can still be bound
+        # and resized.
         conditions={
             "class-is-new": "request.operation == 'CREATE' || "
             f"object.{storage_class} != oldObject.{storage_class}"
@@ -187,7 +190,10 @@ def _claims() -> list[Manifest]:
 
 
 def _image_field(container_field: str, volume_field: str) -> str:
-    """CEL: the value of one field for every image of a pod, in its containers and its image volumes."""
+    """CEL: a list with one value for each container and each image volume of a pod.
+
+    The value is `container_field` of a container, or `volume_field` of an image volume.
+    """
     containers = [
         f"object.spec.?{name}.orValue([]).map(c, c.?{container_field}.orValue(''))"
         for name in ("containers", "initContainers", "ephemeralContainers")

@@ -1,7 +1,8 @@
-"""Admission policies about who may write.
+"""Admission policies that restrict who may write.
 
-Only the platform changes managed objects, the users of a cordoned tenant write nothing, and nobody deletes a
-protected Tenant. Other modules check the content of a tenant's own objects.
+Only the platform may change managed objects. Users of a cordoned tenant may not write in its namespaces,
+unless they may update Tenants. Nobody may delete a protected Tenant. The other modules of this package check
+the content of objects that tenants create.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +32,8 @@ from tenancy.base.names import (
 )
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES
 
-# The controllers of integrations write the status of managed objects, and copies of them.
+# The controllers of integrations, such as HNC. They write the status of managed objects, and create copies of
+# managed objects.
 _INTEGRATION_GROUPS: Final = tuple(f"system:serviceaccounts:{name}" for name in INTEGRATION_NAMESPACES)
 _PREFIX: Final = "tenant.platform.ai/"
 _LABELS: Final = (MANAGED_LABEL, TENANT_LABEL, PURPOSE_LABEL, CORDONED_LABEL)
@@ -47,7 +49,7 @@ _WRITES: Final = ("CREATE", "UPDATE", "DELETE")
 
 
 def write_protection_policies(watcher: str, operators: Sequence[str]) -> list[Manifest]:
-    """`watcher` is a user name, `operators` are names of groups."""
+    """All policies of this module. `watcher` is the watcher's user name. `operators` are names of groups."""
     is_platform = sender_is([watcher, *KUBERNETES], [*operators, *_INTEGRATION_GROUPS])
     return [
         *_managed_objects(is_platform),
@@ -75,7 +77,7 @@ def _managed_objects(is_platform: str) -> list[Manifest]:
                 f"request.operation == 'DELETE' || {_same_values('before', 'after', _is_tenant_label)}",
                 cel_string(
                     f"metadata.labels: only the platform sets labels {_PREFIX}*; "
-                    "leave them out of your request"
+                    "do not add, change or remove them"
                 ),
                 "Forbidden",
             ),
@@ -86,7 +88,8 @@ def _managed_objects(is_platform: str) -> list[Manifest]:
             "not-a-namespace": "request.resource.resource != 'namespaces'",
         },
     )
-    # Object selectors are evaluated before CEL, so requests for objects without these labels cost nothing.
+    # The API server evaluates object selectors before CEL. So it evaluates no CEL for objects without these
+    # labels.
     return [
         managed_policy,
         *(
@@ -97,7 +100,11 @@ def _managed_objects(is_platform: str) -> list[Manifest]:
 
 
 def _managed_namespaces(is_platform: str) -> list[Manifest]:
-    """Less strict than `_managed_objects`: other labels and annotations of a namespace can be changed."""
+    """The policy for tenants' namespaces.
+
+    It is less strict than `_managed_objects`. Users may change labels and annotations that are not reserved
+    for the platform.
+    """
     platform_keys = f"{', '.join(f'{prefix}*' for prefix in _PLATFORM_PREFIXES)}, {', '.join(_PLATFORM_KEYS)}"
     message = f"in a tenant's namespace, only the platform changes {platform_keys}; change the Tenant instead"
     return policy(
@@ -126,7 +133,7 @@ def _managed_namespaces(is_platform: str) -> list[Manifest]:
                 "object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences",
                 cel_string(
                     "metadata.ownerReferences: must not change in a tenant's namespace, because Kubernetes "
-                    "would delete it together with its owner"
+                    "would delete the namespace together with its owner"
                 ),
                 "Forbidden",
             ),
@@ -214,7 +221,10 @@ def _is_platform_key(key: str) -> str:
 
 
 def _same_values(before: str, after: str, is_relevant: Callable[[str], str]) -> str:
-    """CEL: whether the relevant keys have the same values in both of these variables."""
+    """CEL: whether the variables `before` and `after` have the same values for all relevant keys.
+
+    `is_relevant` returns the CEL expression that decides whether a key is relevant.
+    """
     old, new = f"variables.{before}", f"variables.{after}"
     return (
         f"({new}.all(k, !({is_relevant('k')}) || k in {old} && {old}[k] == {new}[k]) && "

@@ -1,1 +1,1 @@
-"""Names, kinds, quantities, errors and base models that all other packages use."""
+"""Names, kinds, quantities, errors and base models. All other packages use them."""

@@ -1,35 +1,36 @@
-"""Exponential backoff: the waits between retries, and who uses which. Pure."""
+"""Exponential backoff: the retry delays of each kind of operation. No I/O."""
 
 from dataclasses import dataclass
 from typing import Final
 
-# 2 to this power exceeds every ratio of the last to the first wait.
+# Limits the exponent. 2 to this power is greater than `last_s / first_s` of every backoff below.
 _MAX_DOUBLINGS: Final = 32
 
 
 @dataclass(frozen=True)
 class Backoff:
-    """Waits that double from the first to the last, in seconds."""
+    """Retry delays in seconds. They start at `first_s` and double up to `last_s`."""
 
     first_s: float
     last_s: float
 
     def wait_s(self, failures: int) -> float:
-        """The wait after this many earlier failures in a row."""
+        """The delay before the next retry. `failures` does not include the failure that just happened."""
         return min(self.first_s * 2.0 ** min(failures, _MAX_DOUBLINGS), self.last_s)
 
 
-# A tenant or the AISessions of a tenant after a failed reconcile.
+# Reconciling a tenant, or the AISessions of a tenant.
 RECONCILE: Final = Backoff(1.0, 300.0)
-# An object that the API server refuses to restore: isolation is broken until it accepts.
+# Repairing drift. The delays are short, because isolation may be broken until the repair succeeds.
 REPAIR: Final = Backoff(0.25, 1.0)
-# The last applied objects of a tenant, while the state backend does not answer.
+# Reading a tenant's last applied objects from the state backend.
 LOAD_APPLIED: Final = Backoff(1.0, 5.0)
-# A watch that the API server ended.
+# Restarting a watch after an error.
 WATCH: Final = Backoff(0.2, 15.0)
-# The CoreDNS configuration.
+# Writing the CoreDNS configuration.
 DNS: Final = Backoff(1.0, 15.0)
-# The watcher process of `./dev run`, after it has exited.
+# Restarting the watcher process of `./dev run` after it has exited.
 WATCHER_PROCESS: Final = Backoff(0.2, 15.0)
-# The start of an AISession that the API server rejects. An option sets the first wait.
+# Starting an AISession that the API server has rejected. The watcher's option `--session-retry` replaces
+# `first_s` and changes `last_s` in proportion.
 SESSION_START: Final = Backoff(5.0, 60.0)

@@ -1,16 +1,16 @@
-"""The errors of the product, and the reasons they have in conditions and Events.
+"""The errors of the product. Each has a reason, which conditions and Events show.
 
 TenancyError
-├── Rejection              a tenant cannot be built from its spec; `field` names the cause
-│   ├── InvalidSpec        the spec, or the plan it names, is invalid; only a new spec or plan helps
+├── Rejection              the spec of a Tenant cannot be applied; `field` is the field that causes it
+│   ├── InvalidSpec        the spec or its plan is invalid; a retry fails until one of them changes
 │   │   └── UnknownPlan    the plans file has no plan of this name
-│   ├── NameTaken          an older Tenant in the other API group has this name
+│   ├── NameTaken          an older Tenant in the other API group has the same name
 │   ├── NamespaceTaken     a namespace belongs to somebody else, or cannot be adopted
 │   ├── HostTaken          a host belongs to another tenant
 │   ├── ObjectTaken        an extra object would overwrite an object of the tenant's users
 │   └── QuotaInUse         a namespace uses more than its new share of the tenant's budget
 ├── PlansError             the plans file is invalid
-└── NotOffered             the plans file does not configure what an AISession asks for
+└── NotOffered             the plans file does not configure the type or the model of an AISession
     └── UnknownModel       the plans file has no AI model of this name
 """
 
@@ -25,15 +25,15 @@ _WORDS: Final = {_UNKNOWN_FIELD: "there is no such field here", "missing": "is r
 
 
 class TenancyError(Exception):
-    """Base class. `reason` is the reason in conditions and Events."""
+    """Base class of all errors. `reason` is the reason that conditions and Events show."""
 
     reason: str = "Error"
 
 
 class Rejection(TenancyError):
-    """A tenant cannot be built from its spec.
+    """The spec of a Tenant cannot be applied.
 
-    `field` is the path of the field that causes it, empty if no single field does.
+    `field` is the path of the field that causes the rejection. It is empty if no single field is the cause.
     """
 
     def __init__(self, field: str, problem: str) -> None:
@@ -42,7 +42,7 @@ class Rejection(TenancyError):
 
 
 class InvalidSpec(Rejection):
-    """The spec, or the plan it names, is invalid: trying again cannot help."""
+    """The spec or its plan is invalid. A retry fails until the spec or the plan changes."""
 
     reason = Reason.INVALID_SPEC
 
@@ -52,7 +52,7 @@ class UnknownPlan(InvalidSpec):
 
 
 class NameTaken(Rejection):
-    """Another Tenant has this name."""
+    """An older Tenant in the other API group has the same name."""
 
     reason = Reason.NAME_TAKEN
 
@@ -88,7 +88,7 @@ class PlansError(TenancyError):
 
 
 class NotOffered(TenancyError):
-    """The plans file configures no image for this type of AISession."""
+    """The plans file does not configure the type or the model of an AISession."""
 
     reason = "NotConfigured"
 
@@ -98,9 +98,10 @@ class UnknownModel(NotOffered):
 
 
 def validation_message(error: ValidationError, root: str) -> tuple[str, str]:
-    """The first fault of a pydantic error, as a Kubernetes field path and a sentence.
+    """The field path and the message of the first fault in a pydantic error.
 
-    An unknown field comes first: it is often the misspelt name of a field that is reported as missing.
+    The path starts with `root`. Unknown fields come before other faults. An unknown field is often a
+    misspelt name, and the field with the correct name is then reported as missing.
     """
     faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != _UNKNOWN_FIELD)
     fault = faults[0]

@@ -1,4 +1,4 @@
-"""Annotated types for model fields, with the same checks that the API server makes."""
+"""Annotated types for model fields. They make the same checks as the API server."""
 
 import ipaddress
 import re
@@ -14,7 +14,7 @@ _LABEL_KEY = re.compile(rf"({DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za
 
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
 DnsName = Annotated[str, StringConstraints(pattern=f"^{DNS_NAME}$", max_length=253)]
-# Reject control characters: Pulumi's provider can't send them, and terminals interpret them.
+# Control characters are rejected. Pulumi's Kubernetes provider can't send them, and terminals interpret them.
 _NO_CONTROL_CHARACTERS: Final = r"^\P{Cc}*$"
 Subject = Annotated[str, StringConstraints(pattern=_NO_CONTROL_CHARACTERS, min_length=1, max_length=253)]
 Text = Annotated[str, StringConstraints(pattern=_NO_CONTROL_CHARACTERS, max_length=253)]
@@ -32,14 +32,15 @@ HostPattern = Annotated[
     str,
     StringConstraints(pattern=r"^(\*\.)?([-a-z0-9]|\.|\$\{tenant\.name\})+$", min_length=1, max_length=253),
 ]
-# The name of a StorageClass, IngressClass and the like. The empty string stands for "no class given".
+# The name of a StorageClass, an IngressClass or another class. In an allow list, the empty string allows
+# objects that set no class.
 ClassName = Annotated[str, StringConstraints(pattern=f"^({DNS_NAME})?$", max_length=253)]
 
 Item = TypeVar("Item")
 
 
 def require_unique(values: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Return `values` unchanged; raise ValueError if a value occurs twice."""
+    """Return `values` unchanged. Raise ValueError if a value occurs twice."""
     for index, value in enumerate(values):
         if value in values[:index]:
             raise ValueError(f"{str(value)!r} is given twice")
@@ -51,7 +52,7 @@ def _check_cidr(text: str) -> str:
         network = ipaddress.ip_network(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a CIDR such as 10.0.0.0/8 or 2001:db8::/32") from None
-    # Python accepts an address without a prefix length, the API server does not.
+    # Python accepts an address without a prefix length. The API server rejects it.
     if "/" not in text:
         raise ValueError(f"{text!r} has no prefix length: write {network}")
     return text
@@ -66,12 +67,14 @@ def _check_selector_labels(labels: dict[str, str]) -> dict[str, str]:
     return labels
 
 
-# For a list of unique items. Add `require_unique` too: the JSON schema extra concerns only the API server.
+# For a list of unique items. Only the API server uses `json_schema_extra`, so add the validator
+# `require_unique` for the same check in Python.
 AS_SET: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"})
 Subjects = Annotated[tuple[Subject, ...], AS_SET, AfterValidator(require_unique)]
 ServiceAccountNames = Annotated[tuple[ServiceAccountName, ...], AS_SET, AfterValidator(require_unique)]
 DnsLabels = Annotated[tuple[DnsLabel, ...], AS_SET, AfterValidator(require_unique)]
-# For a list that may be set to empty: server-side apply drops a set when its last item is removed.
+# For a list that can be set to an empty list. It is not a `set`, because server-side apply removes a `set`
+# from the object together with its last item.
 AS_LIST: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "atomic"})
 Registries = Annotated[tuple[Registry, ...], AS_LIST]
 HostPatterns = Annotated[tuple[HostPattern, ...], AS_LIST]
@@ -91,7 +94,7 @@ Cidr = Annotated[
         }
     ),
 ]
-# The labels of a selector.
+# The labels of a label selector (`matchLabels`).
 SelectorLabels = Annotated[
     dict[str, LabelValue],
     Field(

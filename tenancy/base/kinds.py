@@ -27,8 +27,10 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The kind's name in an ObjectKey, as kubectl accepts it: with the API group if the kind alone is
-        ambiguous."""
+        """The kind's name in an ObjectKey. It includes the API group if the kind alone is ambiguous.
+
+        kubectl accepts it as a resource type.
+        """
         return kind_key(self.api_version, self.kind)
 
     @property
@@ -37,7 +39,7 @@ class Kind(NamedTuple):
         return f"{self.plural}.{self.group}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The API path of one object, or of the collection if `name` is empty."""
+        """The API path of one object. If `name` is empty, the path of the collection."""
         root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
         namespace_part = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
         name_part = "".join(f"/{part}" for part in (name, subresource) if part)
@@ -45,7 +47,7 @@ class Kind(NamedTuple):
 
 
 def api_group(api_version: str) -> str:
-    """The group of an apiVersion; empty for the core group."""
+    """The API group in an apiVersion. It is empty for the core group."""
     return api_version.rpartition("/")[0]
 
 
@@ -64,7 +66,7 @@ POD: Final = Kind("v1", "Pod", "pods")
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-# Reviews are requests: the API server answers them and stores nothing.
+# The API server answers a review when it is created, and does not store it.
 TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenreviews", False)
 SUBJECT_ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False
@@ -75,7 +77,7 @@ TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) fo
 
 # The kinds of objects that every tenant has.
 CORE_KINDS: Final = (NAMESPACE, ROLE, ROLE_BINDING, RESOURCE_QUOTA, LIMIT_RANGE, NETWORK_POLICY)
-# The kinds that `extraResources` may use. None of them grants permissions or holds secrets.
+# The kinds that `extraResources` may use. None of them grants permissions or contains secrets.
 EXTRA_KINDS: Final = (
     CONFIG_MAP,
     SERVICE_ACCOUNT,
@@ -87,7 +89,7 @@ EXTRA_KINDS: Final = (
 )
 MANAGED_KINDS: Final = tuple(dict.fromkeys((*CORE_KINDS, *EXTRA_KINDS)))
 
-# The kinds of a tenant's objects, by integration.
+# The kinds of the objects that each integration adds to a tenant.
 INTEGRATION_KINDS: Final[dict[str, tuple[Kind, ...]]] = {
     "Gatekeeper": (
         Kind("constraints.gatekeeper.sh/v1beta1", "TenantImageRegistries", "tenantimageregistries", False),
@@ -126,5 +128,5 @@ KIND_BY_KEY: Final = {kind.key: kind for kind in (*MANAGED_KINDS, *OPTIONAL_KIND
 
 
 def kind_of(manifest: Manifest) -> Kind:
-    """The Kind of an object; KeyError if this module does not define it."""
+    """The Kind of an object. Raises KeyError if this module does not define the kind."""
     return _KINDS[manifest["apiVersion"], manifest["kind"]]

@@ -1,4 +1,4 @@
-"""Kubernetes objects as plain data, and the key that matches a desired object with its live object."""
+"""Kubernetes objects as dictionaries, and their keys. Desired and live object have the same key."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -7,14 +7,14 @@ from tenancy.base.names import object_labels
 
 Manifest = dict[str, Any]
 
-# Kinds of these groups, and these kinds, are unambiguous without the group. Other kinds need it: several
-# projects define, for example, a Gateway.
+# A kind is unambiguous without its API group if the group or the kind is listed here. Other kinds need the
+# group. For example, several projects define a Gateway.
 _UNAMBIGUOUS_GROUPS: Final = ("", "apps", "batch", "policy", "rbac.authorization.k8s.io", "networking.k8s.io")
 _UNAMBIGUOUS_KINDS: Final = ("Tenant", "CustomResourceDefinition")
 
 
 class ObjectKey(NamedTuple):
-    """The identity of an object in the cluster; `namespace` is empty for a cluster-scoped object."""
+    """The identity of an object in the cluster. `namespace` is empty for a cluster-scoped object."""
 
     kind: str
     namespace: str
@@ -24,7 +24,7 @@ class ObjectKey(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
-# Objects of one tenant, by their keys.
+# Objects of one tenant, by key.
 Objects = Mapping[ObjectKey, Manifest]
 
 
@@ -50,5 +50,5 @@ def namespaced_manifest(
 
 
 def is_deleting(manifest: Manifest | None) -> bool:
-    """Whether an object exists and its deletion has begun."""
+    """Whether an object exists and is being deleted."""
     return manifest is not None and "deletionTimestamp" in manifest["metadata"]

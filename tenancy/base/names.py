@@ -22,12 +22,13 @@ PLAN_LABEL: Final = "kleff.io/tenant-plan"
 ISTIO_LABEL: Final = "istio-injection"
 SHARED_LABEL: Final = "platform.ai/shared"
 CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
-# On the Job and the pod of an AISession; the value is the session's name, encoded with `label_value`.
+# A label of the Job and the pod of an AISession. Its value is the session's name, encoded with `label_value`.
 SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
 # The prefix of namespace annotations that the admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
-# If the admission plugin PodNodeSelector is enabled, the API server adds this selector to the pods.
+# If the admission plugin PodNodeSelector is enabled, the API server adds this selector to the namespace's
+# pods.
 NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
 
 MANAGED_SELECTOR: Final = f"{MANAGED_LABEL}=true"
@@ -40,15 +41,15 @@ _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def namespace_name(tenant_name: str, name: str | None = None) -> str:
-    """The full name of a tenant's namespace; of its default namespace if `name` is empty."""
+    """The full name of a tenant's namespace. If `name` is empty, the name of the default namespace."""
     return f"tenant-{tenant_name}-{name}" if name else f"tenant-{tenant_name}"
 
 
 def session_job_name(session_name: str) -> str:
     """The name of an AISession's Job.
 
-    Kubernetes copies a Job's name into a label of its pods, so a long name is cut to the length of a label
-    value and gets a hash.
+    Kubernetes copies a Job's name into a label of its pods. A name that is too long for a label value is cut
+    and gets a hash as suffix.
     """
     job_name = f"aisession-{session_name}"
     if len(job_name) <= NAMESPACE_MAX_LENGTH:
@@ -62,7 +63,7 @@ def stack_name(tenant_name: str) -> str:
 
 
 def tenant_of_stack(stack: str) -> str:
-    """The name of the tenant that a stack belongs to; the inverse of `stack_name`.
+    """The name of the tenant that a stack belongs to. This is the inverse of `stack_name`.
 
     Raises ValueError if the stack does not belong to a tenant.
     """
@@ -85,14 +86,15 @@ def object_labels(tenant_name: str) -> dict[str, str]:
 
 
 def tenant_selector(tenant_name: str) -> str:
-    """The label selector of a tenant's managed objects."""
+    """The label selector that matches a tenant's managed objects."""
     return f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant_name}"
 
 
 def label_value(text: str) -> str:
     """`text` as a valid label value.
 
-    An invalid text becomes its readable characters and a hash of the whole, so that the result is unique.
+    If `text` is not a valid label value, the result consists of its letters and digits and a hash of `text`.
+    The hash makes the result unique.
     """
     if not text or _LABEL_VALUE.fullmatch(text):
         return text

@@ -5,16 +5,17 @@ from typing import Final
 PLATFORM_STACK: Final = "platform"
 SYSTEM_NAMESPACE: Final = "tenancy-system"
 SHARED_NAMESPACE: Final = "platform-shared"
-# The namespaces of the integrations' controllers. Their service accounts are as trusted as the platform's.
+# The namespaces of the integrations' controllers. The platform trusts the service accounts in
+# them like its own.
 INTEGRATION_NAMESPACES: Final = ("gatekeeper-system", "hnc-system", "istio-system")
 WATCHER: Final = "tenancy-watcher"
 WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/part-of": "tenancy"}
-# Kubernetes stores the Events of cluster-scoped objects here.
+# The namespace in which Kubernetes stores the Events of cluster-scoped objects.
 EVENT_NAMESPACE: Final = "default"
 
 PLANS_CONFIG_MAP: Final = "tenancy-plans"
 PLANS_KEY: Final = "plans.yaml"
 
-# The port of /healthz, /readyz and /metrics.
+# The port on which the watcher serves /healthz, /readyz and /metrics.
 HTTP_PORT: Final = 8080
 HTTP_PORT_NAME: Final = "http"

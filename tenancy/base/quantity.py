@@ -1,7 +1,7 @@
 """Kubernetes quantities: parsing, and the canonical form that the API server stores.
 
-Desired objects use the canonical form. In any other form, the live object would differ from the desired
-object, and the difference would look like drift.
+Desired objects use the canonical form. With any other form, the desired object would differ from the live
+object, and the difference would be reported as drift.
 """
 
 import re
@@ -15,14 +15,14 @@ _QUANTITY = re.compile(
 )
 # Exponents of 10, by suffix.
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-# The API server caps larger values.
+# The API server reduces larger values to this one.
 QUANTITY_MAX: Final = 2**63 - 1
 # Exponents of 1024, by suffix.
 _BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 
 
 def quantity_value(text: str) -> Decimal:
-    """The numeric value of a quantity; ValueError if the text is not a quantity."""
+    """The numeric value of a quantity. Raises ValueError if the text is not a quantity."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a Kubernetes quantity such as 500m, 2 or 1Gi")
@@ -40,7 +40,9 @@ def quantity_value(text: str) -> Decimal:
 
 
 def canonical_quantity(text: str) -> str:
-    """The quantity in the form that the API server stores: an integer with the largest exact suffix.
+    """The quantity in the form that the API server stores.
+
+    This is an integer with the largest suffix that does not need rounding.
 
     Raises ValueError if the text is not a quantity, or is more precise than 1n.
     """

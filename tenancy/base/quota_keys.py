@@ -1,4 +1,4 @@
-"""The keys of a ResourceQuota that limit each resource. The only table of these keys."""
+"""The keys in `spec.hard` of a ResourceQuota that limit each resource. Only this module lists them."""
 
 from typing import Final
 
@@ -9,9 +9,10 @@ POD_KEYS: Final = ("pods", "count/pods")
 JOB_KEYS: Final = ("count/jobs.batch",)
 QUOTA_KEYS: Final = ("resourcequotas", "count/resourcequotas")
 
-# The fields of `spec.resourceQuotas`, and the keys that each of them sets.
+# The fields of a Tenant's `spec.resourceQuotas`, and the quota keys that each field sets.
 OVERRIDE_KEYS: Final = {"cpu": CPU_KEYS, "memory": MEMORY_KEYS, "storage": STORAGE_KEYS}
-# The resources that usage reports, by requests. The first key that a quota has counts.
+# The resources in usage reports, and the quota keys that their amounts come from. If a quota has several of
+# the keys, the first one is used. The amounts of CPU and memory are requests, not limits.
 REPORTED_KEYS: Final = {
     "cpu": ("requests.cpu", "cpu"),
     "memory": ("requests.memory", "memory"),

@@ -1,10 +1,10 @@
-"""The reasons that conditions of a Tenant and Events give. docs/reference/status.md explains each."""
+"""The reasons in the conditions and Events of Tenants. docs/reference/status.md explains each reason."""
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    # Conditions of a tenant that is well, or on its way.
+    # Conditions of a tenant without an error.
     PENDING = "Pending"
     APPLYING = "Applying"
     APPLIED = "Applied"
@@ -12,14 +12,14 @@ class Reason(StrEnum):
     NAMESPACE_TERMINATING = "NamespaceTerminating"
     DELETING = "Deleting"
     PROTECTED = "Protected"
-    # The condition Drifted, and Events.
+    # The condition Drifted, and Events about drift.
     NO_DRIFT = "NoDrift"
     REPAIRED = "Repaired"
     DRIFT_FOUND = "DriftFound"
     DRIFT_REPAIRED = "DriftRepaired"
     # The condition IntegrationsReady.
     CRDS_MISSING = "CRDsMissing"
-    # Rejections of a spec.
+    # The spec is rejected.
     INVALID_SPEC = "InvalidSpec"
     UNKNOWN_PLAN = "UnknownPlan"
     NAME_TAKEN = "NameTaken"
@@ -27,7 +27,7 @@ class Reason(StrEnum):
     HOST_TAKEN = "HostTaken"
     OBJECT_TAKEN = "ObjectTaken"
     QUOTA_IN_USE = "QuotaInUse"
-    # Failed operations on a stack.
+    # An operation on a stack failed.
     UPDATE_FAILED = "UpdateFailed"
     UPDATE_CONFLICT = "UpdateConflict"
     STACK_NOT_FOUND = "StackNotFound"
@@ -37,13 +37,13 @@ class Reason(StrEnum):
     PULUMI_MISSING = "PulumiMissing"
     STORAGE_FAILED = "StorageFailed"
     ACCESS_DENIED = "AccessDenied"
-    # A request that the API server rejects.
+    # The API server rejected a request.
     CLUSTER_REFUSED = "ClusterRefused"
     # Events about the plans.
     INVALID_PLANS = "InvalidPlans"
     PLANS_REFUSED = "PlansRefused"
     PLANS_ACCEPTED = "PlansAccepted"
-    # Other failures of the watcher's work on a tenant.
+    # Other failures while the watcher reconciles a tenant.
     DRIFT_CONTESTED = "DriftContested"
     REPAIR_FAILED = "RepairFailed"
     DESTROY_FAILED = "DestroyFailed"

@@ -1,1 +1,1 @@
-"""The Kubernetes objects of a tenant: one module per kind or integration. Pure."""
+"""The Kubernetes objects of a tenant, with one module for each kind or integration. No I/O."""

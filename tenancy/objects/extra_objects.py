@@ -1,7 +1,7 @@
-"""Extra objects: the templates of plans and tenants, filled in for one namespace.
+"""The extra objects of one namespace, created from the templates of the plan and the tenant.
 
-The models have already checked the templates. This module checks what depends on the tenant: after the
-placeholders are replaced, a name may be invalid or already used.
+The models have already checked the templates. This module replaces the placeholders. Then it checks that the
+name of each object is valid and not used by another object of the tenant.
 """
 
 import re
@@ -21,8 +21,8 @@ def extra_resources(
 ) -> list[Manifest]:
     """The extra objects of one namespace.
 
-    `namespace` is the desired Namespace object, `core_manifests` are the objects that the platform creates
-    for it. Raises InvalidSpec if the name of an extra object is invalid or already used.
+    `namespace` is the desired Namespace object. `core_manifests` are the Namespace and the objects that the
+    platform creates in it. Raises InvalidSpec if the name of an extra object is invalid or already used.
     """
     values = _placeholder_values(tenant, namespace)
     used_keys = {object_key(manifest) for manifest in core_manifests}
@@ -36,14 +36,14 @@ def extra_resources(
         manifest["metadata"] = {**metadata, "namespace": namespace["metadata"]["name"], "labels": labels}
         key = object_key(manifest)
         if key in used_keys:
-            raise InvalidSpec(f"{field}.metadata.name", f"{key} already exists; choose another name")
+            raise InvalidSpec(f"{field}.metadata.name", f"the tenant already has {key}; choose another name")
         used_keys.add(key)
         extra_manifests.append(manifest)
     return extra_manifests
 
 
 def _templates(tenant: TenantModel, settings: TenantSettings) -> Iterator[tuple[str, Manifest]]:
-    """Each template with the path of its field: first the plan's templates, then the tenant's."""
+    """Each template with its field path. The plan's templates come before the tenant's."""
     tenant_templates = tenant.spec.extra_resources or ()
     plan_templates = settings.extra_resources[: len(settings.extra_resources) - len(tenant_templates)]
     for root, templates in ((f"plans.{tenant.spec.plan}", plan_templates), ("spec", tenant_templates)):
@@ -56,7 +56,7 @@ def _placeholder_values(tenant: TenantModel, namespace: Manifest) -> dict[str, s
     return {
         "${tenant.name}": tenant.name,
         "${tenant.namespace}": namespace["metadata"]["name"],
-        # The default namespace has no purpose label.
+        # The default namespace has no purpose label, so its purpose is `development`.
         "${tenant.purpose}": labels.get(PURPOSE_LABEL, Purpose.DEVELOPMENT.value),
         "${tenant.plan}": tenant.spec.plan,
         **{f"${{tenant.labels[{key}]}}": value for key, value in labels.items()},

@@ -1,4 +1,4 @@
-"""The Gatekeeper constraints of one tenant: trusted registries and pod security.
+"""The Gatekeeper constraints of one tenant, for image registries and pod security.
 
 The ConstraintTemplates in `tenancy.platform.constraint_templates` define the checks.
 """
@@ -16,7 +16,7 @@ POD_SECURITY_KIND: Final = "TenantPodSecurity"
 
 
 def gatekeeper_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
-    """The tenant's constraints. A setting that forbids nothing has no constraint."""
+    """The tenant's constraints. A setting that allows everything gets no constraint."""
     constraints: list[Manifest] = []
     if settings.registries is not None:
         constraints.append(_constraint(REGISTRIES_KIND, tenant, {"registries": list(settings.registries)}))
@@ -32,7 +32,7 @@ def _constraint(kind: str, tenant: TenantModel, parameters: dict[str, Any]) -> M
         # Constraints are cluster-scoped, so the name contains the tenant's name.
         "metadata": {"name": f"tenant-{tenant.name}", "labels": object_labels(tenant.name)},
         "spec": {
-            # The API server adds this default. Without it here, desired and live object would differ.
+            # The API server adds this default. It is set here too, so that desired and live object are equal.
             "enforcementAction": "deny",
             "match": {
                 "kinds": [{"apiGroups": [""], "kinds": ["Pod"]}],

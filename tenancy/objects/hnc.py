@@ -1,6 +1,6 @@
-"""Objects of the Hierarchical Namespace Controller (HNC): the tenant's namespaces as a tree.
+"""The objects that arrange a tenant's namespaces as a tree for the Hierarchical Namespace Controller (HNC).
 
-One namespace is the root, all others are its children.
+One namespace is the root. All other namespaces of the tenant are its children.
 """
 
 from typing import Final
@@ -19,11 +19,12 @@ _NO_PROPAGATION: Final = {"propagate.hnc.x-k8s.io/none": "true"}
 def hnc_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """A HierarchyConfiguration for each namespace.
 
-    The root has one too: without it, a HierarchyConfiguration created by somebody else could put the tenant
-    below a foreign namespace. Raises InvalidSpec if `hnc.parent` is not a namespace of the tenant.
+    The root namespace has one too. Otherwise somebody else could create it and set a parent that does not
+    belong to the tenant. Raises InvalidSpec if `hnc.parent` is not a namespace of the tenant.
     """
-    # The spec does not contain `allowCascadingDeletion`: HNC removes a false value when it writes the object.
-    # A value of true is still drift, because the desired spec does not contain it.
+    # The spec does not contain `allowCascadingDeletion: false`, because HNC removes a false value when it
+    # writes the object. If somebody sets the field to true, it is drift, because the desired spec does not
+    # contain it.
     root = _root(tenant, settings)
     return [
         namespaced_manifest(
@@ -41,8 +42,9 @@ def hnc_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]
 def without_hnc_propagation(manifest: Manifest) -> Manifest:
     """A copy of the object, annotated so that HNC does not propagate it to child namespaces.
 
-    Each namespace has its own tenant Roles and RoleBindings. HNC would overwrite those of the children with
-    the root's, and rejects a parent while there is such a conflict.
+    Each namespace has its own Roles and RoleBindings of the same names. HNC would overwrite the objects in
+    the children with the objects in the root. While there is such a conflict, HNC also refuses to set the
+    parent.
     """
     metadata = manifest["metadata"]
     annotations = {**metadata.get("annotations", {}), **_NO_PROPAGATION}

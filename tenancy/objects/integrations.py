@@ -1,6 +1,6 @@
-"""A tenant's objects of the integrations: Gatekeeper, Istio and HNC.
+"""The objects that the integrations Gatekeeper, Istio and HNC add to a tenant.
 
-Objects whose CRD is not installed are left out. The rest of the tenant works without them.
+Objects whose CRD is not installed are left out. The tenant works without them.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,7 +13,7 @@ from tenancy.objects.istio import istio_objects
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import TenantModel
 
-# The kinds that a cluster serves, of those that integrations define.
+# The kinds of integrations that a cluster serves.
 ServedKinds = Collection[Kind]
 ALL_INTEGRATION_KINDS: ServedKinds = OPTIONAL_KINDS
 
@@ -21,7 +21,7 @@ ALL_INTEGRATION_KINDS: ServedKinds = OPTIONAL_KINDS
 def integration_objects(
     tenant: TenantModel, settings: TenantSettings, served: ServedKinds
 ) -> tuple[list[Manifest], Mapping[str, tuple[str, ...]]]:
-    """The objects whose kinds are served, and the names of the missing CRDs by integration."""
+    """The objects whose kinds the cluster serves, and the names of the missing CRDs by integration."""
     manifests: list[Manifest] = []
     missing_crds: dict[str, tuple[str, ...]] = {}
     objects_by_integration = {

@@ -20,8 +20,8 @@ _GATEWAY_SELECTOR: Final = {"istio": "ingressgateway"}
 def istio_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """The Istio objects of one tenant.
 
-    The Gateway is in the tenant's first namespace, and exists only if the tenant has hostnames. All other
-    objects exist in each namespace.
+    The Gateway is in the tenant's first namespace. It is created only if the tenant has hostnames. All other
+    objects are created in each namespace.
     """
     own_namespaces = sorted(tenant.namespaces())
     manifests: list[Manifest] = []
@@ -48,8 +48,8 @@ def gateway_namespace(settings: TenantSettings) -> str:
 
 
 def _gateway(settings: TenantSettings, own_namespaces: list[str], hosts: tuple[str, ...]) -> dict[str, Any]:
-    # NAMESPACE/HOST accepts routes only from that namespace. A plain host would accept routes from every
-    # tenant in the mesh.
+    # A host in the form NAMESPACE/HOST accepts routes only from that namespace. A host without a namespace
+    # would accept routes from every tenant in the mesh.
     gateway_hosts = [f"{namespace}/{host}" for host in hosts for namespace in own_namespaces]
     http: dict[str, Any] = {
         "port": {"number": 80, "name": "http", "protocol": "HTTP"},
@@ -74,6 +74,6 @@ def _authorization(settings: TenantSettings, own_namespaces: list[str]) -> dict[
 
 
 def _sidecar(own_namespaces: list[str]) -> dict[str, Any]:
-    # A Sidecar lists namespaces by name; it can't select them by label.
+    # A Sidecar lists namespaces by name. It can't select namespaces by label.
     visible_namespaces = (".", *own_namespaces, SHARED_NAMESPACE, CONTROL_PLANE)
     return {"egress": [{"hosts": [f"{namespace}/*" for namespace in visible_namespaces]}]}

@@ -1,4 +1,4 @@
-"""The Namespace objects of a tenant, with the labels and annotations that other objects and policies use."""
+"""The Namespace objects of a tenant. Policies and other objects use their labels and annotations."""
 
 from typing import Final
 
@@ -41,7 +41,7 @@ def namespace_object(
         labels[CORDONED_LABEL] = "true"
     for mode in ("enforce", "audit", "warn"):
         labels[f"pod-security.kubernetes.io/{mode}"] = settings.pod_security.value
-        # Set explicitly, so that a weaker, older version of the level is drift.
+        # Set explicitly, so that a change to an older version of the level, which may be weaker, is drift.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = "latest"
     annotations = policy_annotations(tenant.name, settings) | {
         key: value
@@ -83,7 +83,7 @@ def release_patch(live: Manifest) -> Manifest:
 
 
 def with_managed_metadata_only(live: Manifest) -> Manifest:
-    """A live namespace reduced to its name and the labels and annotations that the platform has set."""
+    """A copy of a live namespace with only its name and the labels and annotations that the platform sets."""
     metadata = {
         field: {key: live["metadata"][field][key] for key in managed_keys}
         for field, managed_keys in release_patch(live).get("metadata", {}).items()

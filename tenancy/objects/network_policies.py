@@ -1,7 +1,7 @@
 """The NetworkPolicies of one namespace. Plans and tenants can allow more peers, but can't disable isolation.
 
-Every policy sets both `ingress` and `egress`, even to an empty list. Otherwise a rule that somebody adds to
-the missing field would belong to another field manager, and would not be reverted.
+Every policy sets both `ingress` and `egress`, if necessary to an empty list. If one of the fields were
+missing, a rule that somebody adds to it would belong to another field manager, and would not be reverted.
 """
 
 from typing import Any, Final
@@ -27,12 +27,13 @@ Rules = list[dict[str, Any]]
 
 
 def network_policies(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
-    """The NetworkPolicies of one namespace: the mandatory ones, and those of the settings."""
+    """The NetworkPolicies of one namespace: the mandatory ones, and those that the settings add."""
     own_namespaces = _namespaces_with(object_labels(tenant.name))
     policies: dict[str, tuple[Rules, Rules]] = {
         "default-deny-all": ([], []),
         "allow-intra-tenant": ([{"from": [own_namespaces]}], [{"to": [own_namespaces]}]),
-        # Like default-deny-all, it selects every pod: pods stay isolated while one of the two is missing.
+        # This policy selects every pod, as default-deny-all does. If somebody deletes one of the two
+        # policies, the other one keeps the pods isolated.
         "tenant-isolation": ([{"from": [own_namespaces]}], []),
         "allow-dns": ([], [{"to": [CLUSTER_DNS], "ports": DNS_PORTS}]),
         "allow-platform-shared": ([], [{"to": [_namespaces_with({SHARED_LABEL: "true"})]}]),
@@ -77,8 +78,8 @@ def _ingress_from(labels: dict[str, str]) -> Rules:
 def _address_rule(direction: str, addresses: Addresses) -> dict[str, Any]:
     """A rule for addresses outside the cluster.
 
-    Some network plugins match pods with an ipBlock too. The policies of the other tenant still reject such a
-    connection.
+    With some network plugins, an ipBlock also matches pods. If it matches pods of another tenant, the
+    policies of that tenant still reject the connection.
     """
     block: dict[str, Any] = {"cidr": addresses.cidr}
     if addresses.except_:
@@ -95,7 +96,7 @@ def _port(port_range: PortRange) -> dict[str, Any]:
 
 
 def _mesh_rules(gateway_namespace: str) -> tuple[Rules, Rules]:
-    """Ingress from the gateway, and egress of the sidecars to the control plane.
+    """The rules for ingress from the gateway, and for egress from the sidecars to the control plane.
 
     The control plane can run in the namespace of the gateway or in `istio-system`.
     """

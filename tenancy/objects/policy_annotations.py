@@ -1,7 +1,7 @@
-"""A tenant's allow lists as annotations of its namespaces, which the admission policies read.
+"""The annotations with a tenant's allow lists. The admission policies read them from the tenant's namespaces.
 
-Without the annotation everything is allowed. With an empty annotation nothing is allowed. The items are
-separated by commas; no item can contain a comma.
+Without an annotation, everything is allowed. With an empty annotation, nothing is allowed. The items are
+separated by commas, and no item can contain a comma.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, 
         PRIORITY_CLASSES: settings.priority_classes,
         RUNTIME_CLASSES: settings.runtime_classes,
         HOSTNAMES: hostnames(tenant_name, settings),
-        # Only CIDRs without exceptions and ports: the annotation can't express those.
+        # The annotation can't express exceptions and ports, so CIDRs that have them are left out.
         EGRESS_NETWORKS: [
             addresses.cidr
             for addresses in settings.network.egress or ()
@@ -55,7 +55,7 @@ def hostnames(tenant_name: str, settings: TenantSettings) -> tuple[str, ...]:
 
 
 def hosts_overlap(one: str, other: str) -> bool:
-    """Whether two host patterns match a common host. `*.DOMAIN` matches every subdomain."""
+    """Whether there is a host that both patterns match. `*.DOMAIN` matches every subdomain."""
     return one == other or _is_subdomain(one, other) or _is_subdomain(other, one)
 
 

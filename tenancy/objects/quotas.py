@@ -15,14 +15,16 @@ from tenancy.base.quota_keys import CPU_KEYS, OVERRIDE_KEYS, QUOTA_KEYS
 from tenancy.spec.settings import QuotaScope, TenantSettings
 from tenancy.spec.tenant import TenantModel
 
-# Not split: each namespace has all of the tenant's ResourceQuotas, so it needs the whole number.
+# Limits on the number of ResourceQuotas are not split. Each namespace has all of the tenant's ResourceQuotas,
+# so it needs the whole limit.
 UNSPLIT_KEYS: Final = frozenset(QUOTA_KEYS)
 
 
 def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
     """The ResourceQuotas of one namespace.
 
-    Raises InvalidSpec if there are more of them than one of the quotas allows.
+    Raises InvalidSpec if one of the quotas limits the number of ResourceQuotas, and the namespace would have
+    more.
     """
     _check_quota_count(settings)
     tenant_amounts = tenant.spec.resource_quotas.model_dump(exclude_none=True)
@@ -48,9 +50,9 @@ def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: st
 
 
 def limit_range(tenant: TenantModel, settings: TenantSettings, namespace: str) -> Manifest:
-    """The LimitRange of one namespace: defaults and maxima per container.
+    """The LimitRange of one namespace, with defaults and maxima for containers.
 
-    The defaults let a pod without requests and limits pass the ResourceQuotas.
+    A ResourceQuota can reject pods without requests and limits. The defaults prevent this.
     """
     limits = settings.limits
     container = {"type": "Container"} | {
@@ -70,8 +72,8 @@ def limit_range(tenant: TenantModel, settings: TenantSettings, namespace: str) -
 def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
     """`total` split by weight into integers whose sum is `total`.
 
-    The units that rounding down leaves over go to the shares with the largest remainders; among equal
-    remainders, to the first.
+    All shares are rounded down first. The units that are left over go to the shares with the largest
+    remainders. If remainders are equal, earlier shares get a unit first.
     """
     weight_sum = sum(weights)
     quotients = [divmod(total * weight, weight_sum) for weight in weights]
@@ -82,11 +84,11 @@ def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> str:
-    """The share of one namespace in a budget: CPU in thousandths, everything else in whole units."""
+    """One namespace's share of a budget. CPU is split in thousandths, everything else in whole units."""
     if resource in UNSPLIT_KEYS:
         return amount
     weights = {name: spec.weight if spec else 1 for name, spec in tenant.namespaces().items()}
-    # Sorted by name, so that a change of the order in the spec does not change the shares.
+    # Sorted by name, so that the order of the namespaces in the spec does not affect the shares.
     names = sorted(weights)
     unit = Decimal("0.001") if resource in CPU_KEYS else Decimal(1)
     total = int(quantity_value(amount) / unit)
@@ -97,9 +99,10 @@ def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> s
 
 
 def _check_quota_count(settings: TenantSettings) -> None:
-    """Raise InvalidSpec if a quota on ResourceQuotas is lower than their number.
+    """Raise InvalidSpec if a quota allows fewer ResourceQuotas than the tenant has.
 
-    Otherwise the API server would reject the excess ResourceQuotas after the tenant is partly created.
+    Without this check, the API server would reject some of the ResourceQuotas after other objects have been
+    created.
     """
     extra = sum(1 for manifest in settings.extra_resources if manifest.get("kind") == "ResourceQuota")
     quota_count = len(settings.quotas) + extra

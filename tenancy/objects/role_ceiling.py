@@ -1,4 +1,4 @@
-"""The check that operator and viewer of a tenant have no permission that its admin lacks."""
+"""Checks that `tenant-operator` and `tenant-viewer` have no permission that `tenant-admin` lacks."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
@@ -10,9 +10,9 @@ from tenancy.spec.tenant import AccessRole
 
 
 def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
-    """The rules of operator and viewer that the admin's rules do not cover.
+    """The rules of operator and viewer that grant a permission that the admin lacks.
 
-    Each item is the path of the offending field below `roles`, and a description of the problem.
+    Each item is a pair: the path of the invalid field below `roles`, and a description of the problem.
     """
     admin_rules = [
         *ROLE_RULES[AccessRole.ADMIN],
@@ -26,7 +26,7 @@ def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
 
 
 def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """The field of the first permission that the admin lacks, and the problem; None if there is none."""
+    """The invalid field and a description of the problem. None if the admin has all these permissions."""
     for group, resource, verb in product(rule.api_groups, rule.resources, rule.verbs):
         for_resource = [
             admin_rule
@@ -47,6 +47,6 @@ def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) ->
 
 
 def _covers_names(rules: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
-    """Whether the rules apply to all objects of these names. Empty names mean all objects."""
+    """Whether the rules apply to all objects of these names. If `names` is empty, it means all objects."""
     allowed_names = [set(rule.get("resourceNames") or ()) for rule in rules]
     return not all(allowed_names) or (bool(names) and set(names) <= set().union(*allowed_names))

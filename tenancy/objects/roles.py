@@ -32,7 +32,7 @@ _WORKLOADS: Final = {
     ],
     "batch": ["jobs", "jobs/status", "cronjobs", "cronjobs/status"],
     "autoscaling": ["horizontalpodautoscalers", "horizontalpodautoscalers/status"],
-    # Without `aisessions/status`, which only the platform writes.
+    # `aisessions/status` is not listed, because only the platform writes it.
     GROUP: ["aisessions"],
 }
 _ADMIN_CORE: Final = [
@@ -96,7 +96,7 @@ def _rules(core: list[str], others: dict[str, list[str]], verbs: list[str]) -> l
     ]
 
 
-# The rules of each Role, without those that plans and tenants add.
+# The rules of each Role, without the rules that plans and tenants add.
 ROLE_RULES: Final = {
     AccessRole.ADMIN: _rules(_ADMIN_CORE, {**_WORKLOADS, **_ADMIN_MORE}, _ALL_VERBS),
     AccessRole.OPERATOR: _rules(_OPERATOR_CORE, _WORKLOADS, _WRITE_VERBS),
@@ -105,7 +105,7 @@ ROLE_RULES: Final = {
 
 
 def role_name(role: AccessRole) -> str:
-    """The name of the Role, and of the RoleBinding, in each namespace."""
+    """The name of the Role and of its RoleBinding in each namespace."""
     return f"tenant-{role.value}"
 
 
@@ -132,8 +132,9 @@ def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, A
 def role_bindings(tenant: TenantModel, namespace: str, short_name: str | None) -> list[Manifest]:
     """The RoleBindings of one namespace, one per role.
 
-    A RoleBinding without subjects exists too, so that a subject that somebody adds is drift and gets removed.
-    `short_name` is the namespace's name in the spec; the default namespace has none.
+    A RoleBinding is created even if it has no subjects. If somebody adds a subject to it, that is drift, and
+    the subject is removed. `short_name` is the namespace's name in the spec. It is None for the default
+    namespace.
     """
     return [
         namespaced_manifest(

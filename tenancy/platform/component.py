@@ -1,7 +1,7 @@
 """The ComponentResource of the platform's own objects, for `pulumi up --stack platform`.
 
-It defines the order of operations: the CRDs of Tenants are created last and deleted first. If the API server
-rejects their deletion because Tenants exist, a destroy changes nothing.
+The component defines the order of operations. Pulumi creates the CRDs of Tenants last and deletes them first.
+If the API server rejects the deletion of these CRDs because Tenants exist, `pulumi destroy` deletes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,8 @@ class PlatformResources(pulumi.ComponentResource):
                 options.depends_on = [namespace]
                 options.deleted_with = namespace
             if key.kind == CRD.kind:
-                # The watcher, too: while a CRD is deleted, it must run to remove the finalizers of Tenants.
+                # The CRD depends on all earlier resources, including the watcher, so Pulumi deletes the CRD
+                # before them. The watcher must still run then, to remove the finalizers of Tenants.
                 options.depends_on = list(dependencies)
             resource = kubernetes_object(key, manifest, options, _wait_annotations(key))
             if key.kind == NAMESPACE.kind:
@@ -59,8 +60,10 @@ def _wait_annotations(key: ObjectKey) -> Mapping[str, str]:
     if key.kind == CRD.kind:
         return {"pulumi.com/waitFor": "condition=Established"}
     if key.kind == "StatefulSet":
-        # Do not wait until it is ready: that needs the CRDs, which come later. `skipAwait` would also skip
-        # the wait for the deletion of the old StatefulSet when it is replaced.
+        # Wait only until the StatefulSet exists. It becomes ready only after the CRDs exist, and Pulumi
+        # creates the CRDs later. `skipAwait` is no alternative: if Pulumi replaced the StatefulSet, it would
+        # not wait for the deletion of the old one.
         return {"pulumi.com/waitFor": "jsonpath={.metadata.uid}"}
-    # Wait for the deletion of a namespace: a namespace that is terminating would make the next install fail.
+    # For a namespace, keep the default: Pulumi waits until it is deleted. The next install would fail while
+    # the namespace is still terminating.
     return {} if key.kind == NAMESPACE.kind else NO_AWAIT

@@ -1,7 +1,8 @@
 """Cluster-wide configuration of Gatekeeper and HNC: ConstraintTemplates and the HNCConfiguration.
 
-The module `gatekeeper` creates the constraints of each tenant. The templates check only the parts of a pod
-that a request adds. A pod that is older than its constraint can still be labelled and deleted.
+The module `tenancy.objects.gatekeeper` defines the constraints of each tenant. The templates check only the
+parts of a pod that a request adds. So a pod that violates a newer constraint can still be labelled and
+deleted.
 """
 
 from pathlib import Path
@@ -38,12 +39,13 @@ def constraint_templates() -> list[Manifest]:
 
 
 def hnc_configuration() -> Manifest:
-    """HNC copies an object from a parent namespace to its children only if the object asks for it.
+    """The HNCConfiguration. It controls what HNC copies from a parent namespace to its child namespaces.
 
-    A Secret holds the credentials of one namespace, so HNC copies it only if it has the annotation
-    `propagate.hnc.x-k8s.io/all`. The same applies to ConfigMaps. HNC always copies Roles and RoleBindings and
-    rejects a configuration that lists them; the platform's own are marked to be left out
-    (`hnc.without_hnc_propagation`).
+    HNC copies a Secret or ConfigMap only if the object has an annotation for this, such as
+    `propagate.hnc.x-k8s.io/all`. A Secret usually contains the credentials of one namespace, so HNC must not
+    copy it by default. HNC always copies Roles and RoleBindings, and it rejects a configuration that lists
+    them. The platform annotates its own Roles and RoleBindings so that HNC does not copy them (see
+    `hnc.without_hnc_propagation`).
     """
     modes = [{"resource": resource, "mode": "AllowPropagate"} for resource in ("configmaps", "secrets")]
     return {
@@ -60,7 +62,7 @@ def _template(kind: str, file: str, parameters: dict[str, Any]) -> Manifest:
     return {
         "apiVersion": "templates.gatekeeper.sh/v1",
         "kind": "ConstraintTemplate",
-        # Gatekeeper requires this name for the kind.
+        # Gatekeeper requires that the name is the kind in lower case.
         "metadata": {"name": kind.lower()},
         "spec": {
             "crd": {

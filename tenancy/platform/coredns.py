@@ -1,7 +1,8 @@
-"""A Corefile with which a tenant's pods resolve only names of their own tenant and of shared namespaces.
+"""Builds a Corefile, the configuration of CoreDNS, that hides the names of other tenants.
 
-The watcher writes it to a ConfigMap (`coredns_config_map`) that CoreDNS mounts. It hides names but does not
-block traffic: NetworkPolicies do that.
+Of the names in the cluster, a tenant's pods can resolve only those of their own tenant and of shared
+namespaces. The watcher writes the Corefile to a ConfigMap (`coredns_config_map`), and CoreDNS mounts this
+ConfigMap. The Corefile hides names but does not block traffic. NetworkPolicies block traffic.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,7 +14,8 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.names import namespace_name
 from tenancy.base.platform_names import SHARED_NAMESPACE
 
-# A pod can mount only ConfigMaps of its own namespace, so this must be the namespace of CoreDNS.
+# The namespace of the ConfigMap. It must be the namespace of CoreDNS, because a pod can mount only ConfigMaps
+# of its own namespace.
 COREDNS_NAMESPACE: Final = "kube-system"
 COREDNS_CONFIG_MAP: Final = "tenancy-coredns"
 COREFILE_KEY: Final = "Corefile"
@@ -29,23 +31,23 @@ _MOUNT: Final = (
     f'"configMap": {{"name": "{COREDNS_CONFIG_MAP}"}}}}]}}}}}}}}'
 )
 _HEAD: Final = f"""\
-# Written by the tenancy watcher, which reverts changes.
+# The tenancy watcher writes this Corefile and reverts changes to it.
 #
-# To use it, mount this ConfigMap into CoreDNS in place of its own:
+# To use this Corefile, mount its ConfigMap into CoreDNS instead of the default ConfigMap of CoreDNS:
 #   kubectl -n {COREDNS_NAMESPACE} patch deployment coredns -p '{_MOUNT}'
-# Custom settings of your own Corefile, such as stub domains, are not included.
+# This Corefile does not include custom settings of your previous Corefile, such as stub domains.
 #
-# CoreDNS identifies a pod by the source address of its query. Do not use this file if that address is lost:
-# with NodeLocal DNSCache, or if traffic to CoreDNS passes source NAT (kube-proxy --masquerade-all).
+# CoreDNS identifies a pod by the source address of its query. Do not use this Corefile with NodeLocal
+# DNSCache or with source NAT of traffic to CoreDNS (kube-proxy --masquerade-all). They replace that address.
 """
 
 
 @dataclass(frozen=True)
 class CorednsSettings:
-    """Addresses, ports and files of CoreDNS. The defaults fit a pod in the cluster that CoreDNS serves."""
+    """Addresses, ports and files of CoreDNS. The defaults are for CoreDNS in a pod of its cluster."""
 
     domain: str = "cluster.local"
-    # The listen address; empty: all addresses.
+    # The address that CoreDNS listens on. Empty means all addresses.
     address: str = ""
     port: int = 53
     health_port: int = 8080
@@ -65,8 +67,9 @@ def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSetti
     if settings.address:
         common += f"\n    bind {settings.address}"
     forward = f"forward . {settings.upstream} {{\n        max_concurrent 1000\n    }}"
-    # The block with `kubernetes` must come first: it sets the metadata that the views of the others read.
-    # At most one view may match a query: CoreDNS answers DS queries from the last block that matches.
+    # The server block with `kubernetes` must come first, because it sets the metadata that the views of the
+    # other blocks read. At most one view may match a query, because CoreDNS answers DS queries from the last
+    # block that matches.
     return f"""{_HEAD}
 {domain}:{port} in-addr.arpa:{port} ip6.arpa:{port} {{
     {common}
@@ -87,7 +90,7 @@ def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSetti
     {forward}
 }}
 
-# Names that the client may not resolve: answer that they do not exist.
+# The client may not resolve the name. Answer that the name does not exist.
 {domain}:{port} {{
     {common}
 {_view("denied", "client != '' && not is_allowed", group_lines)}
@@ -97,7 +100,7 @@ def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSetti
     }}
 }}
 
-# The client is not known yet, for example a new pod: refuse the query, so that the client asks again.
+# CoreDNS does not know the client yet, for example a new pod. Refuse the query, so that the client retries.
 {domain}:{port} {{
     {common}
 {_view("unknown", "client == '' && not is_allowed", group_lines)}
@@ -128,8 +131,9 @@ def coredns_config_map(namespace_groups: Iterable[Collection[str]]) -> Manifest:
 def _group_lines(namespace_groups: Iterable[Collection[str]]) -> list[str]:
     """One line for each group that the Corefile must list.
 
-    Groups of several namespaces must be listed, because a prefix does not distinguish the namespaces of
-    tenants `a` and `a-b`. Adopted namespaces must be listed, because they would count as the platform's.
+    Groups of several namespaces must be listed, because the name of a namespace does not show its tenant. For
+    example, `tenant-a-b` can belong to tenant `a` or to tenant `a-b`. Groups with adopted namespaces must be
+    listed, because the Corefile would otherwise treat adopted namespaces as namespaces of the platform.
     """
     return sorted(
         f"/{'/'.join(sorted(group))}/"
@@ -139,7 +143,8 @@ def _group_lines(namespace_groups: Iterable[Collection[str]]) -> list[str]:
 
 
 def _view(name: str, condition: str, group_lines: list[str]) -> str:
-    # The groups are one string, split for each query: an expression is limited to 10,000 nodes.
+    # The groups are one string, which the expression splits for each query. A list with an element for each
+    # group could exceed the limit of 10,000 nodes in an expression.
     families = "\n".join(group_lines)
     shared = ", ".join(f"'{namespace}'" for namespace in _SHARED_NAMESPACES)
     return f"""\

@@ -1,8 +1,9 @@
 """Admission policies that reject the deletion of the CRDs of Tenants while Tenants exist.
 
-They apply to `pulumi destroy` and `kubectl delete`. An annotation on the CRD allows the deletion. The API
-server needs up to half a minute to read a new CRD as a policy's parameter kind. Until then it rejects the
-deletion, even if no Tenants exist.
+The policies apply to all clients, such as `pulumi destroy` and `kubectl delete`. An annotation on the CRD
+allows the deletion. Tenants are the parameters of the policies (`paramKind`). After a CRD is created, the API
+server needs up to half a minute until it can read Tenants as parameters. Until then it rejects the deletion
+of the CRD, even if no Tenants exist.
 """
 
 from typing import Final
@@ -24,11 +25,13 @@ def crd_guard() -> list[Manifest]:
 def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
     """A policy that rejects the deletion of CRDs while Tenants of this kind exist, and its binding.
 
-    The strict policy covers the kind's own CRD and rejects the deletion if it cannot list Tenants.
+    The strict policy applies to the CRD of this kind. If the API server cannot list Tenants of this kind, the
+    policy rejects the deletion.
 
-    The other policy covers both CRDs, so that either both can be deleted or none. It also covers the deletion
-    of a collection, whose request names no object. If it cannot list Tenants, the kind is not served: it then
-    allows the deletion, so that the remaining CRD can still be deleted.
+    The other policy applies to the CRDs of both Tenant kinds, so that either both can be deleted or neither.
+    It also applies to requests that delete all CRDs at once, because such a request names no object. If the
+    API server cannot list Tenants of this kind, the cluster does not serve the kind, for example because its
+    CRD is already deleted. The policy then allows the deletion, so that the remaining CRD can be deleted too.
     """
     metadata = {"name": f"tenancy-{'keep' if is_strict else 'keep-all'}-{kind.crd}"}
     names = {"resourceNames": [kind.crd]} if is_strict else {}
@@ -67,7 +70,7 @@ def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
         "spec": {
             "policyName": metadata["name"],
             "validationActions": ["Deny"],
-            # The policy is evaluated once for each Tenant.
+            # The empty selector matches all Tenants. The API server evaluates the policy once for each.
             "paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"},
         },
     }

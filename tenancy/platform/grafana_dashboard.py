@@ -1,4 +1,4 @@
-"""The Grafana dashboard, in a ConfigMap that Grafana's sidecar finds by its label.
+"""The Grafana dashboard and its ConfigMap. Grafana's sidecar finds the ConfigMap by its label.
 
 The dashboard uses only metrics that the watcher serves at /metrics.
 """
@@ -42,8 +42,8 @@ def dashboard() -> dict[str, Any]:
         ("CPU quota by tenant", "short", _by_tenant("hard", "cpu")),
         ("Memory requested by tenant", "bytes", _by_tenant("used", "memory")),
         ("Memory quota by tenant", "bytes", _by_tenant("hard", "memory")),
-        ("CPU in use by tenant, where measured", "short", _by_tenant("measured", "cpu")),
-        ("Memory in use by tenant, where measured", "bytes", _by_tenant("measured", "memory")),
+        ("Measured CPU usage by tenant", "short", _by_tenant("measured", "cpu")),
+        ("Measured memory usage by tenant", "bytes", _by_tenant("measured", "memory")),
         ("Pods by tenant", "short", _by_tenant("used", "pods")),
         ("Most used quotas", "percentunit", _most_used()),
         ("Tenants by phase", "short", {"{{phase}}": "sum by (phase) (tenancy_tenants)"}),

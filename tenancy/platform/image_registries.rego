@@ -12,7 +12,8 @@ violation contains {"msg": msg} if {
 
 images_before := {image | some [_, image] in used(input.review.oldObject)}
 
-# Containers and image volumes.
+# The images of the containers and image volumes of a pod. Each element names the container or volume, and its
+# image.
 used(pod) := containers | volumes if {
     containers := {[sprintf("container %q", [container.name]), container.image] |
         some list in ["containers", "initContainers", "ephemeralContainers"]
@@ -30,8 +31,8 @@ repository(image) := name if {
     name := regex.replace(hub, `^docker\.io/([^/]+)$`, "docker.io/library/$1")
 }
 
-# The first segment is a registry only if it is localhost or contains a dot, a colon or a capital letter.
-# Otherwise it is a user of Docker Hub.
+# The first path segment is a registry host only if it is localhost or contains a dot, a colon or a capital
+# letter. Otherwise the image is on Docker Hub.
 with_registry(name) := name if regex.match(`^(localhost|[^/]*[.:A-Z][^/]*)/`, name)
 
 else := concat("/", ["docker.io", name])

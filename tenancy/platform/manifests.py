@@ -1,6 +1,7 @@
 """All manifests of the platform: CRDs, the watcher and its RBAC, admission policies, monitoring.
 
-Pure functions. Objects of other projects' kinds are included only if the cluster serves those kinds.
+The functions do not access the cluster. Some kinds belong to other projects, such as PrometheusRule. Objects
+of these kinds are included only if the cluster serves the kinds.
 """
 
 from collections.abc import Collection
@@ -27,7 +28,10 @@ _DEFAULTS: Final = PlatformSettings()
 def platform_manifests(
     settings: PlatformSettings = _DEFAULTS, served: Collection[Kind] = ()
 ) -> list[Manifest]:
-    """All manifests, in an order in which they can be applied. Optional kinds only if in `served`."""
+    """All manifests, in an order in which they can be applied.
+
+    `served` are the optional kinds that the cluster serves. Objects of other optional kinds are left out.
+    """
     return [
         *crds(),
         *platform_namespaces(),
@@ -44,12 +48,12 @@ def platform_manifests(
 
 
 def optional_kinds(settings: PlatformSettings) -> tuple[Kind, ...]:
-    """The kinds of other projects that the platform creates objects of."""
+    """The optional kinds: the kinds of other projects for which the platform has objects."""
     return tuple(dict.fromkeys(kind_of(manifest) for manifest in _optional_manifests(settings)))
 
 
 def _optional_manifests(settings: PlatformSettings) -> list[Manifest]:
-    """Manifests whose CRDs belong to another project."""
+    """Manifests of kinds whose CRDs belong to other projects."""
     manifests = [prometheus_rule(settings)]
     if settings.image is not None:
         manifests.append(service_monitor(settings))

@@ -1,7 +1,7 @@
-"""The platform's namespaces: its own, and the one for services that all tenants share.
+"""The platform's namespaces: one for the watcher, and one for services that all tenants share.
 
-Operators deploy the workloads of the shared namespace. Every tenant can reach them. They can reach only the
-cluster's DNS, unless an operator adds a NetworkPolicy.
+Operators deploy workloads to the shared namespace. The pods of every tenant can connect to these workloads.
+The workloads themselves can connect only to the cluster's DNS, unless an operator adds a NetworkPolicy.
 """
 
 from tenancy.base.manifest import Manifest

@@ -1,4 +1,4 @@
-# TenantPodSecurity: enforces the main rules of the Pod Security Standards baseline and restricted.
+# TenantPodSecurity: enforces the main rules of the Pod Security Standards `baseline` and `restricted`.
 package tenantpodsecurity
 
 spec := input.review.object.spec
@@ -62,7 +62,7 @@ faults contains [container, "may gain privileges: set allowPrivilegeEscalation t
     object.get(container, ["securityContext", "allowPrivilegeEscalation"], true)
 }
 
-faults contains [container, "keeps capabilities: drop ALL"] if {
+faults contains [container, "does not drop all capabilities: set capabilities.drop to ALL"] if {
     some container in linux_restricted
     not "ALL" in object.get(container, ["securityContext", "capabilities", "drop"], [])
 }
@@ -79,14 +79,14 @@ faults contains [container, "runs as root: set runAsUser to a value other than 0
     setting(container, "runAsUser", 1) == 0
 }
 
-# These fields do not apply to Windows.
+# Pods for Windows are left out: allowPrivilegeEscalation and capabilities do not apply to them.
 linux_restricted contains container if {
     is_restricted
     not spec.os.name == "windows"
     some container in containers
 }
 
-# The setting of the container, otherwise of the pod.
+# The value of a securityContext field: of the container, or of the pod if the container does not set it.
 setting(container, field, otherwise) := object.get(
     container, ["securityContext", field],
     object.get(spec, ["securityContext", field], otherwise),

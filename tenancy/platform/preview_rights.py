@@ -1,7 +1,7 @@
-"""RBAC for previews, such as in a CI job: read access to tenants and their objects.
+"""RBAC for previews, for example in a CI job. It allows users to read tenants and their objects.
 
-The roles are not bound to anybody: operators bind them to the users who may preview. The rules are derived
-from the tables of kinds, so they include new kinds automatically.
+The platform creates no bindings for these roles. Operators bind them to the users who may preview. The rules
+are derived from the tables of kinds in `tenancy.base.kinds`, so they include new kinds automatically.
 """
 
 from typing import Final
@@ -15,9 +15,9 @@ from tenancy.platform.watcher_rights import Rules
 
 PREVIEW_ROLE: Final = "tenancy-preview"
 _READ: Final = ["get", "list"]
-# RBAC cannot restrict a list by label: the right to list ConfigMaps covers those of every namespace, and
-# they may hold confidential data. A preview works without them and reports that. The other kinds hold no
-# such data.
+# The ClusterRole gives no access to these kinds. RBAC cannot restrict `list` by label, so the right to list
+# ConfigMaps would cover all namespaces. ConfigMaps may contain confidential data. A preview works without
+# them and reports that they are missing. The other kinds contain no confidential data.
 _UNREADABLE_KINDS: Final = (CONFIG_MAP,)
 
 

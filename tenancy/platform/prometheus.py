@@ -10,7 +10,7 @@ from tenancy.base.platform_names import HTTP_PORT_NAME, SYSTEM_NAMESPACE, WATCHE
 from tenancy.platform.settings import PlatformSettings
 
 _API: Final = "monitoring.coreos.com/v1"
-# A quota of 0 is left out: it would divide by zero.
+# Quotas of 0 are left out, because the division by 0 has no useful result.
 QUOTA_SHARE: Final = "tenancy_quota_used / (tenancy_quota_hard > 0)"
 
 
@@ -33,7 +33,8 @@ def service_monitor(settings: PlatformSettings) -> Manifest:
         "port": HTTP_PORT_NAME,
         "path": "/metrics",
         "interval": "30s",
-        # Keep the series' own `namespace` label, the tenant's namespace, instead of the watcher's namespace.
+        # The watcher's metrics have a `namespace` label with the tenant's namespace. Without this setting,
+        # Prometheus would replace its value by the watcher's namespace.
         "honorLabels": True,
     }
     return {
@@ -57,7 +58,7 @@ def _tenant_alerts() -> list[dict[str, Any]]:
             "5m",
             "warning",
             "{{ $labels.tenant }} uses {{ $value | humanizePercentage }} of its {{ $labels.resource }} "
-            "in {{ $labels.namespace }}",
+            "quota in {{ $labels.namespace }}",
             "Reduce the usage, or raise the quota in the tenant's plan or in spec.resourceQuotas.",
         ),
         _alert(
@@ -66,7 +67,7 @@ def _tenant_alerts() -> list[dict[str, Any]]:
             "10m",
             "warning",
             "{{ $value }} tenants have failed",
-            "Their status says why: kubectl get tenants.platform.ai,tenants.kleff.kleff.io",
+            "Read the reasons in their status: kubectl get tenants.platform.ai,tenants.kleff.kleff.io",
         ),
     ]
 
@@ -87,7 +88,7 @@ def _watcher_alerts() -> list[dict[str, Any]]:
             "1m",
             "warning",
             "the plans are invalid",
-            "The last valid plans stay in force. The watcher's log names the invalid field.",
+            "The watcher continues to use the last valid plans. Its log names the invalid field.",
         ),
         _alert(
             "TenancyUsageNotRecorded",
@@ -95,7 +96,7 @@ def _watcher_alerts() -> list[dict[str, Any]]:
             "10m",
             "warning",
             "the usage of tenants is not recorded",
-            "`tenancy usage` will lack this period. The watcher's log has the error of the database file.",
+            "Reports of `tenancy usage` will not include this period. Read the error in the watcher's log.",
         ),
         _alert(
             "TenancyReconcilesFailing",
@@ -103,7 +104,7 @@ def _watcher_alerts() -> list[dict[str, Any]]:
             "15m",
             "warning",
             "{{ $value | humanize }} reconciles have failed within 15 minutes",
-            "The conditions and Events of the tenants have the reasons.",
+            "Read the reasons in the conditions and Events of the Tenants.",
         ),
         _alert(
             "TenancyQueueStuck",

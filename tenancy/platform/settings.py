@@ -1,4 +1,4 @@
-"""The settings of the platform's stack, from its Pulumi configuration. Every setting has a default."""
+"""The settings of the platform's stack. They come from its Pulumi configuration. All have defaults."""
 
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -16,11 +16,13 @@ STATE_FOLDER: Final = "/var/lib/tenancy"
 class PlatformSettings(Model):
     image: Annotated[str, StringConstraints(pattern=r"^\S+$")] | None = Field(
         default=None,
-        description="The image of the watcher. Without it, no watcher is deployed: you run it elsewhere.",
+        description="The image of the watcher. If it is not set, the stack does not deploy the watcher, and "
+        "you must run the watcher elsewhere.",
     )
     backend: str = Field(
         default=f"file://{STATE_FOLDER}",
-        description="The URL of Pulumi's state backend. A file:// backend gets a volume at its path.",
+        description="The URL of Pulumi's state backend. A file:// backend gets a volume, which is mounted "
+        "at the path of the URL.",
     )
     passphrase_secret: DnsName = Field(
         default="tenancy-passphrase",
@@ -32,11 +34,12 @@ class PlatformSettings(Model):
     )
     workers: Annotated[int, Field(ge=1, le=64)] = Field(
         default=4,
-        description="The number of tenants reconciled at the same time. The memory limit follows it.",
+        description="The number of tenants that the watcher reconciles at the same time. The CPU and memory "
+        "limits of the watcher are calculated from it.",
     )
     page: bool = Field(
         default=False,
-        description="Whether the watcher serves its web page, to users who may read Tenants.",
+        description="Whether the watcher serves its web page. Only users who may read Tenants can use it.",
     )
     dns_isolation: bool = Field(
         default=False,
@@ -48,19 +51,20 @@ class PlatformSettings(Model):
         "a file:// backend, no volume with another backend.",
     )
     storage_class: DnsName | None = Field(
-        default=None, description="The storage class of that volume. Default: the cluster's default class."
+        default=None, description="The storage class of the volume. Default: the cluster's default class."
     )
     monitoring_labels: dict[str, LabelValue] = Field(
         default_factory=dict,
-        description="Labels by which your Prometheus selects rules and monitors, such as `release`.",
+        description="Labels of the PrometheusRule and the ServiceMonitor, such as `release`. Set the labels "
+        "by which your Prometheus selects these objects.",
     )
 
     @property
     def volume_folder(self) -> str | None:
-        """The mount path of the volume, or None if there is none.
+        """The mount path of the watcher's volume, or None if there is no volume.
 
-        The volume holds the state of a file:// backend and the usage database. With another backend there is
-        a volume only if `storage` is set, for the usage database alone.
+        With a file:// backend, the volume contains Pulumi's state and the usage database. With another
+        backend, there is a volume only if `storage` is set, and it contains only the usage database.
         """
         url = urlsplit(self.backend)
         if url.scheme == "file":
@@ -79,7 +83,8 @@ class PlatformSettings(Model):
             )
         if url.password:
             raise ValueError(
-                "contains a password: put it into the Secret, in the variable that the backend reads"
+                "contains a password: put the password into the Secret that passphraseSecret names, as the "
+                "environment variable that the backend reads"
             )
         return backend
 

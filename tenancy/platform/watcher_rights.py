@@ -1,8 +1,8 @@
 """The watcher's ServiceAccount and RBAC.
 
-The watcher has only the rights that it uses. In the namespaces of tenants these are rights on the managed
-kinds, and on AISessions and their Jobs, pods and Events. The rules are derived from the tables of kinds, so
-they include new kinds automatically.
+The watcher has only the rights that it uses. In the namespaces of tenants, it has rights on the managed
+kinds, and on AISessions and their Jobs, pods and Events. The rules are derived from the tables of kinds in
+`tenancy.base.kinds`, so they include new kinds automatically.
 """
 
 from typing import Any, Final
@@ -35,7 +35,7 @@ _PLANS_RULES: Final = [
         "verbs": ["get", "list", "watch"],
         "resourceNames": [PLANS_CONFIG_MAP],
     },
-    # Events about the plans are written to the namespace of the plans.
+    # The watcher creates Events about the plans in the namespace of the ConfigMap.
     *_EVENT_RULES,
 ]
 
@@ -91,27 +91,30 @@ def _cluster_rules() -> Rules:
         *_managed_rules(),
         *session_rules(),
         {
-            # HNC lets a user add a child to a parent namespace only with this right in the parent.
+            # HNC allows a user to add a child namespace only if the user has this right in the parent
+            # namespace.
             "apiGroups": ["hnc.x-k8s.io"],
             "resources": ["hierarchyconfigurations"],
             "verbs": ["update"],
         },
         {
-            # The watcher may grant rights that it does not have, but only through the tenants' three Roles.
+            # RBAC allows users to grant only rights that they have. These verbs let the watcher grant other
+            # rights too, but only with the three Roles of tenants.
             "apiGroups": [API_GROUP],
             "resources": ["roles"],
             "verbs": ["escalate", "bind"],
             "resourceNames": _ROLE_NAMES,
         },
         {
-            # To detect added and removed integrations, and to tell a deleted Tenant from a deleted CRD.
+            # The watcher detects added and removed integrations by their CRDs. If a Tenant is deleted, it
+            # checks whether somebody deleted the Tenant or its CRD.
             "apiGroups": [CRD.group],
             "resources": [CRD.plural],
             "verbs": ["get", "list", "watch"],
         },
-        # Resource usage only: this API group does not expose the pods themselves.
+        # This API group exposes only the resource usage of pods, not the pods themselves.
         {"apiGroups": [POD_METRICS.group], "resources": [POD_METRICS.plural], "verbs": ["list"]},
-        # To authenticate and authorize the users of the web page.
+        # The watcher uses these reviews to authenticate and authorize the users of its web page.
         *(
             {"apiGroups": [review.group], "resources": [review.plural], "verbs": ["create"]}
             for review in (TOKEN_REVIEW, SUBJECT_ACCESS_REVIEW)

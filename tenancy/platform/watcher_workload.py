@@ -1,6 +1,7 @@
 """The watcher's workload: a StatefulSet, its Service, and the ConfigMap with the plans.
 
-The StatefulSet gives the watcher a stable host name, by which it recognizes its own locks after a restart.
+The StatefulSet gives the watcher's pod a stable host name. A lock of a Pulumi stack contains the host name of
+the process that locked it. So after a restart the watcher recognizes the locks of its previous process.
 """
 
 from typing import Any, Final
@@ -18,13 +19,14 @@ from tenancy.base.platform_names import (
 from tenancy.platform.settings import PlatformSettings
 
 _METADATA: Final = {"name": WATCHER, "namespace": SYSTEM_NAMESPACE, "labels": WATCHER_LABELS}
-# The user of the image. It owns no files there.
+# The user ID in the image. This user owns no files in the image.
 _USER: Final = 65532
 _RUN_VOLUME: Final = "/run/tenancy"
 _STORAGE: Final = "1Gi"
-# On the volume, next to Pulumi's folder. Without a volume, the record is lost with the pod.
+# The usage database, on the volume next to Pulumi's folder. Without a volume, it is lost when the pod is
+# deleted.
 _USAGE_FILE: Final = "usage.db"
-# One Pulumi operation: at most 384 MiB each for the CLI and the provider.
+# The memory for one Pulumi operation. The CLI and the provider are limited to 384 MiB each.
 _MEMORY_PER_WORKER_MI: Final = 768
 _BASE_MEMORY_MI: Final = 512
 
@@ -63,7 +65,7 @@ def _service() -> Manifest:
 
 def _stateful_set(settings: PlatformSettings) -> Manifest:
     spec: dict[str, Any] = {
-        # Two watchers would remove each other's locks.
+        # Two watchers would compete for the locks of the stacks.
         "replicas": 1,
         "serviceName": WATCHER,
         "selector": {"matchLabels": WATCHER_LABELS},
@@ -130,7 +132,7 @@ def _container(settings: PlatformSettings) -> dict[str, Any]:
 def _arguments(settings: PlatformSettings) -> list[str]:
     arguments = [
         *("--http", f"0.0.0.0:{HTTP_PORT}"),
-        # A subfolder of the volume, because the watcher must own the folder.
+        # The watcher must own this folder. It does not own the root of the volume, so it uses a subfolder.
         *("--run-dir", f"{_RUN_VOLUME}/watcher"),
         *("--workers", str(settings.workers)),
     ]

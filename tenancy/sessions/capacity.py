@@ -1,6 +1,7 @@
 """Checks whether the ResourceQuotas of a namespace allow one more session.
 
-Quotas with a scope that only the API server can evaluate, such as a priority class, are not checked here.
+Some quotas have a scope that only the API server can evaluate, such as a priority class. This module does not
+check them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,10 +14,11 @@ from tenancy.base.quantity import quantity_value
 from tenancy.base.quota_keys import CPU_KEYS, JOB_KEYS, MEMORY_KEYS, POD_KEYS
 from tenancy.spec.aisession import AISessionSpec
 
-# Amounts that sessions charge to quotas, by the resource names of quotas.
+# The amounts that one or more sessions add to the usage of ResourceQuotas, by resource name (`limits.cpu`).
 Demand = Mapping[str, Decimal]
 
-# The scopes that match the pod of a session: the pod has no deadline of its own, and it has requests.
+# The quota scopes that match the pod of a session. The pod has resource requests, and it has no
+# `activeDeadlineSeconds`. Only its Job has this field.
 _SCOPES: Final = frozenset({"NotTerminating", "NotBestEffort"})
 
 
@@ -28,7 +30,7 @@ class Shortage:
     resource: str
     requested: str
     hard: str
-    # Whether the session exceeds the quota even in an empty namespace.
+    # Whether the session would exceed the quota even if nothing else used the quota.
     can_never_fit: bool
 
     @property
@@ -75,7 +77,8 @@ def shortage(quotas: Iterable[Manifest], demand: Demand, reserved: Demand) -> Sh
         for resource in quota["spec"].get("hard") or {}:
             if resource not in demand:
                 continue
-            # While the status has no figures for a resource, the API server rejects the pod.
+            # If the status of the quota does not contain the resource yet, the API server rejects the pod. A
+            # limit of 0 has the same effect here.
             limit = hard.get(resource, "0")
             taken = quantity_value(used.get(resource, "0")) + reserved.get(resource, Decimal(0))
             if taken + demand[resource] > quantity_value(limit):
@@ -95,7 +98,7 @@ def _applies_to_sessions(quota: Manifest) -> bool:
 
 
 def _quantity_text(amount: Decimal) -> str:
-    """The amount as a short Kubernetes quantity: 500m, 2, 1Gi."""
+    """The amount as a short Kubernetes quantity, for example 500m, 2 or 1Gi."""
     if amount != amount.to_integral_value():
         return f"{(amount * 1000).normalize():f}m"
     for suffix, size in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):

@@ -1,7 +1,7 @@
-"""The Job of an AISession, from the session, the platform's config and the tenant's settings.
+"""Builds the Job of an AISession from the session, the platform's session config and the tenant's settings.
 
-Its pod complies with the policies of the tenant: it is restricted, has no ServiceAccount token, and uses the
-tenant's node selector, runtime class and pull policy.
+The Job's pod complies with the policies of the tenant. It meets the Pod Security Standard `restricted`, has
+no ServiceAccount token, and uses the tenant's node selector, runtime class and image pull policy.
 """
 
 from typing import Any, Final
@@ -14,19 +14,20 @@ from tenancy.spec.aisession import AISessionSpec, duration_s
 from tenancy.spec.session_config import ModelConfig, SessionsConfig, TypeConfig
 from tenancy.spec.settings import PullPolicy, TenantSettings
 
-# The session writes its result to this file. The kubelet creates the file and reads at most 4 KiB of it.
+# The container writes the result of the session to this file. The kubelet creates the file and reads at most
+# 4 KiB of it.
 RESULT_FILE: Final = "/dev/termination-log"
 CONTAINER: Final = "session"
 # How long a finished Job is kept, so that users can read its log.
 JOB_TTL_S: Final = 3600
-# An arbitrary user other than root, for images that do not set a user.
+# An arbitrary user ID other than that of root. Images that do not set a user run with it as well.
 _USER: Final = 65532
 
 
 def session_job(
     session: Manifest, spec: AISessionSpec, config: SessionsConfig, settings: TenantSettings
 ) -> Manifest:
-    """The Job of this session. Raises NotOffered if the config lacks the session's type or model."""
+    """The Job of this session. Raises NotOffered if the config has no such session type or model."""
     type_config, model, model_name = _selected_config(spec, config)
     name: str = session["metadata"]["name"]
     label = {SESSION_LABEL: label_value(name)}
@@ -39,7 +40,8 @@ def session_job(
         "AISESSION_RESULT_FILE": RESULT_FILE,
     }
     annotations = {**type_config.annotations, **model.annotations}
-    # The pod has no tenant label: admission rejects platform labels on objects that come from a template.
+    # The pod has no tenant label. The admission policies reject platform labels on objects that a controller
+    # creates from a template.
     pod_metadata = {"labels": label, **({"annotations": annotations} if annotations else {})}
     return {
         "apiVersion": JOB.api_version,
@@ -135,7 +137,7 @@ def _container(
         "resources": {"requests": amounts, "limits": amounts},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "terminationMessagePath": RESULT_FILE,
-        # Do not fall back to the log, which may contain confidential data.
+        # Do not use the log if the file is empty, because the log may contain confidential data.
         "terminationMessagePolicy": "File",
     }
     if type_config.command:

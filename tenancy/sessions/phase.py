@@ -1,6 +1,6 @@
-"""The status of a session that has a Job, derived from the Job and its pod.
+"""The status of a session that has a Job. It is derived from the Job and the Job's pod.
 
-`start_order` handles sessions that have no Job yet.
+`start_order` decides about sessions that have no Job yet.
 """
 
 from datetime import UTC, datetime
@@ -37,7 +37,8 @@ def status_from_job(
 ) -> AISessionStatus:
     """The new status of the session.
 
-    `previous` is its current status. `pod` is the pod of the Job; None: it does not exist yet, or no longer.
+    `previous` is the session's current status. `pod` is the pod of the Job. It is None if the pod does not
+    exist yet or no longer exists.
     """
     final_condition = _final_condition(job)
     if final_condition is None:
@@ -62,10 +63,13 @@ def status_from_job(
 
 
 def with_execution_time(status: AISessionStatus) -> AISessionStatus:
-    """The status with the execution time in its results, if both times are known."""
+    """The status with the execution time in its results.
+
+    Returns the status unchanged if its start time or its completion time is not set.
+    """
     if not status.start_time or not status.completion_time:
         return status
-    # The times come from different clocks: do not report an end before the start.
+    # The two times come from different clocks. Do not report a completion time before the start time.
     completed = max(status.completion_time, status.start_time, key=_parsed_time)
     duration = _parsed_time(completed) - _parsed_time(status.start_time)
     results = status.results or SessionResults()
@@ -108,7 +112,7 @@ def _outcome(
         message = f"the container failed with exit code {terminated.get('exitCode')}"
         message = f"{message}; to read its log: {_log_command(job)}"
         return SessionPhase.FAILED, terminated.get("reason") or "Error", message
-    pod_gone = "the pod no longer exists, so its result is lost: was it deleted?"
+    pod_gone = "the pod no longer exists, so its result is lost; it may have been deleted"
     reason = final_condition.get("reason") or "JobFailed"
     return SessionPhase.FAILED, reason, final_condition.get("message") if pod else pod_gone
 
@@ -120,22 +124,22 @@ def _log_command(job: Manifest) -> str:
 def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest | None) -> AISessionStatus:
     name = job["metadata"]["name"]
     pod_phase = ((pod or {}).get("status") or {}).get("phase")
-    # The phase never goes back: once Running, it stays Running until the Job has finished.
+    # Once the phase is Running, it stays Running until the Job has finished. It never becomes Pending again.
     if previous.phase is SessionPhase.RUNNING or pod_phase in ("Running", "Succeeded", "Failed"):
         started = previous.start_time or _start_time(pod)
-        # Keep the result of a pod that is being deleted, for example at a timeout: the pod may be gone when
-        # the Job finishes.
+        # Store the result of a pod that is being deleted now, for example after a timeout. The pod may no
+        # longer exist when the Job finishes.
         is_terminating = is_deleting(pod)
         results = (_results(pod) if is_terminating else None) or previous.results
         return AISessionStatus(phase=SessionPhase.RUNNING, job=name, start_time=started, results=results)
-    # If the pod is gone before it ran, keep the last known reason.
+    # If the pod no longer exists and never ran, keep the last known reason.
     keeps_reason = pod is None and previous.job == name
     reason, message = (previous.reason, previous.message) if keeps_reason else _start_delay(pod)
     return AISessionStatus(phase=SessionPhase.PENDING, reason=reason, message=message, job=name)
 
 
 def _start_delay(pod: Manifest | None) -> tuple[str, str | None]:
-    """The reason and message why the pod does not run yet, as far as its status reports them."""
+    """The reason why the pod does not run yet, and a message if the pod's status has one."""
     status = (pod or {}).get("status") or {}
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
@@ -168,7 +172,7 @@ def _terminated(pod: Manifest | None) -> Manifest:
 
 
 def _container_state(pod: Manifest | None) -> Manifest:
-    # The pod may have other containers, such as a sidecar of the mesh.
+    # The pod may have other containers, such as the sidecar of a service mesh.
     for container in ((pod or {}).get("status") or {}).get("containerStatuses") or ():
         if container["name"] == CONTAINER:
             state: Manifest = container.get("state") or {}

@@ -1,4 +1,4 @@
-"""The results of a session, from the termination message of its container.
+"""Reads the results of a session from the termination message of its container.
 
 The message is JSON in the format of `status.results`, or plain text.
 """
@@ -42,5 +42,8 @@ def _is_count(value: Any) -> bool:
 
 
 def _truncated(text: str) -> str:
-    """The text, cut to OUTPUT_MAX_BYTES of UTF-8 between characters. Invalid characters are replaced."""
+    """The text, truncated to at most OUTPUT_MAX_BYTES in UTF-8.
+
+    No character is cut in half. Characters that UTF-8 cannot encode are replaced.
+    """
     return text.encode("utf-8", "replace")[:OUTPUT_MAX_BYTES].decode("utf-8", "ignore")

@@ -1,7 +1,7 @@
 """Decides which of a tenant's waiting sessions start now, and why the others wait.
 
-The oldest sessions start first. A session that exceeds a quota also delays the newer sessions of its
-namespace, because otherwise a large session might never start. It does not delay other namespaces.
+The oldest sessions start first. If a session must wait for a quota, newer sessions in the same namespace wait
+too. Otherwise a large session might never start. Sessions in other namespaces do not wait for it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,8 @@ class Candidate:
 
     @property
     def sort_key(self) -> tuple[str, str, str]:
-        # Creation times have a resolution of one second: within a second, sort by name.
+        # Creation timestamps have a resolution of one second. Sessions with the same timestamp are sorted by
+        # name.
         return self.created, self.key.name, self.key.namespace
 
 
@@ -47,8 +48,9 @@ def decision(
 ) -> StartDecision:
     """The sessions to start, and the reasons why the others wait.
 
-    `free_slots` is how many more sessions may start, out of `max_sessions`. `quotas` and `reserved` are by
-    namespace; `reserved` is the demand of started sessions that the quotas do not include yet.
+    `max_sessions` is the tenant's limit of running sessions. `free_slots` is how many more sessions may start
+    now. `quotas` are the ResourceQuotas by namespace. `reserved` is the demand of started sessions that the
+    status of the quotas does not include yet, by namespace.
     """
     result = StartDecision()
     reserved_by_namespace = dict(reserved)
@@ -58,7 +60,8 @@ def decision(
         namespace_reserved = reserved_by_namespace.get(namespace, {})
         lack = shortage(quotas.get(namespace, ()), candidate.demand, namespace_reserved)
         can_never_fit = lack is not None and lack.can_never_fit
-        # A session that can never start is not queued: report the problem, so that its user can fix it.
+        # A session that can never fit into a quota does not wait for older sessions. Its status reports the
+        # quota, so that the user can fix the session.
         if not can_never_fit and (len(result.starts) >= free_slots or namespace in blocked_namespaces):
             result.waits[candidate.key] = _queued(max_sessions)
         elif lack is not None:
@@ -72,16 +75,16 @@ def decision(
 
 
 def _queued(max_sessions: int) -> StartDelay:
-    """The wait of a queued session.
+    """The delay of a session that waits for other sessions.
 
-    The message is the same for every cause of the delay. Otherwise the status of every queued session would
-    have to be written whenever the cause changes for the first of them.
+    The message does not say which limit or quota causes the delay. If it did, the watcher would have to write
+    the status of every queued session whenever the cause changes.
     """
     if max_sessions == 0:
         message = "the tenant may run no sessions: maxSessions is 0"
     else:
         message = (
-            f"older sessions start first: the tenant may run {max_sessions} at once (maxSessions), "
-            "within its quotas"
+            f"the session waits for other sessions: the tenant may run {max_sessions} at once (maxSessions) "
+            "within its quotas, and older sessions start first"
         )
     return StartDelay(SessionReason.QUEUED, message)

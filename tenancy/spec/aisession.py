@@ -1,7 +1,7 @@
 """The models of an AISession's spec and status.
 
-The CRD is generated from these models. They can't check that `spec.tenantRef` names the tenant that owns the
-namespace.
+The CRD is generated from these models. The models do not check that `spec.tenantRef` names the tenant that
+owns the session's namespace.
 """
 
 import re
@@ -22,7 +22,7 @@ _DURATION_ADVICE: Final = f"must be between 1s and {_DURATION_MAX_H}h, such as 9
 
 
 def duration_s(text: str) -> int:
-    """The seconds in a duration such as 1h30m; ValueError if the text is not a duration."""
+    """The seconds in a duration such as 1h30m. Raises ValueError if the text is not a duration."""
     match = re.fullmatch(_DURATION, text)
     if not text or match is None:
         raise ValueError(f"{text!r} {_DURATION_ADVICE}")
@@ -31,7 +31,7 @@ def duration_s(text: str) -> int:
 
 
 def duration_text(seconds: int) -> str:
-    """Seconds as a duration such as 1h30m; the inverse of `duration_s`. Negative values become 0s."""
+    """Seconds as a duration such as 1h30m. This is the inverse of `duration_s`. Negative values become 0s."""
     hours, remainder_s = divmod(max(seconds, 0), 3600)
     parts = ((hours, "h"), (remainder_s // 60, "m"), (remainder_s % 60, "s"))
     return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"
@@ -80,7 +80,7 @@ FINAL_PHASES: Final = (SessionPhase.COMPLETED, SessionPhase.FAILED, SessionPhase
 
 
 class SessionReason(StrEnum):
-    """The reasons in `status.reason` that the platform sets. The others come from the Job or the pod."""
+    """The values of `status.reason` that the platform sets. Other values come from the Job or the pod."""
 
     QUEUED = "Queued"
     QUOTA_EXCEEDED = "QuotaExceeded"
@@ -101,7 +101,8 @@ class SessionReason(StrEnum):
 
 class TenantRef(Model):
     name: DnsLabel = Field(
-        description="The name of the tenant that owns the session's namespace. The session uses its quota."
+        description="The name of the tenant that owns the session's namespace. The session counts against "
+        "the tenant's quota."
     )
 
 
@@ -112,7 +113,8 @@ def _check_is_positive(text: str) -> str:
 
 
 def _positive_rule(field: str) -> JsonDict:
-    # The rule accepts a text that is not a quantity: the field's own rule rejects it with a better message.
+    # This rule accepts a text that is not a quantity. The rule of the type `Quantity` rejects such a text
+    # with a better message.
     text_rule = f"!isQuantity(self.{field}) || quantity(self.{field}).isGreaterThan(quantity('0'))"
     rule = f"!has(self.{field}) || (type(self.{field}) == int ? self.{field} > 0 : {text_rule})"
     return {"rule": rule, "message": _AMOUNT_ADVICE, "fieldPath": f".{field}"}
@@ -142,8 +144,8 @@ class AISessionSpec(Model):
     )
     ai_model: Annotated[str, StringConstraints(min_length=1, max_length=253)] | None = Field(
         default=None,
-        description="The name of a model in the platform's plans file. Default: the model of the session "
-        "type.",
+        description="The name of a model in the platform's plans file. Default: the model that the plans "
+        "file sets for the session type.",
     )
     resources: SessionResources = Field(
         default=SessionResources(),

@@ -1,6 +1,6 @@
-"""The CRDs, generated from the models: Tenant in both API groups, and AISession.
+"""Generates the CRDs from the models: Tenant in both API groups, and AISession.
 
-`./dev generate` writes them to `crds.yaml`.
+`./dev generate` writes the CRDs to `crds.yaml`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ from tenancy.spec.tenant_status import TenantStatus
 CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
 
 _TENANT_NAME_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name(""))
-# The maximum of the two lengths together: a namespace is named `tenant-<tenant>-<name>`.
+# The maximum length of `<tenant>` and `<name>` together in the namespace name `tenant-<tenant>-<name>`.
 _JOINED_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name("", "")) - 1
 
-# The rules are on the whole object, because only there can a rule read `metadata.name`.
+# These rules are on the whole object, because a rule on the spec can't read `metadata.name`.
 _OBJECT_RULES: Final = [
     {
         "rule": "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
@@ -81,7 +81,7 @@ def crds() -> list[Manifest]:
 
 
 def tenant_crds() -> list[Manifest]:
-    """The Tenant CRDs, one per API group, with the same schema."""
+    """The Tenant CRDs, one for each API group. Both have the same schema."""
     return [_tenant_crd(group) for group in GROUPS]
 
 
@@ -93,7 +93,7 @@ def crds_text() -> str:
 
 def aisession_crd() -> Manifest:
     spec = structural_schema(AISessionSpec)
-    # The API server applies the defaults of nested fields only if the object around them exists.
+    # The API server sets defaults in `resources` only if `resources` exists, so it is created by default.
     spec["properties"]["resources"]["default"] = {}
     schema = _object_schema(
         "A task that an AI model performs for a tenant, run as a Job in one of the tenant's namespaces.",
@@ -163,7 +163,8 @@ def _crd(
 
 def _spec_schema() -> Manifest:
     schema = structural_schema(TenantSpec)
-    # Server-side apply removes a spec when its last field is removed. The defaults must still apply.
+    # Server-side apply removes the spec together with its last field. With this default, the API server
+    # creates an empty spec and sets the defaults of its fields.
     schema["default"] = {}
     schema["properties"]["access"]["items"]["x-kubernetes-validations"] = _ACCESS_RULES
     return schema

@@ -1,7 +1,7 @@
-"""Conversion of a model's JSON schema to a structural schema, the form that CRDs require.
+"""Converts a model's JSON schema to a structural schema, the form that CRDs require.
 
-A structural schema has no `$ref`, no `title`, and no `anyOf` with `null`, which pydantic uses for optional
-fields.
+The conversion resolves each `$ref`, removes each `title`, and replaces the `anyOf` with `null` that pydantic
+generates for optional fields.
 """
 
 from typing import Any
@@ -32,7 +32,8 @@ def structural_schema(model: type[Model]) -> Manifest:
             return structural({**value_schema, **node})
         if node.get("default", "") in (None, [], {}, ()) or isinstance(node.get("default"), dict):
             del node["default"]
-        # A structural schema can't have `additionalProperties: false`. The API server handles unknown fields.
+        # A structural schema can't have `additionalProperties: false`. The API server prunes or rejects
+        # unknown fields.
         if node.get("additionalProperties") is False:
             del node["additionalProperties"]
         if "properties" in node:

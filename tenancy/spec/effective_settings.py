@@ -9,9 +9,10 @@ _NESTED_MODELS: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
 
 
 def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
-    """The settings of one tenant: the plan's, with the tenant's own settings over them.
+    """The settings of one tenant. A setting of the tenant overrides the same setting of the plan.
 
-    Nested models are merged field by field, quotas by name. Extra resources are added to the plan's.
+    The settings in `_NESTED_MODELS` are merged field by field, and quotas are merged by name. The tenant's
+    extra resources are added to the plan's.
     """
     plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
     merged = {**plan_fields, **tenant_fields}
@@ -28,6 +29,6 @@ def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
 
 
 def _set_fields(model: Model) -> dict[str, Any]:
-    """The fields that are not None; of a plan or a spec, only those of `Settings`."""
+    """The fields of a model that are not None. For a plan or a spec, only the fields of `Settings`."""
     fields = Settings.model_fields if isinstance(model, Settings) else type(model).model_fields
     return {name: value for name in fields if (value := getattr(model, name)) is not None}

@@ -1,7 +1,7 @@
 """The schemas of the objects allowed in `extraResources`, by kind.
 
-They reject fields that would weaken the tenant's isolation. They also add the API server's defaults, so that
-a live object can be compared with the complete desired object.
+The schemas reject fields that would weaken the tenant's isolation. They also add the API server's defaults,
+so that the desired object has the same fields as the live object.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ ListOrEmpty = Annotated[list[Item], Field(default_factory=list)]
 
 
 class PartialModel(Model, extra="allow"):
-    """A part of an object in which only some fields are checked; the others are passed through."""
+    """A part of an object in which only some fields are checked. Other fields are kept without a check."""
 
 
 class Metadata(Model):
@@ -83,7 +83,7 @@ class ServicePort(PortSchema):
 
 
 class ServiceSpec(PartialModel):
-    # Node ports and external IPs are rejected: they bypass the tenant's isolation.
+    # Node ports and external IPs are rejected, because they bypass the tenant's isolation.
     type: Literal["ClusterIP", "LoadBalancer", "ExternalName"] = "ClusterIP"
     external_ips: Annotated[list[str], Field(max_length=0)] = Field(default=[], alias="externalIPs")
     selector: TextMap
@@ -131,7 +131,7 @@ class NetworkPolicyPeer(PartialModel):
 
 
 class NetworkPolicyIngressRule(Model):
-    # A rule without peers would allow everybody, and so disable the tenant's isolation.
+    # A rule without peers would allow all sources, and so disable the tenant's isolation.
     from_: Annotated[list[NetworkPolicyPeer], Field(min_length=1)] = Field(alias="from")
     ports: ListOrEmpty[PortSchema]
 

@@ -1,12 +1,12 @@
-"""RBAC rules that plans and tenants add to the tenant's roles, with the permissions that no rule may grant.
+"""RBAC rules that plans and tenants add to the tenant's Roles. Some permissions can't be granted.
 
-- Cluster-scoped resources are rejected: a Role can't grant access to them, so such a rule is a mistake.
-- Resources that isolate the tenant can't be written by anybody in the tenant.
-- Namespaced resources of other projects are allowed. They are the purpose of these rules.
-- `serviceaccounts/token` is allowed: a subject that can create pods can already run as any service account of
+- Cluster-scoped resources are rejected. A Role can't grant access to them, so such a rule is a mistake.
+- For resources that isolate the tenant, only read access can be granted.
+- Namespaced resources of other projects are allowed. These rules exist to grant access to such resources.
+- `serviceaccounts/token` is allowed. A subject that can create pods can already use any service account of
   the namespace.
 
-`role_ceiling` checks that operator and viewer get no permission that the admin lacks.
+`role_ceiling` checks that `tenant-operator` and `tenant-viewer` get no permission that `tenant-admin` lacks.
 """
 
 import re
@@ -19,12 +19,13 @@ from tenancy.base.model import Model
 from tenancy.base.names import GROUP, KLEFF_GROUP
 
 READ_VERBS: Final = ("get", "list", "watch")
-# Other verbs (escalate, bind, impersonate, approve, sign, use, …) grant permissions beyond the object itself.
+# Other verbs (escalate, bind, impersonate, approve, sign, use, …) would allow a subject to get more
+# permissions.
 _VERBS: Final = (*READ_VERBS, "create", "update", "patch", "delete", "deletecollection")
 _GROUP = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?")
 _RESOURCE = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[a-z0-9]+)?")
 
-# API groups in which a tenant gets no permissions: their resources are for platform administrators.
+# API groups in which a tenant gets no permissions. Only platform administrators use these resources.
 _FORBIDDEN_GROUPS: Final = {
     KLEFF_GROUP,
     "admissionregistration.k8s.io",
@@ -62,7 +63,7 @@ _FORBIDDEN_RESOURCES: Final = {
     (RBAC_GROUP, "clusterroles"),
     (RBAC_GROUP, "clusterrolebindings"),
 }
-# Resources that isolate the tenant.
+# Resources that isolate the tenant. Only read verbs can be granted.
 _READ_ONLY_RESOURCES: Final = {
     ("", "namespaces"),
     ("", "resourcequotas"),
@@ -137,7 +138,7 @@ class PolicyRule(Model):
 
 
 class RoleRules(Model):
-    """RBAC rules added to the tenant's Roles. Operator and viewer can't have more permissions than admin."""
+    """RBAC rules added to the tenant's Roles. `tenant-admin` must have all permissions of the other Roles."""
 
     admin: tuple[PolicyRule, ...] | None = Field(
         default=None, max_length=32, description="Rules added to the Role `tenant-admin`."
@@ -162,5 +163,5 @@ class RoleRules(Model):
 
 
 def _is_in(resources: set[tuple[str, str]], group: str, resource: str) -> bool:
-    """Whether `resources` has the resource, or, for a subresource, its parent resource."""
+    """Whether `resources` contains the resource or, for a subresource, its parent resource."""
     return (group, resource) in resources or (group, resource.partition("/")[0]) in resources

@@ -1,7 +1,7 @@
-"""Templates of extra objects: the checks of `extraResources` in plans and tenants, and the placeholders.
+"""Templates of extra objects, which plans and tenants define in `extraResources`.
 
-The model checks each template when it parses the spec or the plans file, before the tenant is known.
-`filled_template` replaces the placeholders.
+The type `ExtraResource` checks each template when the spec or the plans file is parsed. `filled_template`
+replaces the placeholders later, for each namespace.
 """
 
 import re
@@ -17,7 +17,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.spec.extra_kinds import SCHEMAS
 
 _PLACEHOLDER_NAMES: Final = ("name", "namespace", "purpose", "plan")
-# Matches an unclosed placeholder too, so that it is rejected instead of staying in the object.
+# Also matches a placeholder without the closing brace, so that such a placeholder is rejected.
 _PLACEHOLDER = re.compile(r"\$\{tenant\.[^}]*\}?")
 _KNOWN_PLACEHOLDER = re.compile(rf"\$\{{tenant\.({'|'.join(_PLACEHOLDER_NAMES)}|labels\[[^\]]+\])\}}")
 
@@ -27,8 +27,8 @@ FieldPath = tuple[str | int, ...]
 def filled_template(node: Any, values: Mapping[str, str], field: str) -> Any:
     """A copy of a template, or of a part of it, with the placeholders replaced.
 
-    `values` is keyed by the whole placeholder, such as `${tenant.name}`. `field` is the path of `node`.
-    Raises InvalidSpec if a placeholder has no value.
+    The keys of `values` are whole placeholders, such as `${tenant.name}`. `field` is the field path of
+    `node`. Raises InvalidSpec if a placeholder has no value.
     """
     if isinstance(node, Mapping):
         return {
@@ -51,7 +51,7 @@ def filled_template(node: Any, values: Mapping[str, str], field: str) -> Any:
 
 
 def _checked_template(manifest: Manifest) -> Manifest:
-    """The template with the API server's defaults; ValidationError if a plan or tenant may not use it."""
+    """The template with the API server's defaults. Raises ValidationError if the template is not allowed."""
     kinds = {(kind.api_version, kind.kind): kind for kind in EXTRA_KINDS}
     api_version, kind_name = str(manifest.get("apiVersion")), str(manifest.get("kind"))
     if (api_version, kind_name) not in kinds:
@@ -70,7 +70,7 @@ def _checked_template(manifest: Manifest) -> Manifest:
 
 
 def _texts(node: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
-    """All strings in `node`, keys included, each with its path."""
+    """All strings in `node`, including the keys of mappings, each with its path."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             yield from _texts(key, (*path, key))
@@ -93,7 +93,7 @@ def _check_names_are_unique(templates: tuple[Manifest, ...]) -> tuple[Manifest, 
 
 
 def _validation_error(path: FieldPath, problem: str) -> ValidationError:
-    """An error at `path` below the value that the validator checks."""
+    """An error at `path`, which is relative to the value that the validator checks."""
     error_type = PydanticCustomError("extra_resource", "{problem}", {"problem": problem})
     return ValidationError.from_exception_data(
         "ExtraResource", [InitErrorDetails(type=error_type, loc=path, input=None)]

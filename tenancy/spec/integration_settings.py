@@ -38,12 +38,12 @@ class Gatekeeper(Model):
 
 
 class Hnc(Model):
-    """A tree of the tenant's namespaces, for the Hierarchical Namespace Controller. It needs HNC's CRDs."""
+    """A tree of the tenant's namespaces for the Hierarchical Namespace Controller (HNC). Needs HNC's CRDs."""
 
     enabled: bool | None = Field(
         default=None, description="Arranges the tenant's namespaces as a parent and its children."
     )
     parent: DnsLabel | None = Field(
         default=None,
-        description="The `name` of the parent in `spec.namespaces`. Default: the first namespace.",
+        description="The parent namespace, by its `name` in `spec.namespaces`. Default: the first namespace.",
     )

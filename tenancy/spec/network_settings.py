@@ -35,7 +35,7 @@ class PortRange(Model):
 
 
 class Addresses(Model):
-    """A range of addresses outside the cluster, and the allowed ports."""
+    """A range of IP addresses outside the cluster, and the allowed ports."""
 
     cidr: Cidr = Field(description="The address range as a CIDR, such as 203.0.113.0/24.")
     except_: tuple[Cidr, ...] = Field(
@@ -64,16 +64,17 @@ class Addresses(Model):
 
 
 class Network(Model):
-    """Connections allowed besides the default ones. The isolation from other tenants can't be disabled."""
+    """Connections allowed in addition to the default ones. Isolation from other tenants can't be disabled."""
 
     ingress_controller: SelectorLabels | None = Field(
         default=None,
-        description="Labels of the ingress controller's namespace. Its pods can connect to the tenant's "
-        "pods.",
+        description="Labels of the ingress controller's namespace. Pods in this namespace can connect to the "
+        "tenant's pods.",
     )
     monitoring: SelectorLabels | None = Field(
         default=None,
-        description="Labels of the monitoring namespace. Its pods can connect to the tenant's pods.",
+        description="Labels of the monitoring namespace. Pods in this namespace can connect to the tenant's "
+        "pods.",
     )
     egress: tuple[Addresses, ...] | None = Field(
         default=None,

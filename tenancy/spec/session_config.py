@@ -44,7 +44,7 @@ class TypeConfig(Model):
     args: Arguments = Field(default=(), description="The arguments of the command.")
     env: Env = Field(
         default_factory=dict,
-        description="Environment variables of the container. The Job shows them in plain text: do not use "
+        description="Environment variables of the container. They are visible in the Job, so do not use "
         "them for secrets.",
     )
     annotations: Annotations = Field(default_factory=dict, description="Annotations of the pod.")

@@ -1,7 +1,7 @@
 """Settings that a plan defines and a tenant can override, field by field.
 
-The models of plans and of the Tenant spec both inherit `Settings`. A field that the tenant leaves out has the
-plan's value, and a field that both leave out has the default in `TenantSettings`.
+The models of plans and of the Tenant spec inherit from `Settings`. If the tenant does not set a field, the
+plan's value is used. If the plan does not set it either, the default in `TenantSettings` is used.
 """
 
 from enum import StrEnum
@@ -65,9 +65,11 @@ class ContainerLimits(Model):
     """The values of the LimitRange `tenant-limits` for containers, by resource."""
 
     default_request: Quantities = Field(
-        default_factory=dict, description="Requests of a container that sets none."
+        default_factory=dict, description="Requests of containers that set no request for a resource."
     )
-    default: Quantities = Field(default_factory=dict, description="Limits of a container that sets none.")
+    default: Quantities = Field(
+        default_factory=dict, description="Limits of containers that set no limit for a resource."
+    )
     max: Quantities = Field(default_factory=dict, description="The maximum limits of a container.")
 
 
@@ -81,7 +83,7 @@ class Settings(Model):
         default=None,
         max_length=16,
         description="ResourceQuotas in each namespace. A tenant's quota replaces the plan's quota of the "
-        "same name; its other quotas are added.",
+        "same name. The tenant's other quotas are added.",
     )
     quota_scope: QuotaScope | None = Field(
         default=None,
@@ -128,11 +130,12 @@ class Settings(Model):
     )
     runtime_classes: ClassNames | None = Field(
         default=None,
-        description='Runtime classes that pods can use; `""` allows pods that name none. Default: all.',
+        description='Runtime classes that pods can use. `""` allows pods without a runtime class. '
+        "Default: all.",
     )
     hostnames: HostPatterns | None = Field(
         default=None,
-        description="Hosts that the tenant's Ingresses and gateways can use; `*.DOMAIN` allows every "
+        description="Hosts that the tenant's Ingresses and gateways can use. `*.DOMAIN` allows every "
         "subdomain. A host belongs to at most one tenant. Default: no hosts.",
     )
     node_selector: SelectorLabels | None = Field(
@@ -140,19 +143,19 @@ class Settings(Model):
     )
     max_sessions: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None,
-        description="The maximum number of AISessions of the tenant that run at the same time. The others "
-        "wait and start oldest first.",
+        description="The maximum number of AISessions of the tenant that run at the same time. Other "
+        "sessions wait, and the oldest one starts first.",
     )
     roles: RoleRules | None = Field(
         default=None, description="RBAC rules that are added to the tenant's Roles."
     )
     istio: Istio | None = Field(default=None, description="The tenant's membership in an Istio service mesh.")
     gatekeeper: Gatekeeper | None = Field(
-        default=None, description="The tenant's constraints of OPA Gatekeeper."
+        default=None, description="OPA Gatekeeper constraints for the tenant."
     )
     hnc: Hnc | None = Field(
         default=None,
-        description="The tenant's namespaces as a tree of the Hierarchical Namespace Controller.",
+        description="A tree of the tenant's namespaces for the Hierarchical Namespace Controller (HNC).",
     )
     protected: bool | None = Field(
         default=None, description="Makes the API server reject the deletion of the Tenant."
@@ -166,7 +169,7 @@ class Settings(Model):
 
 
 class TenantSettings(Settings):
-    """The effective settings of one tenant, with defaults for the fields that plan and tenant leave out."""
+    """The effective settings of one tenant. The defaults are for fields that plan and tenant do not set."""
 
     max_namespaces: int = 1
     quotas: tuple[QuotaSpec, ...] = ()

@@ -1,7 +1,7 @@
-"""The models of a Tenant and its spec, and parsing of a Tenant manifest.
+"""The models of a Tenant and its spec, and a parser for Tenant manifests.
 
-The CRDs are generated from these models, so the API server makes most of these checks too. `desired` makes
-the checks that need the plan: unknown plan, too many namespaces.
+The CRDs are generated from these models, so the API server makes most of these checks too. The module
+`desired` makes the checks that need the plan, such as the number of namespaces.
 """
 
 import re
@@ -79,13 +79,13 @@ class RbacConfig(Model):
     groups: Subjects = Field(default=(), description="Names of groups.")
     service_accounts: ServiceAccountNames = Field(
         default=(),
-        description="Service accounts, as `namespace/name`, or as `name` for the service account of that "
-        "name in each of the tenant's namespaces.",
+        description="Service accounts, as `namespace/name` or as `name`. A `name` without a namespace means "
+        "the service account of that name in each of the tenant's namespaces.",
     )
 
 
 class Access(Model):
-    """A role of one subject in some or all of the tenant's namespaces."""
+    """The role that one subject has in some or all of the tenant's namespaces."""
 
     kind: SubjectKind = Field(description="The kind of the subject.")
     name: Subject = Field(description="The name of the subject.")
@@ -117,7 +117,7 @@ class Access(Model):
 
 
 class ResourceQuotas(Model):
-    """The limits of a tenant that override those of its plan."""
+    """Quota values of a tenant that override the values of its plan."""
 
     cpu: Quantity | None = Field(default=None, description="The CPU quota, for requests and for limits.")
     memory: Quantity | None = Field(
@@ -132,7 +132,8 @@ class TenantSpec(Settings):
     """The desired state of a tenant."""
 
     plan: DnsLabel = Field(
-        default="basic", description="The name of the plan, which sets the fields that the tenant leaves out."
+        default="basic",
+        description="The name of the plan. The plan sets the fields that the tenant does not set.",
     )
     user_id: Text | None = Field(
         default=None, description="The ID of the platform account that the tenant belongs to."
@@ -150,7 +151,7 @@ class TenantSpec(Settings):
         "tenant's namespaces.",
     )
     access: tuple[Access, ...] = Field(
-        default=(), max_length=256, description="Roles of single subjects, for all or for some namespaces."
+        default=(), max_length=256, description="Roles of single subjects in all or some namespaces."
     )
     name: DnsLabel | None = Field(
         default=None,
@@ -209,7 +210,7 @@ class TenantModel(Model):
     spec: TenantSpec
 
     def namespaces(self) -> dict[str, NamespaceSpec | None]:
-        """The tenant's namespaces by full name, in spec order. The default namespace has no spec."""
+        """The tenant's namespaces by full name, in spec order. The value of the default namespace is None."""
         if not self.spec.namespaces:
             return {namespace_name(self.name, self.spec.name): None}
         return {
@@ -218,7 +219,7 @@ class TenantModel(Model):
         }
 
     def namespace_field(self, index: int) -> str:
-        """The path of the manifest field that names the namespace at this index of `namespaces()`."""
+        """The path of the manifest field with the name of the namespace at this index of `namespaces()`."""
         if self.spec.namespaces:
             field = "existing" if self.spec.namespaces[index].existing else "name"
             return f"spec.namespaces[{index}].{field}"
@@ -226,7 +227,7 @@ class TenantModel(Model):
 
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
-    """The tenant that a manifest describes; raises InvalidSpec with the path of the first invalid field."""
+    """The tenant that a manifest describes. Raises InvalidSpec with the path of the first invalid field."""
     name = manifest["metadata"]["name"]
     try:
         tenant = TenantModel(name=name, spec=TenantSpec.model_validate(manifest.get("spec") or {}))

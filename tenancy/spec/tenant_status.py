@@ -29,7 +29,7 @@ class Condition(Model):
         description="`Ready`, `TenantReady`, `NamespaceReady`, `Drifted` or `IntegrationsReady`."
     )
     status: str = Field(
-        description="Whether the condition holds.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
+        description="Whether the condition is true.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
     )
     reason: str = Field(description="The reason for the status, as a single CamelCase word.")
     message: str = Field(default="", description="The reason for the status, in readable text.")
@@ -42,7 +42,7 @@ class Condition(Model):
 
 
 class ResourceUsage(Model):
-    """The used part of a namespace's quotas."""
+    """The amounts of a namespace's quotas that are in use."""
 
     cpu: str | None = Field(default=None, description="The sum of the CPU requests of the pods.")
     memory: str | None = Field(default=None, description="The sum of the memory requests of the pods.")
@@ -56,7 +56,7 @@ class NamespaceStatus(Model):
 
     ready: bool = Field(description="Whether the namespace and its managed objects have been applied.")
     resource_usage: ResourceUsage = Field(
-        default=ResourceUsage(), description="The used part of the namespace's quotas."
+        default=ResourceUsage(), description="The amounts of the namespace's quotas that are in use."
     )
 
 

@@ -113,7 +113,7 @@ def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none
     before = live(platform, manifest)
     printed = tenancy("rollback", "gitted", "-o", "yaml")
     assert printed.returncode == 0
-    assert "nothing was changed: commit this manifest to git; it has the spec of update 1" in printed.stderr
+    assert "nothing was changed; commit this manifest to restore the spec of update 1" in printed.stderr
     assert yaml.safe_load(printed.stdout) == manifest
     assert live(platform, manifest)["metadata"]["generation"] == before["metadata"]["generation"]
 
@@ -135,7 +135,7 @@ def test_preview_changes_nothing(platform: Platform, tenancy: Run) -> None:
     # Without a terminal, the command cannot ask for confirmation.
     result = tenancy("rollback", "previewed", input="y\n")
     assert result.returncode == 1
-    assert result.stderr == "error: nothing was changed: without a terminal, --yes is required\n"
+    assert result.stderr == "error: nothing was changed: there is no terminal to confirm on; pass --yes\n"
     assert rollback_with_answer(platform, "previewed", "n\n").returncode == 1
     assert live(platform, manifest)["metadata"]["generation"] == before
     result = rollback_with_answer(platform, "previewed", "y\n")

@@ -67,7 +67,7 @@ def expect(binary: Path, rules: Path, series: Input, alert: str, firing: dict[in
 
 def exceeded(share: str) -> Firing:
     labels = {"tenant": "acme", "namespace": "tenant-acme", "resource": "pods"}
-    return labels, f"acme uses {share} of its pods in tenant-acme"
+    return labels, f"acme uses {share} of its pods quota in tenant-acme"
 
 
 def test_rules_are_valid(promtool_binary: Path, rules: Path) -> None:

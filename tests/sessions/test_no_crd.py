@@ -19,7 +19,7 @@ def test_tenants_are_reconciled_without_the_crd_of_sessions(
     eventually(lambda: not is_served(platform.admin, AISESSION), "AISessions are not served")
     try:
         start_watcher(platform, plans_file)
-        message = "no session starts: not listed yet: aisessions of platform.ai/v1"
+        message = "cannot start AISessions: not listed yet: aisessions of platform.ai/v1"
         eventually(
             lambda: platform.http_get("/readyz") == (200, f"ok\n{message}\n"),
             "/readyz reports that sessions are not listed",

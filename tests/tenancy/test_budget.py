@@ -109,8 +109,8 @@ def test_share_below_what_is_used_is_told_with_what_to_do() -> None:
     used = {"cpu": "100m", "pods": "3", "memory": "300Mi"}
     live[quota_key("a")]["status"] = {"used": used}
     assert budget_problem(new, live) == (
-        "namespace tenant-acme-a uses 300Mi of memory, more than its new share 214748365 of main: "
-        "raise the budget or the namespace's weight, or free some of it"
+        "namespace tenant-acme-a uses 300Mi of memory, more than its new share 214748365 in quota main: "
+        "raise the budget or the namespace's weight, or reduce the usage"
     )
     used |= {"memory": "200Mi"}
     assert budget_problem(new, live) is None

@@ -63,7 +63,10 @@ def test_namespace_with_the_tenants_default_name_is_adopted_only_with_adopt_true
 ) -> None:
     existing("tenant-taker")
     manifest = new_tenant("taker")
-    assert "adopt: true would take it" in platform.await_condition(manifest, "NamespaceTaken")["message"]
+    assert (
+        "set spec.adopt to true to adopt it"
+        in platform.await_condition(manifest, "NamespaceTaken")["message"]
+    )
     platform.apply({**manifest, "spec": {"adopt": True}})
     platform.await_active(manifest)
     assert _workload(platform, "tenant-taker")["data"] == {"kept": "yes"}

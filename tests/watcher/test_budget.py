@@ -135,7 +135,7 @@ def test_share_below_the_usage_is_rejected_until_the_usage_drops(
     assert (
         f"namespace {CROWDED_NAMESPACE} uses 7 of configmaps, more than its new share 4" in ready["message"]
     )
-    assert "raise the budget or the namespace's weight, or free some of it" in ready["message"]
+    assert "raise the budget or the namespace's weight, or reduce the usage" in ready["message"]
     # The repair of this object comes after the quotas of the other namespace, which must not change.
     policy = ("NetworkPolicy", "tenant-crowded-b", "tenant-isolation")
     original = platform.get(*policy)

@@ -263,7 +263,10 @@ BAD: dict[str, tuple[Manifest, str]] = {
     ),
     "taken": (
         extra("ResourceQuota", "tenant-quota", spec={"hard": {"cpu": 1}}),
-        "spec.extraResources[0].metadata.name: ResourceQuota tenant-bad-taken/tenant-quota already exists",
+        (
+            "spec.extraResources[0].metadata.name: the tenant already has ResourceQuota "
+            "tenant-bad-taken/tenant-quota"
+        ),
     ),
 }
 

@@ -33,7 +33,7 @@ def test_second_tenant_with_a_host_is_rejected_until_the_host_is_free(
     second = new_tenant("copy", hostnames=["copy.example.com", "pay.shop.example.com"])
     ready = platform.await_condition(second, "HostTaken")
     assert ready["message"] == (
-        "spec.hostnames[1]: host 'pay.shop.example.com' belongs to tenant 'shop'; give it another host"
+        "spec.hostnames[1]: host 'pay.shop.example.com' belongs to tenant 'shop'; choose another host"
     )
     assert platform.objects("copy") == {}
 

@@ -109,7 +109,7 @@ def await_note(platform: Platform, note: str) -> None:
     eventually(lambda: note in platform.http_get("/readyz")[1], f"/readyz reports {note!r}")
     status, text = platform.http_get("/readyz")
     assert (status, text.splitlines()[0]) == (200, "ok")
-    assert text.endswith("; the last good ones stay in force\n")
+    assert text.endswith("; the last valid plans stay in force\n")
     assert platform.metrics("tenancy_plans_valid") == {(): 0}
 
 

@@ -62,7 +62,7 @@ FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
     "too many namespaces": (
         {"plan": "basic", "namespaces": [{"name": f"n{number}"} for number in range(6)]},
         "InvalidSpec",
-        "spec.namespaces: 6 given, but plan 'basic' allows 5",
+        "spec.namespaces: the tenant has 6 namespaces, but plan 'basic' allows 5",
     ),
     "existing namespace without adoption": (
         {"namespaces": [{"name": "a", "existing": "b"}]},
@@ -137,7 +137,8 @@ def test_namespace_without_a_tenant_is_not_taken_over(platform: Platform, new_te
     manifest = new_tenant("squat")
     ready = platform.await_condition(manifest, "NamespaceTaken")
     assert ready["message"] == (
-        "metadata.name: namespace 'tenant-squat' exists already and is no tenant's; adopt: true would take it"
+        "metadata.name: namespace 'tenant-squat' exists already and belongs to no tenant; "
+        "set spec.adopt to true to adopt it"
     )
     assert list(platform.objects("squat")) == []
 

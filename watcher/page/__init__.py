@@ -1,1 +1,1 @@
-"""The read-only web page of the watcher: its data, live updates and login."""
+"""The read-only web page of the watcher, with its data, live updates and login."""

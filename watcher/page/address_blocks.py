@@ -1,4 +1,4 @@
-"""Address blocks in NetworkPolicies, each with an example address. Pure."""
+"""Address blocks in NetworkPolicies, each with an example address. No I/O."""
 
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -13,7 +13,7 @@ _FIRST_ADDRESSES: Final = (ip_address("0.0.0.0"), ip_address("::"))
 
 
 class Block(NamedTuple):
-    """An ipBlock of a policy. `address` is an example of its addresses."""
+    """An ipBlock of a policy. `address` is one of the addresses in the block."""
 
     label: str
     address: str
@@ -33,7 +33,7 @@ def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
     for block in blocks.values():
         inner = [other for other in blocks.values() if _is_within(other.network, block.network)]
         addresses = [address for address in _range_starts(blocks.values()) if block.contains(address)]
-        # Prefer an address outside the smaller blocks, because their rules apply to their addresses too.
+        # Prefer an address that is in no smaller block, because the rules of a smaller block apply to it too.
         distinctive = [
             address for address in addresses if not any(other.contains(address) for other in inner)
         ]
@@ -43,7 +43,10 @@ def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
 
 
 def outside_addresses(blocks: Iterable[Block]) -> list[str]:
-    """One address per IP version that no block contains. A version without such an address is left out."""
+    """For each IP version, one address that no block contains.
+
+    A version is left out if the blocks contain all of its addresses.
+    """
     blocks = list(blocks)
     free = [
         address for address in _range_starts(blocks) if not any(block.contains(address) for block in blocks)
@@ -63,7 +66,7 @@ def _is_within(inner: IpNetwork, outer: IpNetwork) -> bool:
 
 
 def _range_starts(blocks: Iterable[Block]) -> list[Address]:
-    """The lowest address of each range within which no block begins or ends, in order."""
+    """The lowest address of each range, in order. The limits of the blocks divide addresses into ranges."""
     starts: set[Address] = set(_FIRST_ADDRESSES)
     for block in blocks:
         for network in (block.network, *block.exceptions):

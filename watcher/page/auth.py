@@ -23,14 +23,14 @@ Result = TypeVar("Result")
 
 class User(NamedTuple):
     name: str
-    # The fields of a TokenReview's user that a SubjectAccessReview takes: uid, groups and extra.
+    # The fields uid, groups and extra of the TokenReview's user. A SubjectAccessReview needs them.
     attributes: dict[str, Any]
 
 
 class AccessReviews:
-    """Asks the API server about users and their rights, and caches the results. Thread-safe.
+    """Asks the API server about users and their permissions, and caches the results. Thread-safe.
 
-    Calls raise ClusterError if the API server cannot be asked.
+    The methods raise ClusterError if the request to the API server fails.
     """
 
     def __init__(self, cluster: Cluster, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -43,7 +43,7 @@ class AccessReviews:
         return self._cached((_digest(token),), lambda: self._review_token(token))
 
     def is_allowed(self, token: str, user: User, verb: str, tenant: str = "") -> bool:
-        """Whether the token's user has this right on the tenant, or on all tenants if no name is given."""
+        """Whether the user may use this verb on the tenant, or on all tenants if no name is given."""
         return self._cached((_digest(token), verb, tenant), lambda: self._review_access(user, verb, tenant))
 
     def forget(self, token: str) -> None:
@@ -62,7 +62,7 @@ class AccessReviews:
         return User(user["username"], attributes)
 
     def _review_access(self, user: User, verb: str, tenant: str) -> bool:
-        """Whether the user has the right in both API groups, because the page shows tenants of both."""
+        """Whether the user has the permission in both API groups. The page shows the tenants of both."""
         return all(
             self._review(
                 SUBJECT_ACCESS_REVIEW,

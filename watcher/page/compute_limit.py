@@ -1,7 +1,7 @@
-"""Limit on the work for a reachability graph. Pure.
+"""Limits the CPU time for a reachability graph. No I/O.
 
-Tenants can create any number of NetworkPolicies of any size. The work grows with the fourth power of that. It
-is done in the watcher's process, which must not be blocked for long.
+Tenants can create any number of NetworkPolicies of any size. The CPU time grows with the fourth power of
+their total size. The graph is computed in the watcher's process, which must not be blocked for long.
 """
 
 import json
@@ -10,9 +10,9 @@ from typing import Final
 
 from tenancy.base.manifest import Manifest
 
-# Distinct policies with their rules, peers and exceptions. The page could not draw more of them.
+# The maximum sum of distinct policies, rules, peers and exceptions. The page could not draw more of them.
 _MAX_PARTS: Final = 500
-# Tested connections, multiplied by the length of the policies: about one second.
+# The maximum product of tested connections and length of the policies. This takes about one second.
 _MAX_WORK: Final = 20_000_000_000
 
 
@@ -21,7 +21,7 @@ class LimitExceeded(Exception):
 
 
 class ComputeLimit:
-    """The remaining work for one graph. Raises LimitExceeded if there is too much work."""
+    """The work that is still allowed for one graph. Methods raise LimitExceeded if there is too much work."""
 
     def __init__(self, policies: Iterable[Manifest]) -> None:
         distinct = {json.dumps(policy["spec"], sort_keys=True) for policy in policies}

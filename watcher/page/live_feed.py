@@ -1,7 +1,7 @@
 """The rows of all tenants, and a stream of their changes for each browser.
 
-Informers mark a tenant as changed. A thread computes its row, once for all changes within a short time, and
-sends it only if it differs. For a slow browser, at most one row per tenant is kept.
+Informers mark tenants as changed. After a short time, a thread computes the rows of all marked tenants, and
+sends the rows that differ from the old ones. For a slow browser, only the newest row of each tenant is kept.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Changes = Mapping[str, str | None]
 
 
 class _Listener:
-    """One open stream. Unsent rows are kept by name, so that only the newest row of each tenant waits."""
+    """One open stream. Unsent rows are kept by name, so that only the newest row of each tenant is sent."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -55,7 +55,7 @@ class Feed(threading.Thread):
         self._stopping = threading.Event()
 
     def mark_changed(self, tenant: str) -> None:
-        """Have the tenant's row computed again. Returns at once."""
+        """Let the feed's thread compute the tenant's row again. Returns at once."""
         with self._condition:
             self._changed.add(tenant)
             self._condition.notify()
@@ -104,7 +104,7 @@ class Feed(threading.Thread):
                 self._listeners.discard(listener)
 
     def _changed_rows(self, tenant: str) -> list[str | None]:
-        """The tenant's row if it differs from the one that was sent last, otherwise nothing."""
+        """A list with the tenant's row if it differs from the last one. Otherwise, the list is empty."""
         try:
             row = self._row(tenant)
             text = row.model_dump_json(by_alias=True) if row else None

@@ -1,6 +1,6 @@
-"""Login, for a page that is served on other than loopback addresses.
+"""Login for a page that is not served on a loopback address.
 
-A request has its token in the Authorization header, or in a cookie that is set at login.
+A request contains its token in the Authorization header or in a cookie. The login sets the cookie.
 """
 
 import json
@@ -23,13 +23,13 @@ _COOKIE: Final = "tenancy-token"
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _TOKEN_MAX_LENGTH: Final = 3500
 _BODY_MAX_LENGTH: Final = 8192
-# At most this many tokens are checked at once, so that they do not delay other requests.
+# The maximum number of tokens that are checked at once, so that the checks do not delay other requests.
 _REVIEWS_AT_ONCE: Final = 8
 _RESOURCES: Final = " and ".join(kind.crd for kind in TENANTS)
 
 
 class Login:
-    """Checks the token of each request, and has the routes to log in and out."""
+    """Checks the token of each request, and provides the routes to log in and out."""
 
     def __init__(self, reviews: AccessReviews) -> None:
         self._reviews = reviews
@@ -42,9 +42,9 @@ class Login:
         ]
 
     async def authorize(self, request: Request, verb: str = "", tenant: str = "") -> str:
-        """The name of the request's user. Raises RequestRejected if the token is invalid or lacks the right.
+        """The name of the request's user. Raises RequestRejected if the token is invalid or not authorized.
 
-        Without a verb, a valid token is enough. Without a tenant, the right must be for all tenants.
+        Without a verb, a valid token is enough. Without a tenant, the verb must be allowed on all tenants.
         """
         token = _token(request)
         return await to_thread.run_sync(self._authorized_user, token, verb, tenant, limiter=self._limiter)
@@ -54,12 +54,12 @@ class Login:
             user = self._user(token)
             is_allowed = not verb or self._reviews.is_allowed(token, user, verb, tenant)
         except ClusterError as error:
-            problem = f"the API server cannot check your token: {without_secrets(str(error))}"
+            problem = f"cannot check your token with the API server: {without_secrets(str(error))}"
             raise RequestRejected(503, problem) from None
         if not is_allowed:
             what = f"{_RESOURCES} {tenant!r}" if tenant else _RESOURCES
             raise RequestRejected(
-                403, f"{user.name} may not {verb} {what}: ask for a ClusterRole with the verb {verb!r} on it"
+                403, f"{user.name} may not {verb} {what}: ask for a ClusterRole that allows the verb {verb!r}"
             )
         return user.name
 
@@ -102,7 +102,7 @@ async def _posted_token(request: Request) -> str:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _BODY_MAX_LENGTH:
-            raise RequestRejected(413, "the request is too long for a token")
+            raise RequestRejected(413, "the request body is too long")
     try:
         token = json.loads(body)["token"]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -111,18 +111,18 @@ async def _posted_token(request: Request) -> str:
         raise RequestRejected(400, 'send the token as JSON: {"token": "…"}')
     token = token.strip()
     if len(token) > _TOKEN_MAX_LENGTH:
-        raise RequestRejected(413, "this token is too long for a cookie; use one of a service account")
+        raise RequestRejected(413, "this token is too long for a cookie; use a service account's token")
     return token
 
 
 def _check_is_json(request: Request) -> None:
-    """Reject all but JSON: a form on another website cannot send JSON without this server's consent."""
+    """Reject requests that are not JSON. This prevents CSRF: a form on another website cannot send JSON."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestRejected(415, "send the request with Content-Type: application/json")
 
 
 def _is_secure(request: Request) -> bool:
-    """Whether the browser uses https, to this server or to a proxy in front of it."""
+    """Whether the browser uses HTTPS, either to this server or to a proxy in front of this server."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip()
     return "https" in (request.url.scheme, forwarded)
 

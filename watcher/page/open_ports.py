@@ -1,4 +1,4 @@
-"""Open ports as text: `all`, or a list such as `53/UDP, 8080-8085/TCP`. Pure."""
+"""Open ports as text, which is `all` or a list such as `53/UDP, 8080-8085/TCP`. No I/O."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,11 +13,11 @@ _LAST: Final = 65535
 
 
 class PortRanges(NamedTuple):
-    """The ports that policies distinguish: all ports of a range are either open or closed."""
+    """Ranges of ports. Policies do not distinguish the ports of a range: either all or none are open."""
 
     # First and last port of each range, by protocol.
     ranges: dict[str, list[tuple[int, int]]]
-    # The named ports of policies, by protocol and name. Each gets a number above all port numbers.
+    # The named ports of policies, by protocol and name. Each name gets a number above the highest port.
     named: dict[tuple[str, str], int]
 
     @property
@@ -46,7 +46,7 @@ def port_ranges(policies: Iterable[Manifest]) -> PortRanges:
 
 
 def open_ports(network: PodNetwork, pairs: Iterable[tuple[Endpoint, Endpoint]], ports: PortRanges) -> str:
-    """The ports that are open from source to target of at least one pair, as text. Empty if none is."""
+    """The ports that are open from source to target in at least one pair, as text. Empty if none are open."""
     connections = [(source, replace(target, named_ports=ports.named)) for source, target in pairs]
 
     def is_open(number: int, protocol: str) -> bool:

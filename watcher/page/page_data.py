@@ -40,7 +40,7 @@ class PageData:
         self._managed = managed
         self._desired = desired
         self._stacks = stacks
-        # By the Tenant's uid and the number of its last update.
+        # Cached histories, by the Tenant's uid and the version of its last update.
         self._histories: TTLCache[tuple[str, int], list[UpdateView]] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S)
         self._guard = threading.Lock()
 
@@ -64,7 +64,7 @@ class PageData:
     def history(self, name: str) -> list[UpdateView] | None:
         """The updates of a tenant's stack, newest first, or None if there is no such tenant.
 
-        Takes about a second, because it runs a Pulumi command, unless the history is cached.
+        If the history is not cached, this runs a Pulumi command, which takes about a second.
         """
         tenant = self._tenant(name)
         if tenant is None:
@@ -87,9 +87,9 @@ class PageData:
         return next(iter(self._tenants.named(name)), None)
 
     def _policies(self, namespaces: list[Manifest], live: Objects) -> list[Manifest]:
-        """All policies in the namespaces, also those that are not managed and therefore not watched.
+        """All policies in the namespaces, including policies that are not managed and therefore not watched.
 
-        Tenants can create policies, and adopted namespaces may have some.
+        Tenants can create policies, and adopted namespaces may already contain some.
         """
         try:
             return [
@@ -98,5 +98,5 @@ class PageData:
                 for policy in self._cluster.list(NETWORK_POLICY, namespace=namespace["metadata"]["name"])[0]
             ]
         except ClusterError:
-            # The managed policies, as they were when the API server last answered.
+            # The API server cannot be read. Use the informers' copies of the managed policies.
             return [manifest for key, manifest in live.items() if key.kind == NETWORK_POLICY.key]

@@ -1,7 +1,8 @@
-"""Graph of the connections that the NetworkPolicies in a tenant's namespaces allow. Pure.
+"""Graph of the connections that the NetworkPolicies in a tenant's namespaces allow. No I/O.
 
-Each place has example pods or an example address, and `tenancy.reachability` tests each connection between
-them. The policies of the other side are not known: an edge means that this tenant's policies allow it.
+Each node has example pods or an example address, and `tenancy.reachability` tests the connections between
+them. Policies outside the tenant's namespaces are not considered. An edge means that the tenant's own
+policies allow the connection.
 """
 
 import json
@@ -19,10 +20,10 @@ from watcher.page.address_blocks import Block, address_blocks, outside_addresses
 from watcher.page.compute_limit import ComputeLimit, LimitExceeded
 from watcher.page.open_ports import open_ports, port_ranges
 
-# The label with a namespace's name, which the API server sets, and the name of the DNS service's namespace.
+# The label that the API server sets to a namespace's name, and the name of the cluster DNS's namespace.
 [(_NAMESPACE_NAME, _DNS_NAMESPACE)] = CLUSTER_DNS["namespaceSelector"]["matchLabels"].items()
 _DNS_PODS: Final = CLUSTER_DNS["podSelector"]["matchLabels"]
-# Not a valid name of a tenant.
+# The label value of all other tenants. No tenant can have this name, because it is not valid.
 _OTHERS: Final = "other tenants"
 _TOO_MUCH: Final = "too many NetworkPolicies to draw: list them with kubectl get networkpolicies"
 
@@ -44,7 +45,7 @@ class ReachEdge(Model):
 class Reachability(Model):
     nodes: tuple[ReachNode, ...]
     edges: tuple[ReachEdge, ...]
-    # The reason if there is no graph.
+    # The reason why there is no graph. Empty if there is a graph.
     note: str = ""
 
 
@@ -103,9 +104,10 @@ def _edges(
 def _equivalence_classes(
     own: list[_Place], others: list[_Place], policies: Mapping[str, list[Manifest]]
 ) -> dict[str, str]:
-    """A key for each place. The tenant's own places have the same key if no policy distinguishes them.
+    """A key for each place. Two namespaces of the tenant have the same key if no policy distinguishes them.
 
-    A tenant may have a hundred namespaces, and most of them have the same policies.
+    Ports are computed once per pair of keys. A tenant may have a hundred namespaces, and most of them have
+    the same policies.
     """
     all_policies = [policy for in_namespace in policies.values() for policy in in_namespace]
     selectors = [peer["namespaceSelector"] for peer in _peers(all_policies) if "namespaceSelector" in peer]
@@ -119,7 +121,7 @@ def _equivalence_classes(
 
 
 def _places(namespaces: Iterable[Manifest], policies: list[Manifest]) -> tuple[list[_Place], list[_Place]]:
-    """The places of the tenant, and all other places."""
+    """The places of the tenant's namespaces, and all other places."""
     peers = list(_peers(policies))
     pods = _pod_labels(policies, peers)
     own = [_own_place(namespace, pods) for namespace in namespaces]
@@ -191,7 +193,7 @@ def _place(
     labels: Labels,
     pods: Iterable[Labels],
 ) -> _Place:
-    """A place of other owners. Its namespace has an invalid name, which no real namespace can have."""
+    """A place outside the tenant. Its namespace has an invalid name, which no real namespace can have."""
     endpoints = tuple(Endpoint("", f"<{key}>", pod) for pod in pods)
     return _Place(ReachNode(id=key, label=label, kind=kind), endpoints, labels)
 

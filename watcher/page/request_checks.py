@@ -17,13 +17,16 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
 }
 _API: Final = "/api/"
-# The values of Sec-Fetch-Site for requests of the page itself, and for an address that a user enters.
+# The values of Sec-Fetch-Site for a request that the page sends, and for an address that a user enters.
 _OWN_SITE: Final = ("same-origin", "none")
 _HOST: Final = re.compile(r"(\[[^]]+\]|[^:]+)(?::\d+)?")
 
 
 class RequestRejected(Exception):
-    """The request gets an error response with this message. With status 401, pages redirect to the login."""
+    """The response is an error with this status and message.
+
+    With status 401, a request for a page is redirected to the login.
+    """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -69,7 +72,7 @@ class RequestChecks:
                 _check_site(headers.get("sec-fetch-site", _OWN_SITE[0]))
             await self._app(scope, receive, send_with_headers)
         except SendTimeoutError:
-            return  # The browser has stopped reading: an incomplete response closes the connection.
+            return  # The browser has stopped reading. The server closes the connection.
         except RequestRejected as rejected:
             await _error_response(rejected, path)(scope, receive, send_with_headers)
 
@@ -84,9 +87,9 @@ def _check_host(header: str) -> None:
 
 
 def _check_site(header: str) -> None:
-    """Reject requests of other websites. They cannot read the responses, but could overload the watcher."""
+    """Reject requests from other websites. They cannot read the responses, but could overload the watcher."""
     if header not in _OWN_SITE:
-        raise RequestRejected(403, "requests of other websites are not allowed")
+        raise RequestRejected(403, "requests from other websites are not allowed")
 
 
 def _error_response(rejected: RequestRejected, path: str) -> Response:

@@ -1,4 +1,4 @@
-"""Routes of the page: one HTML file, static files, the data as JSON, and the stream of changes."""
+"""Routes of the page for the HTML file, the static files, the data as JSON, and the stream of changes."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -27,12 +27,12 @@ _PING_S: Final = 15
 # A stream is closed if the browser reads nothing for this long.
 _SEND_TIMEOUT_S: Final = 30
 _HISTORIES_AT_ONCE: Final = 2
-# Each may take a second of CPU time, which the workers need too.
+# Computing a view may take a second of CPU time, which the workers also need.
 _VIEWS_AT_ONCE: Final = 4
 
 
 class PageRoutes:
-    """The routes of the page, with login if it is not for this machine only."""
+    """The routes of the page. Without `login`, the page is available only on this machine."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class PageRoutes:
         not_listed: Callable[[], list[str]],
         login: Login | None = None,
     ) -> None:
-        """`not_listed` returns the kinds that are not listed yet. Without a login, hosts must be loopback."""
+        """`not_listed` returns messages about the kinds whose objects the informers have not listed yet."""
         self._data = data
         self._not_listed = not_listed
         self._feed = feed
@@ -110,7 +110,7 @@ class PageRoutes:
     async def _events(self, request: Request) -> AsyncIterator[ServerSentEvent]:
         async for changes in self._feed.changes():
             try:
-                # The token or the right may have been revoked meanwhile.
+                # The token or the permission may have been revoked in the meantime.
                 await self._authorize(request, "list")
             except RequestRejected:
                 return

@@ -1,4 +1,4 @@
-"""Loads the last applied objects of tenants that this process has not applied itself.
+"""Loads the last applied objects of tenants from their stacks.
 
 This is needed after a restart and after an update that failed half way. A separate thread reads the stack's
 history and state, so that workers do not wait for a backend that does not answer.
@@ -26,7 +26,11 @@ log = structlog.get_logger(__name__)
 
 
 class AppliedLoader:
-    """Loads last applied objects. Calls `on_loaded` with a tenant when loading succeeds or begins to fail."""
+    """Loads the last applied objects of tenants.
+
+    Calls `on_loaded` with the tenant's name after loading has succeeded, and after it has failed with a new
+    error.
+    """
 
     def __init__(
         self,
@@ -49,7 +53,10 @@ class AppliedLoader:
         self._problems: dict[str, str] = {}
 
     def load_from_spec(self, manifest: Manifest) -> bool:
-        """Load a tenant whose spec is the applied one, without reading the backend. Returns whether it is."""
+        """Compute the last applied objects from the Tenant's spec, without reading the backend.
+
+        Returns False, and changes nothing, if the spec is not the applied one or the tenant is paused.
+        """
         name, status = manifest["metadata"]["name"], manifest.get("status") or {}
         desired = self._desired(name, manifest["spec"])
         if desired is None or desired.digest != status.get("appliedDigest") or is_paused(manifest):
@@ -58,7 +65,7 @@ class AppliedLoader:
         return self._applied.exchange(name, known, Applied(desired.by_key, has_budget=desired.has_budget))
 
     def want(self, manifest: Manifest) -> None:
-        """Queue a tenant to be loaded, unless its last applied objects are known or it is paused."""
+        """Queue the loading of a tenant's last applied objects, unless they are known or it is paused."""
         name = manifest["metadata"]["name"]
         known = self._applied.get(name)
         if is_paused(manifest) or (known and known.is_known) or self.load_from_spec(manifest):
@@ -67,20 +74,20 @@ class AppliedLoader:
         self._queue.add(name)
 
     def problem_text(self, tenant: str) -> str:
-        """Why drift of a tenant is not repaired, to append to a message; empty if it is repaired."""
+        """The reason why a tenant's drift is not repaired, as text to append to a message. Empty if it is."""
         problem = self._problems.get(tenant)
         return (
             f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
         )
 
     def forget(self, tenant: str) -> None:
-        """Stop loading and repairing a tenant; waits for a repair that is running."""
+        """Stop loading and repairing a tenant. Waits until a running repair has ended."""
         self._wanted.discard(tenant)
         self._problems.pop(tenant, None)
         self._applied.forget(tenant)
 
     def _load_or_report(self, tenant: str) -> None:
-        """Load a tenant. Raises TryAgain if that fails; `problem_text` then has the problem."""
+        """Load a tenant's last applied objects. If that fails, keep the problem and raise TryAgain."""
         try:
             self._load(tenant)
         except StackStopped:
@@ -102,7 +109,7 @@ class AppliedLoader:
         is_half_done = known is not None and known.is_half_done
         loaded = None if is_half_done or not digest else self._from_history(tenant, digest)
         if self._applied.exchange(tenant, known, loaded or self._from_state(tenant)):
-            # Before the call: it queues the tenant, whose status must not report the problem again.
+            # Remove the problem before `on_loaded` queues the tenant, so that the status does not report it.
             self._problems.pop(tenant, None)
             self._on_loaded(tenant)
 
@@ -110,7 +117,7 @@ class AppliedLoader:
         try:
             updates = self._stacks.history(tenant)
         except StackError:
-            return None  # The state may still be readable.
+            return None  # The stack's state may still be readable.
         for update in updates:
             desired = self._desired(tenant, update.record.spec) if update.record else None
             if desired and desired.digest == digest:
@@ -131,7 +138,7 @@ class AppliedLoader:
         return any("lastUpdate" in (manifest.get("status") or {}) for manifest in manifests)
 
     def _desired(self, name: str, spec: Manifest) -> DesiredState | None:
-        """The desired state of a spec; None if it is rejected."""
+        """The desired state of a spec. None if the spec is rejected."""
         manifest = {"metadata": {"name": name}, "spec": spec}
         try:
             return decide(manifest, Facts(self._plans(), self._served())).desired
@@ -140,5 +147,5 @@ class AppliedLoader:
 
 
 def is_paused(manifest: Manifest) -> bool:
-    """Whether `spec.paused` is true. Reads the spec as plain data: it may be invalid."""
+    """Whether `spec.paused` is true. Does not parse the spec, because the spec may be invalid."""
     return (manifest.get("spec") or {}).get("paused") is True

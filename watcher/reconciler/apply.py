@@ -1,7 +1,8 @@
 """Runs `up` on a tenant's stack.
 
-One run applies the desired state. A run before it is needed if quotas share a budget and some have to be
-lowered first, or if namespaces leave the tenant and stay in the cluster.
+One run applies the desired state. An earlier run is needed in two cases. If quotas share a budget, it lowers
+some quotas before others are raised. If namespaces are removed from the tenant but kept in the cluster, it
+marks them as retained.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.next_step import MustWait, RunUpdate
 
-# Runs `up` with these objects and this message.
+# A function that runs `up`. Arguments: the state to apply, and the message for the stack's history.
 Up = Callable[[DesiredState, str], StackResult]
 
 
@@ -31,7 +32,10 @@ def apply(
     desired: DesiredState,
     update: RunUpdate,
 ) -> StackResult:
-    """Apply the desired state. Raises MustWait, Rejection, StackError or ClusterError."""
+    """Apply the desired state.
+
+    Raises MustWait if the tenant has to wait, or Rejection, StackError or ClusterError if a step fails.
+    """
 
     def up(step: DesiredState, message: str) -> StackResult:
         with applied.updating(step):
@@ -47,23 +51,26 @@ def apply(
 def _mark_retained_namespaces(
     cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: RunUpdate
 ) -> None:
-    """Record leaving namespaces as retained in the stack's state before they leave the program.
+    """Mark namespaces as retained in the stack's state before they are removed from the Pulumi program.
 
-    Pulumi takes `retain_on_delete` from its state: if a namespace leaves in the same change that sets
-    `deletionPolicy: Retain`, Pulumi would delete it.
+    Pulumi reads `retain_on_delete` of a removed resource from the stack's state. Without this run, Pulumi
+    would delete a namespace that is removed in the same change that sets `deletionPolicy: Retain`.
     """
     leaving = leaving_namespaces(cluster, manifest, desired)
     if not leaving:
         return
     step = _next_state(cluster, desired)
     marked = replace(step, manifests=(*step.manifests, *map(with_managed_metadata_only, leaving)))
-    up(marked, f"{update.message}: marks namespaces that stay")
+    up(marked, f"{update.message}: marks namespaces to keep")
 
 
 def _lower_quotas(
     cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: RunUpdate
 ) -> None:
-    """Lower quotas before others are raised, so that their sum never exceeds the budget."""
+    """Lower quotas before others are raised, so that the sum of all quotas never exceeds the budget.
+
+    Raises MustWait if other quotas cannot be raised yet.
+    """
     step = _next_state(cluster, desired)
     if step is desired:
         return
@@ -74,7 +81,7 @@ def _lower_quotas(
 
 
 def _next_state(cluster: Cluster, desired: DesiredState) -> DesiredState:
-    """The desired state, with quotas that may not be raised yet left as they are."""
+    """The desired state, but with the current limits for quotas that cannot be raised yet."""
     quotas = live_quotas(cluster, desired.tenant)
     check_quotas_in_use(desired, quotas)
     return budget_step(desired, quotas)

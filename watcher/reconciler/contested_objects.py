@@ -1,7 +1,8 @@
-"""Objects that somebody else, such as another controller, changes as often as they are repaired.
+"""Detects objects that somebody else, such as another controller, changes again after each repair.
 
-Each repair needs an update that records it. After several rounds in a row the object is still repaired, but
-no update runs until nobody changes the object for a while.
+A round is a repair of an object, and the update that records the repair in the stack's history. After several
+rounds in a row, the watcher still repairs the object. It runs no more updates for these repairs until nobody
+has changed the object for a while.
 """
 
 import threading
@@ -15,14 +16,15 @@ from tenancy.base.manifest import ObjectKey
 from tenancy.base.reasons import Reason
 
 _ROUNDS: Final = 4
-# Counted from the end of the update: on a slow cluster an update itself may take longer.
+# Two rounds are in a row if the object changes within this time. The time starts at the end of the update,
+# because on a slow cluster the update itself may take longer.
 _REST_S: Final = 15.0
-# Longer than any update takes.
+# Rounds are forgotten after this time. It is longer than any update takes.
 _FORGET_S: Final = 3600.0
 
 
 class DriftContested(TenancyError):
-    """Somebody else changes an object as often as it is repaired."""
+    """Somebody else changes an object again after each repair."""
 
     reason = Reason.DRIFT_CONTESTED
 
@@ -35,7 +37,10 @@ class DriftContested(TenancyError):
 
 @dataclass
 class _Streak:
-    """The rounds of one object in a row, when the last one began or ended, and its repair."""
+    """The number of rounds in a row of one object.
+
+    `last_s` is the time when the last round began or ended, and `repair` is the repair of the last round.
+    """
 
     rounds: int
     last_s: float
@@ -43,7 +48,7 @@ class _Streak:
 
 
 class ContestedObjects:
-    """Counts rounds of repair and change per object. Thread-safe."""
+    """Counts the rounds in a row of each object. Thread-safe."""
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
@@ -51,9 +56,9 @@ class ContestedObjects:
         self._guard = threading.Lock()
 
     def begin_round(self, repairs: Mapping[ObjectKey, object]) -> set[ObjectKey]:
-        """Count a round for each repaired object; return those with too many rounds in a row.
+        """Count a round for each repaired object. Returns the objects with too many rounds in a row.
 
-        A repair counts once, even if the update that records it is retried.
+        A repair is counted only once, even if the update that records it is retried.
         """
         now_s = self._now_s()
         with self._guard:
@@ -69,7 +74,7 @@ class ContestedObjects:
             return {key for key in repairs if self._streaks[key].rounds > _ROUNDS}
 
     def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Those of the objects that had too many rounds in a row, the last one a short time ago."""
+        """The objects among `keys` with too many rounds in a row, if the last round was a short time ago."""
         now_s = self._now_s()
         with self._guard:
             streaks = {key: streak for key in keys if (streak := self._streaks.get(key))}
@@ -80,7 +85,7 @@ class ContestedObjects:
         }
 
     def end_round(self, repaired: Iterable[ObjectKey]) -> None:
-        """Record that the update of these objects has ended, with success or not."""
+        """Record that the update of these objects has succeeded or failed."""
         now_s = self._now_s()
         with self._guard:
             for key in repaired:

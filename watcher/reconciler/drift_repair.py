@@ -1,7 +1,7 @@
-"""Reverts edits and deletions of applied objects within a second or two, in its own threads.
+"""Reverts edits and deletions of applied objects within a second or two, on separate threads.
 
-Repairs do not wait for an update: a rejected spec, a locked stack, a failing backend or backoff do not delay
-them. The next update records them in the stack's history.
+Repairs do not use the stack. Therefore, a rejected spec, a locked stack, a backend that does not answer or a
+retry delay of the tenant does not delay them. The next update records the repairs in the stack's history.
 """
 
 import threading
@@ -31,18 +31,22 @@ from watcher.service import QueueWorkers, TryAgain
 log = structlog.get_logger(__name__)
 
 _THREADS: Final = 4
-# An object that is changed all the time must not keep a thread busy.
+# The minimum time between two repairs of one tenant, so that constant changes do not keep a thread busy.
 _PAUSE_S: Final = 0.2
 
 
 class RepairFailed(TenancyError):
-    """The API server refuses to restore an object."""
+    """A request to restore an object failed."""
 
     reason = Reason.REPAIR_FAILED
 
 
 class Repairs:
-    """Repairs the objects of all tenants. Calls `on_repaired` with the tenant's name, in any thread."""
+    """Repairs the objects of all tenants.
+
+    Calls `on_repaired` with the tenant's name after repairs, and when the list of failed repairs changes. The
+    call is made on a worker thread.
+    """
 
     def __init__(
         self,
@@ -69,7 +73,7 @@ class Repairs:
         self._failures: dict[str, dict[ObjectKey, str]] = {}
 
     def keep(self, manifest: Manifest) -> None:
-        """Keep the last applied objects of a tenant as they are, unless it is paused."""
+        """Start to repair the drift of a tenant. If the tenant is paused, stop repairing it."""
         name = manifest["metadata"]["name"]
         if is_paused(manifest):
             self._loader.forget(name)
@@ -78,21 +82,21 @@ class Repairs:
         self.check(name)
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Queue a managed object whose change has to be reverted. Informers call it on their threads."""
+        """Queue a managed object if its change has to be reverted. Informers call this on their threads."""
         for manifest in (before, after):
             if manifest is None:
                 continue
             tenant, key = tenant_of(manifest), object_key(manifest)
             applied = self._applied.get(tenant)
-            # For this tenant, an object that now carries another tenant's label is deleted.
+            # An object that now has another tenant's label counts as deleted for this tenant.
             live = after if after and tenant_of(after) == tenant else None
             if applied and applied.to_restore(key, live):
                 self._suspect(tenant, {key})
             elif key.kind == NAMESPACE.kind and before is None:
-                self.check(tenant)  # Somebody else may have created it, without its content.
+                self.check(tenant)  # Somebody else may have created the namespace without its objects.
 
     def check(self, tenant: str) -> None:
-        """Compare all objects of a tenant with the last applied ones, and repair those that differ."""
+        """Compare all objects of a tenant with the last applied ones, and queue those that differ."""
         if applied := self._applied.get(tenant):
             live = self._managed.of(tenant)
             self._suspect(tenant, {key for key in applied.all_keys if applied.to_restore(key, live.get(key))})
@@ -103,7 +107,7 @@ class Repairs:
             return dict(self._unrecorded.get(tenant, {}))
 
     def unrecorded_text(self, tenant: str) -> str:
-        """The unrecorded repairs in one line; empty if there are none."""
+        """The unrecorded repairs as one line of text. Empty if there are none."""
         return drift_text({key: repair.drift for key, repair in self.unrecorded(tenant).items()})
 
     def mark_recorded(self, tenant: str, repairs: Mapping[ObjectKey, Repair]) -> None:
@@ -118,7 +122,7 @@ class Repairs:
                 self._unrecorded[tenant] = left
 
     def failure(self, tenant: str) -> RepairFailed | None:
-        """The first object that cannot be repaired, if any."""
+        """The error of the first object that could not be repaired, or None."""
         with self._guard:
             failures = self._failures.get(tenant, {})
             return RepairFailed(f"{min(failures)}: {failures[min(failures)]}") if failures else None
@@ -137,7 +141,7 @@ class Repairs:
         self._queue.add(tenant)
 
     def _repair_suspects(self, tenant: str) -> None:
-        """Repair the suspected objects of a tenant. Raises TryAgain if some are left."""
+        """Repair the queued objects of a tenant. Raises TryAgain if some have to be checked again."""
         with self._guard:
             suspects = self._suspects.pop(tenant, set())
         try:
@@ -150,9 +154,9 @@ class Repairs:
             raise TryAgain
 
     def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Restore those objects that differ in the cluster itself: the informers' copies may lag behind.
+        """Restore the objects that differ from the last applied ones. Returns the objects to check again.
 
-        Returns the objects to check again.
+        Reads the objects from the API server, because the informers' copies may be outdated.
         """
         repairs: dict[ObjectKey, Repair] = {}
         failures: dict[ObjectKey, str] = {}
@@ -164,7 +168,7 @@ class Repairs:
                 try:
                     repair, is_done = restore_object(self._cluster, self._served(), tenant, applied, key)
                 except ClusterError as error:
-                    failures[key] = str(error)  # The other objects must not wait for it.
+                    failures[key] = str(error)  # Continue, so that the other objects are repaired.
                     continue
                 if not is_done:
                     again.add(key)
@@ -193,5 +197,5 @@ class Repairs:
 
 
 def _order(key: ObjectKey) -> tuple[bool, int, ObjectKey]:
-    """Namespaces before their content, RoleBindings last: isolation is restored before access."""
+    """Sort key that puts namespaces first and RoleBindings last, so that isolation comes before access."""
     return key.kind != NAMESPACE.kind, apply_stage(key), key

@@ -1,7 +1,7 @@
-"""The last applied objects of each tenant. Drift is measured against them, whatever the tenant's status is.
+"""The last applied objects of each tenant. Drift is a difference between them and the live objects.
 
-`apply` records them around each update, `applied_loader` after a restart and after a failed update. `repairs`
-reads them in its own threads.
+`apply` records them before and after each update. `applied_loader` loads them after a restart and after a
+failed update. `drift_repair` reads them on its own threads.
 """
 
 import threading
@@ -20,14 +20,18 @@ from tenancy.drift import object_drift
 
 @dataclass(frozen=True)
 class Applied:
-    """The last applied objects, and those of an update that runs or has failed half way."""
+    """The last applied objects of a tenant.
 
-    # None: unknown, so nothing is restored.
+    `next_objects` are the objects of an update that is running or has failed half way.
+    """
+
+    # None if the objects are unknown. Nothing is restored then.
     objects: Objects | None
     next_objects: Objects | None = None
     # Whether the quotas share a budget.
     has_budget: bool = True
-    # Whether the update has failed: only the stack's state says which objects are as before.
+    # Whether the update to `next_objects` has failed. Only the stack's state then shows which objects it has
+    # changed.
     is_half_done: bool = False
 
     @property
@@ -35,11 +39,11 @@ class Applied:
         return self.objects is not None and not self.is_half_done
 
     def to_restore(self, key: ObjectKey, live: Manifest | None) -> Manifest | None:
-        """The object to apply in place of the live one; None if the live one is as applied, or not managed.
+        """The version of the object to apply. None if the live object is as applied, or is not managed.
 
-        During an update an object may have its version from before or after the update. Any other version is
-        replaced by the one from before; a quota by one with the lower of both limits, because the update may
-        already have raised other quotas of the budget.
+        During an update, the versions from before and after the update are both valid. Any other version is
+        replaced by the version from before the update. A quota gets the lower limit of both versions, because
+        the update may already have raised other quotas of the same budget.
         """
         if self.objects is None:
             return None
@@ -63,7 +67,7 @@ class Applied:
 class LastApplied:
     """The last applied objects of all tenants. Thread-safe.
 
-    A tenant that is paused or being destroyed has none.
+    A tenant that is paused or is being destroyed has no last applied objects.
     """
 
     def __init__(self) -> None:
@@ -75,7 +79,7 @@ class LastApplied:
 
     @contextmanager
     def held(self, tenant: str) -> Iterator[Applied | None]:
-        """Hold back updates and destroys of a tenant within the context."""
+        """Lock a tenant. An update or destroy of the tenant does not start before the context ends."""
         with self._locks[tenant]:
             yield self._by_tenant.get(tenant)
 
@@ -85,7 +89,7 @@ class LastApplied:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
-        """Replace `before` by `after`; return False if another value was recorded in the meantime."""
+        """Replace `before` by `after`. Do nothing, and return False, if `before` is no longer the value."""
         with self._locks[tenant]:
             if self._by_tenant.get(tenant) is not before:
                 return False
@@ -93,16 +97,17 @@ class LastApplied:
             return True
 
     def forget(self, tenant: str) -> None:
-        """Stop repairing a tenant; waits for a repair that is running."""
+        """Stop repairing a tenant. Waits until a running repair has ended."""
         with self._locks[tenant]:
-            # Not removed: `exchange` must notice the change.
+            # Set a new value instead of removing the entry, so that `exchange` notices the change.
             self._by_tenant[tenant] = Applied(None)
 
     @contextmanager
     def updating(self, desired: DesiredState) -> Iterator[None]:
-        """Record that an update to these objects runs within the context, and how it ends.
+        """Record that an update to these objects runs within the context, and whether it succeeds.
 
-        If the stack is busy, another process may be applying the same objects, so both versions stay valid.
+        If the stack is locked, another process may be applying the same objects. The versions from before and
+        after the update then both stay valid.
         """
         tenant = desired.tenant
         with self._locks[tenant]:
@@ -120,7 +125,7 @@ class LastApplied:
 
 
 def _lowest(quotas: list[Manifest]) -> Manifest:
-    """The first quota, with the lowest limit of all the quotas for each resource."""
+    """The first quota, but each resource has the lowest limit that any of the quotas has."""
     limits = [quota["spec"]["hard"] for quota in quotas]
     lowest = {
         resource: min((hard[resource] for hard in limits if resource in hard), key=quantity_value)

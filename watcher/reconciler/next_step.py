@@ -1,4 +1,4 @@
-"""Decides which tenants to reconcile after a change, and what each of them needs next. Pure."""
+"""Decides which tenants to reconcile after a change, and which step a tenant needs next. No I/O."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
@@ -16,14 +16,14 @@ from watcher.reconciler.restore_object import Repair
 
 @dataclass(frozen=True)
 class Observation:
-    """A tenant's desired state, and what is known of the cluster."""
+    """A Tenant, its desired state, its live objects and their repairs."""
 
     manifest: Manifest
     desired: DesiredState
     live: Mapping[ObjectKey, Manifest]
     # Repairs that no update has recorded yet.
     repairs: Mapping[ObjectKey, Repair] = field(default_factory=dict)
-    # Objects that somebody else changes as often as they are repaired.
+    # Objects that somebody else changes again after each repair.
     contested: Set[ObjectKey] = frozenset()
 
 
@@ -34,14 +34,14 @@ class InSync:
 
 @dataclass(frozen=True)
 class WaitForNamespaces:
-    """Namespaces are terminating. They are created again once they are gone."""
+    """Desired namespaces are terminating. The watcher creates them again after they are deleted."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Contested:
-    """Somebody else keeps changing an object. No update records its repairs until that ends."""
+    """Somebody else keeps changing an object. The watcher runs no update for its repairs until that ends."""
 
     key: ObjectKey
     repairs: Mapping[ObjectKey, Repair]
@@ -71,9 +71,9 @@ Step = InSync | WaitForNamespaces | Contested | RunUpdate
 
 
 class MustWait(Exception):
-    """The tenant cannot be updated before a change in the cluster, which queues it again.
+    """The tenant cannot be updated before the cluster changes. That change queues the tenant again.
 
-    `applied` is an intermediate state that was applied before the wait, if any.
+    `applied` is the intermediate state that was applied before the wait, or None.
     """
 
     reason = Reason.NAMESPACE_TERMINATING
@@ -84,7 +84,7 @@ class MustWait(Exception):
 
 
 def next_step(seen: Observation) -> Step:
-    """What to do for a tenant next."""
+    """The next step for a tenant."""
     if names := _terminating_namespaces(seen):
         return WaitForNamespaces(names)
     if _status(seen).get("appliedDigest") != seen.desired.digest:
@@ -103,12 +103,12 @@ def _terminating_namespaces(seen: Observation) -> tuple[str, ...]:
 
 
 def _update_to_desired(seen: Observation) -> RunUpdate:
-    """The update that applies a desired state which is not the applied one."""
+    """The update that applies the desired state."""
     manifest, status = seen.manifest, _status(seen)
     changes = object_changes(seen.desired, seen.live)
     generation = manifest["metadata"]["generation"]
     if status.get("observedGeneration") == generation and status.get("phase") == "Active":
-        # The spec is the same, so the desired state differs by the plan or by the kinds that are served.
+        # The spec has not changed since the last update, so the plan or the served kinds have changed.
         missing = {integration: list(crds) for integration, crds in seen.desired.missing.items()}
         if (status.get("missingCrds") or {}) != missing:
             return RunUpdate("integrations changed", update_record(manifest, Cause.INTEGRATIONS, changes))
@@ -134,7 +134,10 @@ def _status(seen: Observation) -> Manifest:
 def tenants_to_requeue(
     desired_states: Mapping[str, DesiredState], before: Manifest | None, after: Manifest | None
 ) -> set[str]:
-    """The tenants to reconcile after a change. The watcher's own changes match the desired state: none."""
+    """The tenants to reconcile after a change of a managed object.
+
+    Empty after a change by the watcher itself, because the object then matches the desired state.
+    """
     return {
         name
         for manifest in (before, after)

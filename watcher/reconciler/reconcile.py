@@ -1,7 +1,7 @@
 """Reconciles one tenant. Workers call `reconcile` once per queue item.
 
-`tenancy.decision` decides whether the tenant can be built, and `next_step` what to do next. `apply` and
-`sweep` do it, `report` writes the status. `terminate` handles deletion, `drift_repair` reverts drift.
+`tenancy.decision` accepts or rejects the spec, and `next_step` selects the next step. `apply` and `sweep` run
+the step, and `report` writes the status. `terminate` handles deletion, and `drift_repair` reverts drift.
 """
 
 from collections.abc import Callable
@@ -44,9 +44,9 @@ from watcher.reconciler.sweep import sweep
 from watcher.reconciler.terminate import Terminator
 from watcher.service import TryAgain
 
-# After an update, the time by which the informers have seen its changes.
+# A tenant is reconciled again this long after an update. By then, the informers have received its changes.
 _LOOK_AGAIN_S: Final = 2.0
-# How soon a tenant with a contested object is reconciled again.
+# A tenant with an object that is contested, or cannot be repaired, is reconciled again after this time.
 _CONTESTED_S: Final = 10.0
 
 
@@ -82,9 +82,11 @@ class Reconciler:
         self._desired: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
-        """Reconcile a tenant. Returns after how many seconds to do so again without a change; None: never.
+        """Reconcile a tenant.
 
-        Raises TryAgain after a failure that a retry may solve, and ClusterError if the API server is away.
+        Returns the number of seconds after which to reconcile it again, or None to wait for the next change.
+        Raises TryAgain after a failure that a retry may solve, and ClusterError if the API server does not
+        answer or reports a conflict.
         """
         manifests = self._tenants.named(name)
         if not manifests:
@@ -99,18 +101,24 @@ class Reconciler:
         return self._build(name, manifest)
 
     def desired(self, name: str) -> DesiredState | None:
-        """The tenant's desired state; None before it is first reconciled, and while it is deleted."""
+        """The desired state from the tenant's last accepted spec.
+
+        None if this process has not accepted a spec of the tenant yet, or if the tenant is being deleted.
+        """
         return self._desired.get(name)
 
     def keep_applied(self) -> None:
-        """Start to repair all tenants whose spec is the applied one, before each is first reconciled."""
+        """Start to repair drift of all tenants whose spec is applied. Call this before the workers start."""
         for name in self._tenants.names():
             for manifest in self._tenants.named(name)[:1]:
                 if not is_deleting(manifest) and self._loader.load_from_spec(manifest):
                     self._repairs.check(name)
 
     def restore(self, manifest: Manifest) -> None:
-        """Restore the reservations that a Tenant's status records. Called before it is first reconciled."""
+        """Restore the reservations of namespaces and hosts from a Tenant's status.
+
+        Call this before the tenant is first reconciled.
+        """
         self._claims.remember(manifest["metadata"]["name"], known_namespaces(manifest), known_hosts(manifest))
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
@@ -149,7 +157,7 @@ class Reconciler:
         name = manifest["metadata"]["name"]
         applied = self._applied.get(name)
         own = {*self._managed.of(name), *(applied.all_keys if applied else ())}
-        # A namespace counts as the tenant's own only if the status says so: a label can be forged.
+        # A namespace belongs to the tenant only if the status lists it, because users can forge a label.
         own_objects = {key for key in own if key.kind != NAMESPACE.kind}
         return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
 
@@ -161,7 +169,10 @@ class Reconciler:
         return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested)
 
     def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
-        """Do what the step says and report it. Raises MustWait or the error that stops it."""
+        """Run the step and report its result.
+
+        Raises MustWait if the tenant has to wait, or the error that made the step fail.
+        """
         match step:
             case WaitForNamespaces(names):
                 raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")
@@ -183,7 +194,7 @@ class Reconciler:
         self.reporter.report_update(manifest, desired, update, result)
 
     def _finish(self, manifest: Manifest, desired: DesiredState) -> None:
-        """Remove objects that are not desired, once the desired state is applied."""
+        """Remove objects that are not desired, and report success. The desired state is already applied."""
         self._applied.put(desired)
         self._repairs.check(desired.tenant)
         if failure := self._repairs.failure(desired.tenant):

@@ -1,6 +1,6 @@
-"""Releases namespaces that leave a tenant and stay in the cluster (`deletionPolicy: Retain`).
+"""Releases namespaces that are removed from a tenant but kept in the cluster (`deletionPolicy: Retain`).
 
-The platform's objects and labels are removed from them. Nothing else changes.
+The platform's objects and labels are removed from these namespaces. Nothing else in them changes.
 """
 
 from collections.abc import Iterable

@@ -35,7 +35,7 @@ from watcher.reconciler.status_change import KEEP
 
 log = structlog.get_logger(__name__)
 
-# The errors that reconciling a tenant can end with. Each has a reason.
+# The errors that can end a reconcile. Each one has the attribute `reason`.
 Failure = TenancyError | StackError | ClusterError
 
 
@@ -59,7 +59,10 @@ class Reporter:
         self._measured = measured
 
     def begin(self, manifest: Manifest) -> Manifest:
-        """Add the finalizer and a first status, before the first object is created. Return the new Tenant."""
+        """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
+
+        Call this before the first object is created.
+        """
         if not has_finalizer(manifest):
             manifest = self._tenants.add_finalizer(manifest)
         if "status" not in manifest:
@@ -110,8 +113,8 @@ class Reporter:
     def report_failure(self, manifest: Manifest, error: Failure, step: Step | None = None) -> None:
         """Report an error. No Event is written if the status already has the same reason and message.
 
-        Raises the error itself if the API server did not answer or reported a conflict: nothing in the
-        tenant can be fixed then.
+        Raises the error itself if the API server did not answer or reported a conflict, because the Tenant
+        did not cause such an error.
         """
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error
@@ -137,7 +140,10 @@ class Reporter:
             self._tenants.write_status(manifest, failed_status(manifest, Reason.INTERNAL_ERROR, message))
 
     def reject_namesake(self, namesake: Manifest, manifest: Manifest) -> None:
-        """Reject the newer of two Tenants of one name, or let it be deleted: nothing was created for it."""
+        """Reject the newer of two Tenants with the same name.
+
+        If it is being deleted, remove its finalizer, because no object was created for it.
+        """
         if is_deleting(namesake) and has_finalizer(namesake):
             self._tenants.remove_finalizer(namesake)
             return
@@ -151,9 +157,9 @@ class Reporter:
 
 
 def _half_done(error: Failure, step: Step | None) -> str:
-    """The message of an update that failed half way; empty if none did.
+    """The message of the update if it failed half way, otherwise empty.
 
-    A stack that is busy runs no update, and an update that only records repairs changes no object.
+    If the stack is locked, no update has started. An update that only records repairs changes no object.
     """
     has_failed = isinstance(error, StackError) and not isinstance(error, StackBusy)
     is_half_done = has_failed and isinstance(step, RunUpdate) and not step.repairs

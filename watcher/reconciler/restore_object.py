@@ -1,4 +1,4 @@
-"""Restores one object to its last applied version, by server-side apply."""
+"""Restores one object to its last applied version, with server-side apply."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,13 +26,14 @@ from tenancy.drift import object_drift, repair_patch
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import Applied
 
-# Kinds that are recreated if a field is immutable. Never namespaces: they hold the tenant's own objects.
+# Kinds with immutable fields. An object of these kinds is deleted and created again if it cannot be changed.
+# A namespace never is, because it contains the tenant's own objects.
 _WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A repaired object: its drift as a short phrase, and the change that the repair made."""
+    """A repair of one object. `drift` is a short phrase, and `change` is the change that the repair made."""
 
     drift: str
     change: ObjectChange
@@ -41,13 +42,14 @@ class Repair:
 def restore_object(
     cluster: Cluster, served: Collection[Kind], tenant: str, applied: Applied, key: ObjectKey
 ) -> tuple[Repair | None, bool]:
-    """Restore an object if the live one differs. Raises ClusterError.
+    """Restore an object if the live object differs from the last applied one. Raises ClusterError.
 
-    Returns the repair, if one was made, and whether nothing is left to do for the object.
+    Returns the repair or None, and whether the object is fully restored. A quota is not fully restored if the
+    budget does not allow its full limit yet.
     """
     kind = KIND_BY_KEY[key.kind]
     if kind not in MANAGED_KINDS and kind not in served:
-        return None, True  # Its CRD is gone; when it is back, all tenants are checked.
+        return None, True  # The CRD is deleted. When it is installed again, all tenants are reconciled.
     live = cluster.get(kind, key.name, key.namespace)
     desired = applied.to_restore(key, live)
     if desired is None or (live is None and not _can_be_created(cluster, key)):
@@ -75,7 +77,7 @@ def _can_be_created(cluster: Cluster, key: ObjectKey) -> bool:
 def _within_budget(
     cluster: Cluster, tenant: str, applied: Applied, key: ObjectKey, quota: Manifest
 ) -> Manifest:
-    """The quota, raised no higher than the budget allows while other quotas exceed their share."""
+    """The quota with the limits that the budget allows now. Other quotas may still exceed their shares."""
     objects = {**(applied.objects or {}), key: quota}
     quotas = tuple(manifest for other, manifest in objects.items() if other.kind == key.kind)
     step = budget_step(DesiredState(tenant, quotas, has_budget=True), live_quotas(cluster, tenant))
@@ -83,10 +85,10 @@ def _within_budget(
 
 
 def _apply(cluster: Cluster, kind: Kind, key: ObjectKey, desired: Manifest, live: Manifest | None) -> None:
-    """Apply the whole object under Pulumi's field manager, so that no other manager co-owns its fields."""
+    """Apply the whole object as Pulumi's field manager, so that no second field manager owns its fields."""
     inputs = resource_inputs(desired)
     if live is not None:
-        # With the uid the API server does not recreate an object that is deleted in the meantime.
+        # With the uid, the API server does not create the object again if it was deleted in the meantime.
         uid = live["metadata"]["uid"]
         inputs = {**inputs, "metadata": {**inputs["metadata"], "uid": uid}}
     try:
@@ -97,6 +99,6 @@ def _apply(cluster: Cluster, kind: Kind, key: ObjectKey, desired: Manifest, live
             raise
         cluster.delete(kind, key.name, key.namespace, uid)
         restored = cluster.apply(resource_inputs(desired), field_manager=FIELD_MANAGER)
-    # Server-side apply leaves fields that only others set, such as one more key in a quota.
+    # Server-side apply keeps fields that only other managers own, such as an added resource in a quota.
     if foreign_fields := repair_patch(desired, restored):
         cluster.patch(kind, key.name, foreign_fields, namespace=key.namespace, field_manager=FIELD_MANAGER)

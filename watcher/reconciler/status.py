@@ -1,4 +1,4 @@
-"""The status of a tenant in each situation. Pure; `report` writes it."""
+"""Computes the status of a tenant in each situation. No I/O. `report` writes the status."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,10 @@ from watcher.reconciler.status_change import (
 def pending_status(
     manifest: Manifest, reason: Reason, message: str, repaired: str = "", applied_digest: str | Keep = KEEP
 ) -> Manifest:
-    """While the tenant waits. `applied_digest` is that of a step which was applied before the wait."""
+    """The status while the tenant waits.
+
+    `applied_digest` is the digest of an intermediate state that was applied before the wait.
+    """
     return _waiting_status(manifest, Phase.PENDING, reason, message, repaired, applied_digest)
 
 
@@ -47,7 +50,10 @@ def active_status(
     message: str = "",
     repaired: str = "",
 ) -> Manifest:
-    """After a successful update with this message; or, without a result, if nothing had to be applied."""
+    """The status after a successful update, or if nothing had to be applied.
+
+    `result` and `message` are those of the update. Without an update, `result` is None.
+    """
     drifted: Verdict | Keep = KEEP
     if repaired:
         drifted = Verdict(False, Reason.REPAIRED, f"{repaired}; repaired at {now_text()}")
@@ -72,9 +78,9 @@ def active_status(
 
 
 def paused_status(manifest: Manifest, desired: DesiredState, drift: str) -> Manifest:
-    """While the tenant is paused: drift is reported and not repaired."""
+    """The status while the tenant is paused. Drift is reported but not repaired."""
     is_applied = (manifest.get("status") or {}).get("appliedDigest") == desired.digest
-    waits = "as applied" if is_applied else "a change waits to be applied"
+    waits = "no change waits to be applied" if is_applied else "a change waits to be applied"
     verdict = Verdict(is_applied and not drift, Reason.PAUSED, f"the tenant is paused: {waits}")
     change = StatusChange(
         phase=KEEP,
@@ -103,7 +109,10 @@ def failed_status(
     repaired: str = "",
     half_done: str = "",
 ) -> Manifest:
-    """After an error. `half_done` is the message of an update that failed half way."""
+    """The status after an error.
+
+    `repaired` and `unrepaired` describe drift. `half_done` is the message of an update that failed half way.
+    """
     verdict = Verdict(False, reason, message)
     change = StatusChange(
         phase=Phase.FAILED,
@@ -113,7 +122,7 @@ def failed_status(
         integrations_ready=KEEP,
         drifted=_drifted(repaired, unrepaired),
         namespaces=KEEP,
-        # After an update that failed half way the applied state is unknown: the next one applies all of it.
+        # After an update that failed half way, the applied state is unknown. The next update applies it all.
         applied_digest=None if half_done else KEEP,
         last_update=LastUpdate(result="failed", message=half_done) if half_done else KEEP,
         stack=KEEP,
@@ -200,7 +209,7 @@ def _integrations(desired: DesiredState) -> Verdict:
 
 
 def _drifted(repaired: str, unrepaired: str = "") -> Verdict | Keep:
-    """The condition Drifted while no update records the repairs."""
+    """The condition Drifted before an update has recorded the repairs."""
     if unrepaired:
         return Verdict(True, Reason.DRIFT_FOUND, unrepaired)
     return Verdict(False, Reason.REPAIRED, f"{repaired}; repaired") if repaired else KEEP

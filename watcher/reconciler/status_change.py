@@ -1,6 +1,7 @@
-"""A Tenant's status from its parts. Pure.
+"""Computes a Tenant's new status from the old status and a StatusChange. No I/O.
 
-A condition keeps its transition time while its status stays the same, as the Kubernetes API conventions ask.
+The `lastTransitionTime` of a condition changes only if its status changes, as the Kubernetes API conventions
+require.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Keep(Enum):
     KEEP = "keep"
 
 
-# Leaves a part as the old status has it.
+# The value of a part that stays as it is in the old status.
 KEEP: Final = Keep.KEEP
 
 
@@ -40,7 +41,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StatusChange:
-    """A new status, part by part. No part has a default: leaving one unchanged is written as KEEP."""
+    """The parts of a new status. No part has a default value, so unchanged parts must be set to KEEP."""
 
     phase: Phase | Keep
     ready: Verdict
@@ -49,7 +50,7 @@ class StatusChange:
     integrations_ready: Verdict | Keep
     drifted: Verdict | Keep
     namespaces: tuple[str, ...] | Keep
-    # None: nothing is known to be applied, so the next update applies the whole desired state.
+    # None if the applied state is unknown. The next update then applies the whole desired state.
     applied_digest: str | Keep | None
     last_update: LastUpdate | Keep
     stack: str | Keep
@@ -74,7 +75,7 @@ def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
     if change.namespaces is not KEEP:
         parts["namespace_status"] = {name: NamespaceStatus(ready=True) for name in change.namespaces}
         parts["namespace_count"] = len(change.namespaces)
-    # An empty map says no more than an absent one.
+    # An empty map is left out of the status.
     if change.missing_crds == {}:
         parts["missing_crds"] = None
     changed = {name: value for name, value in parts.items() if value is not KEEP}
@@ -88,7 +89,7 @@ def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
 
 
 def condition(manifest: Manifest, kind: ConditionType) -> Manifest:
-    """A condition of a Tenant; empty if it has none of this type."""
+    """The Tenant's condition of this type. Empty if the status does not have it."""
     conditions = (manifest.get("status") or {}).get("conditions") or []
     return next((entry for entry in conditions if entry["type"] == kind), {})
 
@@ -98,7 +99,7 @@ def now_text() -> str:
 
 
 def _conditions(manifest: Manifest, change: StatusChange) -> list[Manifest]:
-    """The conditions, in the order of the old status; new ones after them."""
+    """The new conditions. Types in the old status come first, in their old order."""
     verdicts: dict[ConditionType, Verdict | Keep] = {
         ConditionType.READY: change.ready,
         ConditionType.TENANT_READY: change.tenant_ready,

@@ -1,4 +1,7 @@
-"""Deletes objects that carry a tenant's labels but are not desired, such as one that no update recorded."""
+"""Deletes objects that have a tenant's labels but are not desired.
+
+The stack's state may not contain such an object, so Pulumi does not delete it.
+"""
 
 from collections.abc import Mapping
 
@@ -23,16 +26,20 @@ def sweep(
     desired: DesiredState,
     live: Mapping[ObjectKey, Manifest],
 ) -> None:
-    """Delete surplus objects, or release namespaces with `Retain`. Then release the tenant's old claims."""
+    """Delete objects that are not desired, and release reservations that the tenant no longer needs.
+
+    With `deletionPolicy: Retain`, namespaces are released instead of deleted.
+    """
     surplus = unwanted(desired, live)
     if surplus and not _is_current(cluster, tenant):
-        return  # This copy of the spec is outdated; the current one may ask for the objects.
+        return  # This copy of the Tenant is outdated. The current spec may need the objects.
     for key, manifest in surplus.items():
         namespace = live.get(ObjectKey(NAMESPACE.kind, "", key.namespace), manifest)
         if is_deleting(manifest) or is_deleting(namespace):
             continue
         if desired.retains and key.kind == NAMESPACE.kind:
-            # Includes a namespace that was adopted and dropped just before a restart: no status names it.
+            # A namespace that was adopted and removed just before a restart is released too. No status lists
+            # it.
             if claims.may_release(desired.tenant, key.name):
                 release_namespace(cluster, manifest)
             continue

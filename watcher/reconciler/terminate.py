@@ -1,6 +1,7 @@
 """Deletes a tenant.
 
-Ends its AISessions, destroys its stack, verifies that nothing is left, and removes the finalizer.
+The watcher ends the tenant's AISessions, destroys its stack, waits until its namespaces are deleted, and then
+removes the finalizer.
 """
 
 import time
@@ -31,13 +32,13 @@ from watcher.sessions.deletion import delete_sessions
 
 log = structlog.get_logger(__name__)
 
-# A deleted namespace queues its tenant. This is for a namespace that stays terminating.
+# The longest time until a waiting tenant is reconciled again. The deletion of a namespace queues it earlier.
 _LOOK_AGAIN_S: Final = 15.0
-# Pods end within their grace period. The longer they take, the less often the watcher looks: each look sends
-# two requests per namespace.
+# The shortest time until the AISessions are checked again. A check sends two requests per namespace. Checks
+# therefore become less frequent: the time is at least this share of the time that the tenant has waited.
 _SESSIONS_S: Final = 0.5
 _SESSIONS_SHARE: Final = 0.1
-# How many AISessions a message names.
+# The maximum number of AISessions that a message lists.
 _NAMED: Final = 5
 
 
@@ -64,16 +65,18 @@ class Terminator:
         self._waiting_since_s: dict[str, float] = {}
 
     def terminate(self, tenant: Manifest) -> float | None:
-        """Reconcile a tenant that is being deleted. An invalid spec must not block it, so it is not parsed.
+        """Reconcile a tenant that is being deleted.
 
-        Returns after how many seconds to do so again; None: not before a change. Raises TryAgain.
+        The spec is not parsed, because an invalid spec must not block the deletion. Returns the number of
+        seconds after which to reconcile the tenant again, or None to wait for the next change. Raises
+        TryAgain after a failure.
         """
         name, uid = tenant["metadata"]["name"], tenant["metadata"]["uid"]
         if not has_finalizer(tenant):
-            return None  # Nothing was created for it.
+            return None  # No object was created for this tenant.
         try:
             if self._is_crd_deleted(tenant):
-                log.warning("released without destroying: the CRD is being deleted", tenant=name)
+                log.warning("tenant not destroyed, because its CRD is being deleted", tenant=name)
                 self._tenants.remove_finalizer(tenant)
                 return None
             if uid not in self._destroyed:
@@ -102,9 +105,9 @@ class Terminator:
         return None
 
     def _keep_applied(self, tenant: Manifest) -> None:
-        """Repair drift until the destroy begins, unless the tenant is paused.
+        """Repair drift until the destroy begins. If the tenant is paused, stop repairing it.
 
-        With one of these reasons in the status, either the destroy has begun, or repairs run already.
+        If the status has one of these reasons, the destroy has begun or repairs are already running.
         """
         has_begun = ready_verdict(tenant)[0] in (Reason.DELETING, Reason.DESTROY_FAILED)
         if is_paused(tenant) or not has_begun:
@@ -119,22 +122,23 @@ class Terminator:
         return self._tenants.write_status(tenant, terminating_status(tenant, Reason.DELETING, message))
 
     def _end_sessions(self, tenant: Manifest) -> list[str]:
-        """End the tenant's AISessions. Returns those that still run."""
+        """End the tenant's AISessions. Returns the sessions and Jobs that the tenant must wait for."""
         own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
         return delete_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
 
     def _wait_s(self, uid: str) -> float:
-        """How soon to look at the AISessions again: the longer they take, the later."""
+        """The time until the next check of the AISessions. It grows with the time that the tenant waits."""
         now_s = time.monotonic()
         waited_s = now_s - self._waiting_since_s.setdefault(uid, now_s)
         return min(max(_SESSIONS_S, waited_s * _SESSIONS_SHARE), _LOOK_AGAIN_S)
 
     def _destroy(self, tenant: Manifest) -> None:
-        """Destroy the stack; with `Retain`, only remove the platform's objects and labels."""
+        """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels."""
         name = tenant["metadata"]["name"]
         if _is_retained(tenant):
             remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
-            # Before the release: afterwards a namespace may get another owner, and no stack may contain it.
+            # Remove the stack before the release. A released namespace may get another owner, and must not be
+            # in this stack then.
             self._stacks.forget(name)
             for namespace in self._own_namespaces(tenant):
                 release_namespace(self._cluster, namespace)
@@ -153,17 +157,17 @@ class Terminator:
             record_event(self._cluster, tenant, WARNING, Reason.DESTROY_FAILED, message)
         self._tenants.write_status(tenant, status)
         if isinstance(error, StackBusy):
-            self._repairs.keep(tenant)  # The destroy has not begun.
+            self._repairs.keep(tenant)  # The destroy has not begun, so drift is still repaired.
 
     def _is_crd_deleted(self, tenant: Manifest) -> bool:
-        """Whether the Tenant is deleted only because its CRD is.
+        """Whether the Tenant is being deleted only because its CRD is being deleted.
 
-        That is an accident or a reinstallation. The namespaces stay; once the CRD and the same Tenants are
-        back, they are managed again.
+        This happens by accident or during a reinstallation, so the namespaces are kept. They are managed
+        again after the CRD and the Tenant are created again.
         """
         group = tenant["apiVersion"].partition("/")[0]
         crd = self._cluster.get(CRD, crd_name(group))
-        # Without the CRD there is no Tenant either: the watcher's copy of it is out of date.
+        # If the CRD does not exist, the Tenant does not exist either, and the watcher's copy is outdated.
         return crd is None or is_deleting(crd)
 
     def _delete_leftovers(self, tenant: Manifest) -> list[str]:
@@ -185,7 +189,7 @@ class Terminator:
         return [_progress(namespace) for namespace in own]
 
     def _own_namespaces(self, tenant: Manifest) -> list[Manifest]:
-        """The tenant's namespaces. A label alone does not count: users can forge it."""
+        """The tenant's namespaces. A namespace's label alone is no proof, because users can forge labels."""
         name = tenant["metadata"]["name"]
         return [
             namespace
@@ -200,7 +204,10 @@ def _few(names: list[str]) -> str:
 
 
 def _hold(tenant: Manifest) -> tuple[Reason, str] | None:
-    """Why the tenant must not be destroyed yet, if so. Reads the spec as plain data: it may be invalid."""
+    """The reason and message if the tenant must not be destroyed yet, otherwise None.
+
+    Does not parse the spec, because the spec may be invalid.
+    """
     spec, status = tenant.get("spec") or {}, tenant.get("status") or {}
     if spec.get("protected", status.get("protected", False)) is True:
         return Reason.PROTECTED, "the tenant is protected; set spec.protected to false to delete it"

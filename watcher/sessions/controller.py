@@ -1,4 +1,4 @@
-"""The controller of AISessions: their queue and worker threads, independent of those of Tenants."""
+"""The controller of AISessions. Its queue and worker threads are separate from those for Tenants."""
 
 import threading
 from collections.abc import Mapping
@@ -17,7 +17,8 @@ from watcher.sessions.start import Starter
 from watcher.sessions.start_backoff import StartBackoff
 
 _WORKERS: Final = 2
-# How long changes are collected: a Job and its pod cause many, and one reconcile handles them all.
+# The delay between a change and the reconcile. A Job and its pod cause many changes in a short time, and one
+# reconcile handles them all.
 _GATHER_S: Final = 0.1
 
 
@@ -25,7 +26,7 @@ class SessionController:
     def __init__(
         self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
     ) -> None:
-        """`retry_s` is the wait after the first rejected start of a session."""
+        """`retry_s` is the retry delay after the first rejected start of a session."""
         self._queue = TenantQueue()
         self._live = LiveSessions(cluster, namespaces, self.wake)
         backoff = StartBackoff(Backoff(retry_s, retry_s * SESSION_START.last_s / SESSION_START.first_s))
@@ -36,13 +37,16 @@ class SessionController:
         self.workers = QueueWorkers("sessions", self._queue, self._reconciler.reconcile, count=_WORKERS)
 
     def start(self) -> None:
-        """Start the informers now, and the workers once all caches are synced. Does not block."""
+        """Start the informers now. Start the workers once all caches are synced and the plans are loaded.
+
+        Does not block.
+        """
         for informer in self._live.informers:
             informer.start()
         threading.Thread(target=self._start_workers, name="start sessions", daemon=True).start()
 
     def wake(self, tenant: str) -> None:
-        """Enqueue the tenant, because its sessions or something that they wait for may have changed."""
+        """Queue a tenant whose sessions may have changed, or may no longer have to wait."""
         self._queue.add(tenant, _GATHER_S)
 
     def phase_counts(self) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Deletes AISessions: those of a deleted tenant, before its stack is destroyed, and expired ones."""
+"""Deletes expired AISessions, and the AISessions of a deleted tenant before its stack is destroyed."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -15,26 +15,28 @@ from watcher.sessions.live_sessions import qualified_name
 
 log = structlog.get_logger(__name__)
 
-_DELETED_WITH_TENANT: Final = "deleted with its tenant"
+_DELETED_WITH_TENANT: Final = "object deleted with its tenant"
 
 
 def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str) -> list[str]:
     """Delete the sessions in these namespaces and their Jobs.
 
-    `deleted_at` is the deletion timestamp of the tenant. Returns the objects to wait for, as text: Jobs whose
-    pods still exist, and sessions that are older than the deletion of the tenant.
+    `deleted_at` is the deletion timestamp of the tenant. Returns the kinds and names of the objects that the
+    caller must wait for, before it calls this function again. These are Jobs, which exist until their pods
+    are deleted, and sessions that were created before the deletion of the tenant.
     """
     left: list[str] = []
     for namespace in namespaces:
-        # Delete Jobs before their sessions: the garbage collector would not wait for their pods, and a
-        # finalizer on a session would keep its Job running.
+        # Delete each Job explicitly, before its session. If only the session were deleted, the garbage
+        # collector would not wait for the Job's pods, and a finalizer on the session would keep the Job
+        # running.
         for job in _listed(cluster, JOB, namespace, SESSION_LABEL):
             if _belongs_to_session(job):
                 _delete(cluster, JOB, job, _DELETED_WITH_TENANT)
                 left.append(f"Job {qualified_name(job)}")
         for session in _listed(cluster, AISESSION, namespace):
-            # Check these sessions once more: their Jobs may be created at this moment. Newer sessions get no
-            # Jobs.
+            # The caller must check for Jobs again, because a worker may create the Job of this session at
+            # this moment. Sessions that are newer than the deletion of the tenant get no Jobs.
             if not is_deleting(session) and session["metadata"]["creationTimestamp"] <= deleted_at:
                 left.append(f"session {qualified_name(session)}")
             _delete(cluster, AISESSION, session, _DELETED_WITH_TENANT)
@@ -42,9 +44,9 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
 
 
 def delete_expired(cluster: Cluster, sessions: Iterable[Manifest], keep_days: int | None) -> float | None:
-    """Delete those of these finished sessions that finished more than `keep_days` ago.
+    """Delete sessions that finished more than `keep_days` days ago. None means that sessions never expire.
 
-    Returns the seconds until the next session expires; None: no session will.
+    `sessions` must all be finished. Returns the seconds until the next session expires, or None if none will.
     """
     if keep_days is None:
         return None
@@ -61,7 +63,7 @@ def delete_expired(cluster: Cluster, sessions: Iterable[Manifest], keep_days: in
         except ClusterError as error:
             if not error.is_refusal:
                 raise
-            # The next reconcile tries again. Other sessions must not wait for that.
+            # Continue with the other sessions. The next reconcile tries to delete this session again.
             log.warning("expired session not deleted", problem=str(error))
     return min(due_s, default=None)
 

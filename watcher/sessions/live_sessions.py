@@ -1,4 +1,4 @@
-"""A cache of the live AISessions by tenant, and of their Jobs and pods. Its own informers keep it current."""
+"""A cache of the AISessions in the cluster, and of their Jobs and pods. Informers keep the cache current."""
 
 import threading
 from collections import Counter, defaultdict
@@ -36,7 +36,10 @@ def status_of(session: Manifest) -> AISessionStatus:
 
 
 class LiveSessions:
-    """The watched sessions, with the watcher's own latest status writes. Thread-safe."""
+    """The sessions in the cluster, by tenant. Thread-safe.
+
+    `unfinished` also returns statuses that this process has written and the watch has not reported yet.
+    """
 
     def __init__(self, cluster: Cluster, namespaces: Informer, on_change: Callable[[str], None]) -> None:
         """`on_change` is called with the name of a tenant whose sessions must be reconciled."""
@@ -46,7 +49,8 @@ class LiveSessions:
         self._lock = threading.Lock()
         self._by_tenant: defaultdict[str, dict[ObjectKey, Manifest]] = defaultdict(dict)
         self._jobs = ManagedObjects()
-        # By namespace and UID of the Job: a pod in another namespace could name the same UID.
+        # The pods of each Job, by namespace and UID of the Job. The UID alone is not enough, because a pod in
+        # another namespace could have an owner reference with the same UID.
         self._pods: defaultdict[tuple[str, str], dict[ObjectKey, Manifest]] = defaultdict(dict)
         self._written = WrittenObjects()
         self._removed_job_uids: set[str] = set()
@@ -78,7 +82,7 @@ class LiveSessions:
         return {phase.value: counts[phase.value] for phase in SessionPhase}
 
     def tenant_of_namespace(self, namespace: str) -> str:
-        """The name of the tenant that owns the namespace; empty if there is none."""
+        """The name of the tenant that owns the namespace. Empty if the namespace belongs to no tenant."""
         manifest = self._namespaces.get(ObjectKey(NAMESPACE.kind, "", namespace))
         return tenant_of(manifest) if manifest else ""
 
@@ -97,10 +101,10 @@ class LiveSessions:
             return first_created(list(pods.values()))
 
     def active_jobs(self, tenant: str) -> set[tuple[str, str]]:
-        """Namespace and name of each Job that counts towards the tenant's limit.
+        """The namespace and name of each Job that counts towards the tenant's `maxSessions`.
 
-        These are Jobs that have not finished, even if their session is deleted, and Jobs with a pod that has
-        not finished. The pods count because users of the tenant can delete a Job or forge its status.
+        A Job counts if it has not finished, even if its session is deleted. A Job also counts if one of its
+        pods has not finished, because users of the tenant can delete the Job or forge its status.
         """
         jobs = self._jobs.of(tenant)
         with self._lock:
@@ -119,8 +123,8 @@ class LiveSessions:
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
         """Write the status unless it is unchanged.
 
-        Returns False if the session was deleted, recreated or given another spec since it was read. Its
-        change then triggers another reconcile.
+        Returns False if the session was deleted or recreated, or its spec has changed, since `session` was
+        read. In this case the watch reports the change and triggers another reconcile.
         """
         new_status = status.model_dump(by_alias=True, mode="json", exclude_none=True)
         if session.get("status") == new_status:
@@ -146,7 +150,7 @@ class LiveSessions:
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. From now on `job` leaves it out, even before the watch reports the deletion."""
+        """Delete the Job. `job` no longer returns it, even before the watch reports the deletion."""
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])
@@ -191,7 +195,11 @@ def _is_final(session: Manifest) -> bool:
 
 
 def first_created(pods: list[Manifest]) -> Manifest | None:
-    """The pod that the Job created. A Job creates only one; later pods only claim to belong to it."""
+    """The oldest pod of a Job, or None. This is the pod that the Job controller created.
+
+    The Job controller creates only one pod for a session. Users can create later pods with an owner reference
+    to the same Job.
+    """
     return min(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
 
 
@@ -202,6 +210,9 @@ def _controller(pod: Manifest) -> Manifest | None:
 
 
 def owner_job(pod: Manifest) -> tuple[str, str]:
-    """The namespace and UID of the Job that the pod names as its controller; an empty UID if none."""
+    """The namespace and UID of the Job that the pod names as its controller.
+
+    The UID is empty if the pod names no Job as its controller.
+    """
     owner = _controller(pod)
     return pod["metadata"]["namespace"], owner["uid"] if owner else ""

@@ -1,4 +1,4 @@
-"""The Prometheus metric of AISessions: how many are in each phase."""
+"""The Prometheus metric with the number of AISessions in each phase."""
 
 from collections.abc import Callable, Iterator, Mapping
 

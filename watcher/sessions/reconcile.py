@@ -1,7 +1,8 @@
 """Reconciles the AISessions of one tenant.
 
-For a session with a Job it writes the status. For sessions without one it creates Jobs, oldest session first,
-within the tenant's limit and quotas. `deletion` handles the sessions of a deleted tenant.
+If a session has a Job, the reconciler derives the session's status from the Job and writes it. If a session
+has no Job, the reconciler creates one, within the tenant's `maxSessions` and quotas. Older sessions start
+first. The module `deletion` deletes the sessions of a deleted tenant.
 """
 
 from datetime import UTC, datetime
@@ -28,8 +29,8 @@ from watcher.sessions.start_backoff import StartBackoff, pod_refusal, refusal_re
 
 log = structlog.get_logger(__name__)
 
-# How soon to check whether the pod of a Job was rejected: the watch reports new pods, but no rejections. The
-# wait grows with the age of the Job, within these limits.
+# The shortest and the longest time until the next check whether the API server rejected the pod of a Job. The
+# watch reports new pods, but no rejections. The time between two checks grows with the age of the Job.
 _MIN_POD_CHECK_S: Final = 2.0
 _MAX_POD_CHECK_S: Final = 30.0
 
@@ -47,7 +48,8 @@ class SessionReconciler:
     def reconcile(self, tenant: str) -> float | None:
         """Reconcile the tenant's sessions.
 
-        Returns the seconds until the next reconcile is due without any change; None: none is.
+        Returns after how many seconds to reconcile them again if nothing changes, or None if that is not
+        necessary.
         """
         waiting: list[Waiting] = []
         requeues_s: list[float | None] = []
@@ -57,10 +59,11 @@ class SessionReconciler:
             except ClusterError as error:
                 if not error.is_refusal:
                     raise
-                # A rejected write of one session must not block the others.
+                # If the API server rejects a write for one session, the other sessions must not wait.
                 log.warning("session status not written", session=qualified_name(session), problem=str(error))
             except (ValueError, OverflowError) as error:
-                # The users of the tenant can write its Job and pod, for example with a time out of range.
+                # Users of the tenant can write the status of the Job and of the pod. The status can contain
+                # invalid values, for example a time that is out of range.
                 log.warning(
                     "session has an invalid Job or pod", session=qualified_name(session), problem=str(error)
                 )
@@ -107,7 +110,7 @@ class SessionReconciler:
                 )
             return None
         problem = pod_refusal(self._cluster, job)
-        # The Job may have created its pod in a later attempt.
+        # The Job controller may have created the pod in a later attempt.
         if problem and self._read_pod(session, job) is None:
             self._withdraw(session, job, problem)
             return self._backoff.wait_s(session["metadata"]["uid"])
@@ -117,13 +120,17 @@ class SessionReconciler:
         return min(max(_MIN_POD_CHECK_S, age_s), _MAX_POD_CHECK_S)
 
     def _withdraw(self, session: Manifest, job: Manifest, problem: str) -> None:
-        """Delete the Job and let the session wait: waiting must not count towards its timeout."""
-        # Write the status first: a session whose status names a Job that is gone counts as terminated.
+        """Delete a Job whose pod was rejected. The session waits for another start.
+
+        While the session has no Job, the wait does not count towards its timeout.
+        """
+        # Write the status before the deletion. If the status still named the deleted Job, the session would
+        # count as terminated.
         wait = AISessionStatus(reason=refusal_reason(problem), message=problem)
         self._live.write_status(session, wait)
         self._live.remove_job(job)
         self._backoff.record_refusal(session["metadata"]["uid"])
-        log.info("session start withdrawn", session=qualified_name(session), problem=problem)
+        log.info("session waits: pod rejected", session=qualified_name(session), problem=problem)
 
     def _finish(self, session: Manifest, phase: SessionPhase, reason: SessionReason, message: str) -> None:
         """Write the final status of a session that has no Job."""
@@ -133,7 +140,10 @@ class SessionReconciler:
         log.info("session ended", session=qualified_name(session), phase=phase, reason=reason)
 
     def _job(self, session: Manifest) -> Manifest | None:
-        """The session's Job. If the status names a Job that the watch does not have, ask the API server."""
+        """The session's Job, or None.
+
+        If the status names a Job that is not in the cache, ask the API server.
+        """
         job = self._live.job(session)
         name = status_of(session).job
         if job is not None or name is None:
@@ -152,6 +162,6 @@ class SessionReconciler:
         namespace = session["metadata"]["namespace"]
         if self._live.tenant_of_namespace(namespace) == tenant:
             return True
-        # The watch of namespaces may lag behind, so ask the API server before the session fails.
+        # The watch of namespaces may lag behind, so ask the API server before reporting a failure.
         manifest = self._cluster.get(NAMESPACE, namespace)
         return manifest is not None and tenant_of(manifest) == tenant

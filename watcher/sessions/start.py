@@ -1,4 +1,7 @@
-"""Starts the waiting sessions of a tenant: creates their Jobs, or writes to their status why they wait."""
+"""Starts the waiting sessions of a tenant.
+
+Creates the Job of each session that may start. Writes to the status of the others why they wait.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -26,8 +29,8 @@ from watcher.sessions.start_backoff import StartBackoff, refusal_reason
 
 log = structlog.get_logger(__name__)
 
-# How soon to check the quotas again, as a multiple of the first retry: the watcher does not watch quotas that
-# the platform does not manage.
+# The time until an exceeded quota is checked again, as a multiple of the first retry delay. The watcher does
+# not watch quotas that the platform does not manage, so it must check them periodically.
 _QUOTA_CHECK_FACTOR: Final = 3
 
 
@@ -65,9 +68,10 @@ class Starter:
         self._quota_check_s = _QUOTA_CHECK_FACTOR * retry_s
 
     def start(self, tenant: str, waiting: list[Waiting]) -> float | None:
-        """Start the sessions that may start, and write to the others why they wait.
+        """Start the sessions that may start, and write to the status of the others why they wait.
 
-        Returns the seconds until the next attempt for sessions that were rejected or exceed a quota, or None.
+        Returns the seconds until the next attempt, or None if no attempt is planned. An attempt is planned if
+        the start of a session was rejected or a session exceeds a quota.
         """
         settings = self._settings(tenant)
         if isinstance(settings, StartDelay):
@@ -91,7 +95,7 @@ class Starter:
         )
 
     def _settings(self, name: str) -> TenantSettings | StartDelay:
-        """The tenant's effective settings, or the reason why it starts no sessions now."""
+        """The tenant's effective settings, or the reason why none of its sessions may start now."""
         manifests = self._tenants.named(name)
         if not manifests:
             return StartDelay(SessionReason.TENANT_NOT_READY, f"Tenant {name} does not exist")
@@ -109,9 +113,10 @@ class Starter:
         return settings
 
     def _in_built_namespaces(self, tenant: str, waiting: list[Waiting]) -> Iterator[Waiting]:
-        """The sessions whose namespace is in the tenant's status, so that it has been applied once.
+        """The sessions whose namespace is listed in the tenant's status. Writes to the others why they wait.
 
-        Before that, a namespace may lack quotas and NetworkPolicies, and a pod in it would not be isolated.
+        The status lists a namespace once its objects have been applied. Before that, the quotas and
+        NetworkPolicies of the namespace may be missing, and a pod in the namespace would not be isolated.
         """
         built = {name for manifest in self._tenants.named(tenant)[:1] for name in known_namespaces(manifest)}
         for entry in waiting:
@@ -130,14 +135,17 @@ class Starter:
         try:
             return session_job(session, spec, self._plans.current.sessions, settings)
         except NotOffered as error:
-            # Wait instead of failing: the plans may change, and so may the spec of a waiting session.
+            # The session waits and does not fail, because the plans or the session's spec may still change.
             self._write_wait(session, StartDelay(SessionReason(error.reason), str(error)))
         return None
 
     def _start_allowed(
         self, tenant: str, max_sessions: int, candidates: list[Candidate], ready: dict[ObjectKey, Ready]
     ) -> bool:
-        """Start the sessions that limit and quotas allow. Returns whether one of them exceeds a quota."""
+        """Start the sessions that `max_sessions` and the quotas allow.
+
+        Returns whether a candidate exceeds a quota.
+        """
         started = [session for session in self._live.unfinished(tenant) if status_of(session).job]
         active_jobs = self._live.active_jobs(tenant) | {
             (session["metadata"]["namespace"], session_job_name(session["metadata"]["name"]))
@@ -156,9 +164,9 @@ class Starter:
         return any(wait.reason is SessionReason.QUOTA_EXCEEDED for wait in result.waits.values())
 
     def _reserved(self, started: Iterable[Manifest]) -> dict[str, Demand]:
-        """By namespace, the demand of started sessions whose pods do not exist yet.
+        """The demand of started sessions whose pods do not exist yet, by namespace.
 
-        Their Jobs are left out: the quotas count them already.
+        The demand does not include the Jobs of these sessions, because the quotas already count the Jobs.
         """
         demands: dict[str, list[Demand]] = {}
         for session in started:
@@ -179,24 +187,27 @@ class Starter:
             self._back_off(session, StartDelay(refusal_reason(str(error)), str(error)))
             return
         if live_job is None:
-            message = f"another Job has the name {name}: delete it, or give the session another name"
+            message = f"another Job has the name {name}: delete it, or create the session with another name"
             self._back_off(session, StartDelay(SessionReason.JOB_EXISTS, message))
         elif self._live.write_status(session, AISessionStatus(reason=SessionReason.STARTING, job=name)):
             log.info("session started", session=qualified_name(session), job=name)
         else:
-            # The Job was created from an outdated spec.
+            # The session has changed, so the Job was created from an outdated spec.
             self._live.remove_job(live_job)
             log.info("session changed during its start", session=qualified_name(session))
 
     def _create_job(self, session: Manifest, job: Manifest) -> Manifest | None:
-        """Create the Job unless it exists. Returns the live Job; None: another Job has its name."""
+        """Create the Job unless it exists.
+
+        Returns the Job in the cluster, or None if a Job that does not belong to the session has its name.
+        """
         try:
             return self._cluster.create(JOB, job)
         except ClusterError as error:
             if error.status != 409:
                 raise
             existing = self._cluster.get(JOB, job["metadata"]["name"], job["metadata"]["namespace"])
-            # A concurrent update of a quota is a conflict too, although no Job exists.
+            # The API server also responds with 409 after a concurrent update of a quota. No Job exists then.
             if existing is None:
                 raise
             return existing if is_job_of(existing, session) else None

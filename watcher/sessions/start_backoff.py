@@ -1,7 +1,7 @@
-"""Rejected starts of sessions: their reasons, and the backoff before the next attempt.
+"""Rejected starts of sessions: the reasons of the rejections, and the backoff before the next attempt.
 
-The API server may reject a Job or its pod, for example because of a quota that could not be checked before,
-or because of an image from a registry that is not allowed. The session then waits for a later attempt.
+The API server may reject a Job or its pod. For example, the pod exceeds a quota that the watcher could not
+check, or its image is from a registry that is not allowed. The session then waits for the next attempt.
 """
 
 import time
@@ -13,14 +13,15 @@ from tenancy.base.kinds import EVENT
 from tenancy.base.manifest import Manifest
 from tenancy.spec.aisession import SessionReason
 
-# How long after its wait a session is forgotten. It is deleted by then, or it would have been tried again.
+# The entry of a session is deleted this long after its retry delay. Usually the session no longer exists by
+# then, because a waiting session is tried again soon after the delay.
 _FORGET_AFTER_S: Final = 600.0
 
 
 def pod_refusal(cluster: Cluster, job: Manifest) -> str:
-    """Why the Job has no pod, from the Events of its controller; empty if there are none."""
+    """Why the Job has no pod, from the newest Event of the Job controller. Empty if there is no Event."""
     metadata = job["metadata"]
-    # The API server selects the Events: a namespace may have thousands of others.
+    # The API server filters the Events, because a namespace may have thousands of others.
     fields = f"reason=FailedCreate,involvedObject.uid={metadata['uid']}"
     events = cluster.list(EVENT, namespace=metadata["namespace"], fields=fields)[0]
     newest = max(events, key=lambda event: str(event.get("lastTimestamp") or ""), default={})
@@ -28,16 +29,19 @@ def pod_refusal(cluster: Cluster, job: Manifest) -> str:
 
 
 def refusal_reason(message: str) -> SessionReason:
-    # This text of the quota admission plugin is the only way to recognize its rejections.
+    # A rejection by the ResourceQuota admission plugin can be recognized only by this text.
     return SessionReason.QUOTA_EXCEEDED if "exceeded quota" in message else SessionReason.POD_REFUSED
 
 
 class StartBackoff:
-    """The waits of sessions whose start was rejected, by session UID. Each rejection doubles the wait."""
+    """The retry delays of sessions whose start was rejected, by session UID.
+
+    Each rejection doubles the delay, up to a limit.
+    """
 
     def __init__(self, backoff: Backoff = SESSION_START) -> None:
         self._backoff = backoff
-        # By UID: the due time, and the number of rejections.
+        # By session UID: when the next attempt is due, and how often the start was rejected.
         self._retries: dict[str, tuple[float, int]] = {}
 
     def record_refusal(self, uid: str) -> None:
@@ -50,7 +54,7 @@ class StartBackoff:
             self.forget(old)
 
     def wait_s(self, uid: str) -> float:
-        """How long the session must still wait; 0: it can be tried now."""
+        """The seconds until the session may be tried again. 0 if it may be tried now."""
         due_s, _ = self._retries.get(uid, (0.0, 0))
         return max(0.0, due_s - time.monotonic())
 

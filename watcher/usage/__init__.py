@@ -1,1 +1,1 @@
-"""The usage of tenants: measured if the cluster has a metrics API, and recorded over time."""
+"""Resource usage of tenants: reads pod metrics if the cluster has them, and records quota usage over time."""

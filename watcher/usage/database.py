@@ -1,6 +1,7 @@
 """Access to the SQLite file of the usage record: connections, transactions and errors.
 
-`store` defines the content. Each access opens the file anew, so it always uses the current file.
+`store` reads and writes the content. Each access opens the file again. So if the file is replaced, the next
+access uses the new file.
 """
 
 import sqlite3
@@ -27,7 +28,8 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
     """
     with _usage_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Only the owner may read the usage of tenants. SQLite's other files get the same mode.
+        # Only the owner of the file may read the usage of tenants. SQLite creates its additional files, such
+        # as the WAL, with the same mode.
         path.touch(mode=0o600)
         with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as database:
             # With WAL, readers and the writer do not block each other.
@@ -55,7 +57,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_S)) as database:
             if _version(database) == 0:
-                raise sqlite3.DatabaseError("it is not a usage record")
+                raise sqlite3.DatabaseError("the file is not a usage record")
             yield database
 
 
@@ -63,7 +65,8 @@ def _version(database: sqlite3.Connection) -> int:
     ((version,),) = database.execute("PRAGMA user_version")
     if version > _VERSION:
         raise sqlite3.DatabaseError(
-            f"it was written by a newer version of the watcher (schema {version}, supported is {_VERSION})"
+            f"the file was written by a newer version of the watcher: its schema version is {version}, and "
+            f"this version supports {_VERSION}"
         )
     return int(version)
 
@@ -76,4 +79,4 @@ def _usage_errors(path: Path) -> Iterator[None]:
     except (sqlite3.OperationalError, OSError) as error:
         raise UsageUnavailable(f"{path}: {error}") from error
     except sqlite3.Error as error:
-        raise UsageUnavailable(f"{path}: {error}; move it away to start a new record") from error
+        raise UsageUnavailable(f"{path}: {error}; move the file away to start a new record") from error

@@ -1,4 +1,4 @@
-"""Rows of quota-hours and used-hours, with units, for reports. Pure."""
+"""The rows of usage reports: quota-hours and used-hours, with their units. No I/O."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from tenancy.base.model import Model
 
 _GIB: Final = 2**30
-# By resource: the unit of its hours, and the amount that is one unit.
+# By resource: the unit of its hours, and the size of this unit in CPUs, bytes or pods.
 _UNITS: Final = {
     "cpu": ("CPU-hours", 1),
     "memory": ("GiB-hours", _GIB),
@@ -37,7 +37,7 @@ class UsageRow(Model):
     """The quota-hours and used-hours of one resource, in a namespace or a whole tenant."""
 
     tenant: str
-    # Empty: the sum over all namespaces of the tenant.
+    # Empty if the row is the sum over all namespaces of the tenant.
     namespace: str = ""
     resource: str
     unit: str
@@ -68,7 +68,10 @@ def usage_row(series: Series, hours: Hours) -> UsageRow:
 
 
 def tenant_rows(rows: Iterable[UsageRow]) -> list[UsageRow]:
-    """The rows summed over the namespaces of each tenant, in the order of their first rows."""
+    """One row for each tenant and resource, summed over the tenant's namespaces.
+
+    The result has the same order as the first row of each tenant and resource in `rows`.
+    """
     sums: dict[tuple[str, str], UsageRow] = {}
     for row in rows:
         total = sums.get((row.tenant, row.resource))
@@ -76,7 +79,7 @@ def tenant_rows(rows: Iterable[UsageRow]) -> list[UsageRow]:
             "namespace": "",
             "quota_hours": row.quota_hours + (total.quota_hours if total else 0.0),
             "used_hours": row.used_hours + (total.used_hours if total else 0.0),
-            # Namespaces are recorded at the same time, so their recorded hours are not added.
+            # All namespaces are recorded at the same times, so their recorded hours must not be added.
             "recorded_hours": max(row.recorded_hours, total.recorded_hours if total else 0.0),
         }
         sums[row.tenant, row.resource] = row.model_copy(update=change)

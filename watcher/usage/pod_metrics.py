@@ -1,6 +1,6 @@
 """Periodically reads the CPU and memory usage of tenants from metrics.k8s.io.
 
-If the cluster does not serve that API, there are no values. This is not an error.
+If the cluster does not serve this API group, there are no values. This is not an error.
 """
 
 import time
@@ -19,15 +19,15 @@ from watcher.service import PeriodicService
 log = structlog.get_logger(__name__)
 
 _NOT_SERVED: Final = 404
-# Keep the last values for this many failures in a row: dropping and restoring them would write the status of
-# every tenant twice.
+# The last values are kept for this many failures in a row. If they were dropped at the first failure and
+# restored later, the watcher would write the status of every tenant twice.
 _FAILURES_MAX: Final = 4
 
 ByNamespace = dict[str, MeasuredUsage]
 
 
 class _Reported(NamedTuple):
-    """The value in a tenant's status, and the time of its report."""
+    """The usage in a tenant's status, and the time when it was reported."""
 
     measured: MeasuredUsage | None
     at_s: float
@@ -45,7 +45,7 @@ class PodMetrics(PeriodicService):
         on_change: Callable[[str], None],
         period_s: float,
     ) -> None:
-        """`on_change` is called with each tenant whose usage differs significantly from the reported one."""
+        """`on_change` is called with the name of each tenant whose status must report a new usage."""
         super().__init__("read pod metrics", self.read, period_s)
         self._cluster = cluster
         self._managed = managed
@@ -57,7 +57,7 @@ class PodMetrics(PeriodicService):
         self._failures = 0
 
     def reported(self, tenant: str) -> MeasuredUsage | None:
-        """The tenant's usage for its status. It changes only if the measured usage changes significantly."""
+        """The usage for the tenant's status. It changes only if the measured usage changes significantly."""
         return self._reported.get(tenant, _NEVER).measured
 
     def current(self, tenant: str) -> ByNamespace:

@@ -1,6 +1,7 @@
 """Records the usage of every tenant once per period, by default every minute, in its own thread.
 
-A failed write does not affect the rest of the watcher: it is logged once and retried in the next period.
+A failed write does not affect the rest of the watcher. The recorder logs the same error only once and tries
+again in the next period.
 """
 
 import time
@@ -46,7 +47,7 @@ class UsageRecorder(PeriodicService):
         except UsageUnavailable as error:
             problem = str(error)
         except Exception as error:
-            # An unexpected error must not end the thread: the watcher would count as unhealthy.
+            # Catch unexpected errors too, so that `is_recording` reports them.
             log.exception("usage record failed", retry_after_s=self._period_s)
             problem = f"{type(error).__name__}: {error}"
         if problem and problem != self._problem:

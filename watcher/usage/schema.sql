@@ -1,4 +1,4 @@
--- Names are stored once, because there are many spans of each series.
+-- The names of each series. They are stored once, because a series has many spans.
 CREATE TABLE series (
     id INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -7,9 +7,9 @@ CREATE TABLE series (
     UNIQUE (tenant, namespace, resource)
 );
 
--- A period with constant amounts. A span without an end lasts until the newest record, so while nothing
--- changes, only the time of the record is written. `share` is the recorded fraction of the span. It is below 1
--- if spans with gaps between them were merged.
+-- A span is a period in which the amounts of a series did not change. A span without `end_s` lasts until the
+-- newest record. So while the amounts do not change, a record writes only `state.recorded_s`. `share` is the
+-- recorded fraction of the span. It is below 1 if spans with gaps between them were merged.
 CREATE TABLE span (
     series INTEGER NOT NULL REFERENCES series (id),
     start_s INTEGER NOT NULL,
@@ -21,8 +21,9 @@ CREATE TABLE span (
 ) WITHOUT ROWID;
 CREATE INDEX span_end ON span (end_s);
 
--- One row: the time of the newest record, the latest time of any record (the clock may go back), and the time
--- up to which spans are merged into hours.
+-- This table has one row. `recorded_s` is the time of the newest record. `latest_s` is the latest time of any
+-- record. It is greater than `recorded_s` if the clock was set back. `merged_s` is the time up to which spans
+-- are merged into hours.
 CREATE TABLE state (
     recorded_s INTEGER,
     latest_s INTEGER NOT NULL,

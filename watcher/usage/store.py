@@ -1,7 +1,7 @@
 """The usage record: a SQLite file that the watcher writes and `tenancy usage` reads.
 
-The store keeps no state in memory: the process may end at any time, and the next one continues from the file.
-Its methods raise UsageUnavailable if the file cannot be used.
+The store keeps no state in memory. The process may end at any time, and the next process continues with the
+file. The methods of the store raise UsageUnavailable if the file cannot be used.
 """
 
 import sqlite3
@@ -13,12 +13,12 @@ from typing import Final
 from watcher.usage.database import reading, writing
 from watcher.usage.hours import Hours, Series, UsageReport, usage_row
 
-# The longest time between two records that does not count as a gap, in seconds and in periods: one record may
-# be missed, and a restart of the watcher is not a gap.
+# A longer time between two records counts as a gap. The limit is given in seconds and in periods, and the
+# larger value applies. A missed record or a restart of the watcher does not count as a gap.
 _STEP_MAX_S: Final = 150.0
 _STEP_MAX_PERIODS: Final = 2.5
 _HOUR_S: Final = 3600
-# How long every change is kept. After that, spans are merged into hours.
+# How long the spans are kept as they were recorded. After that, they are merged into hours.
 _KEEP_EXACT_S: Final = 24 * _HOUR_S
 _KEEP_S: Final = 400 * 24 * _HOUR_S
 _DROP_STEP_S: Final = 24 * _HOUR_S
@@ -42,7 +42,8 @@ DELETE FROM span
 WHERE end_s > :since AND end_s <= :until AND end_s <= (start_s / 3600 + 1) * 3600
     AND (series, start_s / 3600) IN (SELECT series, hour FROM merged)
 """
-# SQLite sums the spans, in the order of the file: in Python, the sum would block the watcher's other threads.
+# SQLite sums the spans, because a sum in Python would block the watcher's other threads. CROSS JOIN makes
+# SQLite read the spans in the order of the file.
 _SELECT_HOURS: Final = """
 SELECT tenant, namespace, resource, used_s / 3600, hard_s / 3600, recorded_s / 3600
 FROM (
@@ -73,7 +74,7 @@ class UsageStore:
         self._step_max_s = max(_STEP_MAX_S, _STEP_MAX_PERIODS * period_s)
 
     def record(self, now_s: int, amounts: UsageAmounts) -> None:
-        """Record the amounts at this Unix time. Series that are not in `amounts` end."""
+        """Record the amounts at this Unix time. Ends the spans of series that are not in `amounts`."""
         with writing(self.path) as database:
             self._prepare(database, now_s)
             open_spans = {
@@ -86,7 +87,7 @@ class UsageStore:
             for series, (series_id, used, hard) in open_spans.items():
                 if amounts.get(series) != (used, hard):
                     _end_span(database, series_id, now_s)
-            # Spans that start and end in this second have no duration.
+            # Delete spans that start and end in this second, because they have no duration.
             database.execute("DELETE FROM span WHERE start_s = ?1 AND end_s = ?1", (now_s,))
             for series, (used, hard) in amounts.items():
                 if open_spans.get(series, ())[1:] != (used, hard):
@@ -101,7 +102,8 @@ class UsageStore:
             if since_s >= until_s:
                 return
             times = {"since": since_s, "until": until_s}
-            # Spans that continue into another hour are not merged: at most one of them starts in each hour.
+            # A span that continues into another hour is not merged. Each series has at most one such span
+            # that starts in a given hour.
             database.execute(_MERGE_SPANS, times)
             database.execute(_DELETE_MERGED, times)
             database.execute("INSERT INTO span SELECT series, first_s, last_s, used, hard, share FROM merged")
@@ -110,7 +112,7 @@ class UsageStore:
             database.execute("UPDATE state SET merged_s = ?", (until_s,))
 
     def hours(self, since_s: float, until_s: float, tenant: str = "") -> dict[Series, Hours]:
-        """The hours between two Unix times, by series, of one tenant or of all."""
+        """The hours between two Unix times, by series. An empty `tenant` means all tenants."""
         with reading(self.path) as database:
             times = {"since": since_s, "until": until_s, "tenant": tenant}
             return {Series(*row[:3]): Hours(*row[3:]) for row in database.execute(_SELECT_HOURS, times)}
@@ -121,7 +123,7 @@ class UsageStore:
         return UsageReport(since=since, until=until, rows=rows)
 
     def _prepare(self, database: sqlite3.Connection, now_s: int) -> None:
-        """Close open spans after a gap, and make the record consistent if the clock has gone back."""
+        """End open spans after a gap, and make the record consistent if the clock was set back."""
         ((recorded_s, latest_s),) = database.execute("SELECT recorded_s, latest_s FROM state")
         if recorded_s is None:
             return
@@ -130,8 +132,8 @@ class UsageStore:
             database.execute("UPDATE span SET end_s = ? WHERE end_s IS NULL", (recorded_s,))
             database.execute("DELETE FROM span WHERE start_s = ?1 AND end_s = ?1", (recorded_s,))
         if min(now_s, recorded_s) < latest_s:
-            # The clock has gone back. It was wrong before, or it is wrong now. So keep spans in the future,
-            # and replace them only when the clock reaches them again.
+            # The clock was set back. Either the earlier or the current time is wrong. So keep the spans that
+            # are in the future now, and replace them only when the clock reaches their times again.
             _clear_period(database, recorded_s if is_continuous else now_s, now_s + 1)
             hour_s = now_s // _HOUR_S * _HOUR_S
             database.execute("UPDATE state SET merged_s = min(merged_s, ?)", (hour_s,))
@@ -151,7 +153,7 @@ def _begin_span(database: sqlite3.Connection, series: Series, now_s: int, used: 
 
 
 def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> None:
-    """Remove this period from the recorded spans, because it is recorded again."""
+    """Remove this period from the recorded spans, so that it can be recorded again."""
     times = {"since": since_s, "until": until_s}
     database.execute(
         "INSERT INTO span SELECT series, :until, end_s, used, hard, share FROM span"
@@ -165,7 +167,10 @@ def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> N
 
 
 def _delete_expired(database: sqlite3.Connection, now_s: int) -> None:
-    """Delete expired spans, at most one day of them: a clock that is far ahead must not delete years."""
+    """Delete expired spans, but at most one day of them per call.
+
+    Otherwise a clock that is wrong by years would delete years of spans.
+    """
     ((oldest_s,),) = database.execute("SELECT min(end_s) FROM span")
     delete_before_s = min(now_s - _KEEP_S, (oldest_s or 0) + _DROP_STEP_S)
     database.execute("DELETE FROM span WHERE end_s < ?", (delete_before_s,))

@@ -1,6 +1,6 @@
-"""The findings of a preview: errors, warnings and notes about a change. Pure.
+"""The findings of a preview, which are errors, warnings and notes about a change. No I/O.
 
-Each finding has a rule, by which CI systems group them. `locations` adds the file and the line.
+Each finding has a rule. CI systems group findings by rule. The module `locations` adds the file and the line.
 """
 
 from enum import StrEnum
@@ -30,7 +30,7 @@ class Rule(StrEnum):
     PROTECTION_REMOVED = "protection-removed"
     TENANT_PAUSED = "tenant-paused"
     INTEGRATION_MISSING = "integration-missing"
-    # Errors: the watcher would reject the tenant with the reason of the same name.
+    # The following rules are errors. Most have the name of the reason for which the watcher rejects a tenant.
     INVALID_MANIFEST = "invalid-manifest"
     INVALID_SPEC = "invalid-spec"
     UNKNOWN_PLAN = "unknown-plan"
@@ -43,20 +43,20 @@ class Rule(StrEnum):
 
 
 RULE_DESCRIPTIONS: Final = {
-    Rule.TENANT_DELETED: "A tenant is deleted, and its namespaces too unless deletionPolicy is Retain.",
-    Rule.NAMESPACE_REMOVED: "A namespace and everything in it is deleted.",
-    Rule.NAMESPACE_RELEASED: "A namespace leaves its tenant, but stays in the cluster with its workloads.",
+    Rule.TENANT_DELETED: "A tenant is deleted. Its namespaces are too, unless deletionPolicy is Retain.",
+    Rule.NAMESPACE_REMOVED: "A namespace is deleted with everything in it.",
+    Rule.NAMESPACE_RELEASED: "A namespace is removed from its tenant, but stays with its workloads.",
     Rule.NAMESPACE_ADOPTED: "A tenant adopts an existing namespace.",
     Rule.QUOTA_BELOW_USE: "A quota is lowered below the current usage.",
     Rule.ACCESS_WIDENED: "A user, group or service account gets more permissions.",
     Rule.ISOLATION_WIDENED: "Network policies allow more traffic to or from pods.",
     Rule.POD_SECURITY_LOWERED: "Pods may run with a less strict Pod Security level.",
     Rule.PROTECTION_REMOVED: "A tenant is no longer protected from deletion.",
-    Rule.TENANT_PAUSED: "The tenant is paused: the change is applied when it is resumed.",
+    Rule.TENANT_PAUSED: "The tenant is paused. The change is applied when the tenant is resumed.",
     Rule.INTEGRATION_MISSING: "The cluster lacks the CRDs of an integration that a tenant uses.",
-    Rule.INVALID_MANIFEST: "A file, or a document in it, is not a valid manifest.",
+    Rule.INVALID_MANIFEST: "A file, or a document in a file, is not a valid manifest.",
     Rule.INVALID_SPEC: "The spec of a tenant is invalid.",
-    Rule.UNKNOWN_PLAN: "The plans file has no plan of this name.",
+    Rule.UNKNOWN_PLAN: "There is no plan with this name.",
     Rule.NAME_TAKEN: "Two Tenants have the same name.",
     Rule.NAMESPACE_TAKEN: "A namespace belongs to another tenant, or cannot be adopted.",
     Rule.HOST_TAKEN: "A host belongs to another tenant.",
@@ -82,12 +82,15 @@ NOTES: Final = frozenset(
 
 
 class Gain(NamedTuple):
-    """A permission or a relaxed limit in one namespace. The same gain elsewhere has the same text."""
+    """A new permission, newly allowed traffic, or a less strict limit in one namespace.
+
+    The same gain in another namespace has the same text.
+    """
 
     text: str
-    # The object that causes it.
+    # The object that causes the gain.
     key: ObjectKey
-    # The kind and name of a user, group or service account that gets a role.
+    # The kind and name of the user, group or service account that gets a role. Otherwise empty.
     subject: str = ""
 
 
@@ -96,11 +99,11 @@ class Finding(Model):
 
     rule: Rule = Field(description="The kind of finding.")
     tenant: str = Field(default="", description="The tenant's name. Empty if a file cannot be read.")
-    object: str = Field(default="", description="The first object that it is about.")
+    object: str = Field(default="", description="The first object that the finding is about.")
     subject: str = Field(default="", description="The subject that gets a role, such as `User alice`.")
-    message: str = Field(description="The finding as a sentence.")
-    file: str = Field(default="", description="The file with the cause. Empty if no file has it.")
-    line: int = Field(default=0, description="The line in the file, from 1.")
+    message: str = Field(description="The text of the finding.")
+    file: str = Field(default="", description="The file that causes the finding. Empty if no file does.")
+    line: int = Field(default=0, description="The line in the file. The first line is 1.")
 
     @computed_field(description="error, warning or note.")  # type: ignore[prop-decorator]
     @property
@@ -115,5 +118,8 @@ def severity_of(rule: Rule) -> Severity:
 
 
 def rule_for_reason(reason: str) -> Rule:
-    """The rule for the reason of an error: namespace-taken for NamespaceTaken. Raises ValueError."""
+    """The rule for the reason of an error, such as `namespace-taken` for `NamespaceTaken`.
+
+    Raises ValueError if there is no rule for the reason.
+    """
     return Rule("".join(f"-{char.lower()}" if char.isupper() else char for char in reason).lstrip("-"))

@@ -1,6 +1,7 @@
-"""The permissions that subjects gain between two states of a tenant. Pure.
+"""Finds the permissions that subjects have in the new state of a tenant, but not in the old state. No I/O.
 
-Rules are compared by single permissions, so that moving or splitting a rule is not a gain.
+Rules are split into single permissions before the comparison. A rule that is only moved or split is not a
+gain.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,7 @@ class Permission(NamedTuple):
 
 
 def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Subjects that get a higher role than before."""
+    """A gain for each subject that gets a role with more permissions than its old role."""
     old_namespaces = {key.namespace for key in before if key.kind == ROLE_BINDING.kind}
     if not old_namespaces:
         return
@@ -37,7 +38,7 @@ def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
     for (_, subject), rank in old_ranks.items():
         highest_ranks[subject] = max(rank, highest_ranks.get(subject, 0))
     for namespace, subject, rank, key in _bindings(after):
-        # In a new namespace, a subject that has the role in another namespace gains nothing.
+        # In a new namespace, a role is not a gain if the subject had the role in another namespace before.
         is_old = namespace in old_namespaces
         old_rank = old_ranks.get((namespace, subject), 0) if is_old else highest_ranks.get(subject, 0)
         if rank > old_rank:
@@ -46,7 +47,7 @@ def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Roles that allow more than before."""
+    """A gain for each Role and resource with new verbs."""
     for key, role in after.items():
         if key.kind != ROLE.kind or key not in before:
             continue
@@ -60,7 +61,10 @@ def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def _bindings(objects: Objects) -> Iterator[tuple[str, str, int, ObjectKey]]:
-    """Namespace, subject, rank and object of each binding, sorted by rank: in a dict, the highest wins."""
+    """The namespace, subject, rank and key of each binding, sorted by rank.
+
+    In a dict that is built in this order, the highest rank of a subject overwrites its lower ranks.
+    """
     bindings = [
         (key.namespace, _subject_text(subject, key.namespace), _RANKS.get(binding["roleRef"]["name"], 0), key)
         for key, binding in objects.items()
@@ -71,7 +75,11 @@ def _bindings(objects: Objects) -> Iterator[tuple[str, str, int, ObjectKey]]:
 
 
 def _subject_text(subject: Mapping[str, str], namespace: str) -> str:
-    """The subject. A service account of the binding's own namespace has the same text in every namespace."""
+    """The kind and name of the subject.
+
+    The text of a service account contains its namespace only if the binding is in another namespace. So
+    bindings to the local service account have the same text in all namespaces.
+    """
     account_namespace = subject.get("namespace", "")
     prefix = f"{account_namespace}/" if account_namespace and account_namespace != namespace else ""
     return f"{subject['kind']} {prefix}{subject['name']}"

@@ -1,6 +1,7 @@
-"""The traffic that network policies allow in the new state of a tenant, but not in the old one. Pure.
+"""Finds the traffic that network policies allow in a tenant's new state, but not in its old state. No I/O.
 
-Rules are compared by single peers and ports, so that moving or splitting a rule is not a gain.
+Rules are split into single peers and ports before the comparison. A rule that is only moved or split is not a
+gain.
 """
 
 import json
@@ -15,7 +16,10 @@ from tenancy.reachability import network_from_cidr
 
 
 class AllowedTraffic(NamedTuple):
-    """One peer and one port that a policy allows. Selector, peer and port are JSON; None means any."""
+    """One peer and one port that a policy allows.
+
+    `pods` is the policy's pod selector. `pods`, `peer` and `port` are JSON texts. None means any.
+    """
 
     direction: str
     pods: str
@@ -24,7 +28,10 @@ class AllowedTraffic(NamedTuple):
 
 
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Traffic that no rule allowed before, in namespaces that had network policies before."""
+    """A gain for all traffic that no old rule allowed.
+
+    Namespaces that had no network policies are ignored. They are new, or all traffic was allowed before.
+    """
     old_traffic = _allowed_traffic(before)
     for namespace, traffic_keys in _allowed_traffic(after).items():
         if namespace not in old_traffic:
@@ -35,7 +42,7 @@ def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def _allowed_traffic(objects: Objects) -> dict[str, dict[AllowedTraffic, ObjectKey]]:
-    """The allowed traffic by namespace, each with the policy that allows it."""
+    """The allowed traffic by namespace, with the policy that allows it."""
     by_namespace: dict[str, dict[AllowedTraffic, ObjectKey]] = {}
     for key, policy in objects.items():
         if key.kind != NETWORK_POLICY.kind:
@@ -51,7 +58,7 @@ def _allowed_traffic(objects: Objects) -> dict[str, dict[AllowedTraffic, ObjectK
 
 
 def _as_json(value: Any) -> str | None:
-    """The value as hashable text."""
+    """The value as JSON text, which can be a key of a dict."""
     return None if value is None else json.dumps(value, sort_keys=True)
 
 
@@ -97,7 +104,10 @@ def _covers_port(old: str | None, new: str | None) -> bool:
 
 
 def _port_range(port: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    """The protocol, and the first and last port. A port name extends the protocol: it only covers itself."""
+    """The protocol, and the first and last port.
+
+    A port name is appended to the protocol. So a named port covers only the port with the same name.
+    """
     number = port.get("port")
     first = number if isinstance(number, int) or number is None else None
     protocol = f"{port.get('protocol', 'TCP')}{number if isinstance(number, str) else ''}"

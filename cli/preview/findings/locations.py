@@ -1,4 +1,4 @@
-"""The line in a manifest that causes a finding. Pure."""
+"""Finds the line in a manifest that causes a finding. No I/O."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,7 +8,8 @@ from cli.preview.findings.finding import Finding, Rule, rule_for_reason
 from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
 
-# The fields that can cause a finding. The first one in the manifest is the cause; the plan sets all others.
+# The fields that can cause a finding, by rule. The first field that the manifest contains is the cause.
+# The plan sets the fields that the manifest does not contain.
 _FIELDS: Final = {
     Rule.NAMESPACE_REMOVED: ("spec.namespaces", "spec.name"),
     Rule.NAMESPACE_RELEASED: ("spec.namespaces", "spec.name"),
@@ -32,7 +33,7 @@ def placed(finding: Finding, document: TenantDocument) -> Finding:
 
 
 def error_finding(error: Rejection, document: TenantDocument) -> Finding:
-    """A rejection as a finding, at the line of the field that causes it."""
+    """A finding for a rejection, with the line of the field that causes the rejection."""
     rule = rule_for_reason(error.reason)
     is_in_manifest = error.field.startswith(_ROOTS)
     fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
@@ -46,7 +47,7 @@ def error_finding(error: Rejection, document: TenantDocument) -> Finding:
 
 
 def _subject_fields(finding: Finding, manifest: Manifest) -> Iterator[str]:
-    """The fields of the spec that name the subject which gets a role."""
+    """The paths of the spec fields that contain the subject of the finding."""
     if not finding.subject:
         return
     spec = manifest.get("spec") or {}

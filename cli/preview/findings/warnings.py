@@ -1,6 +1,6 @@
-"""Warnings about changes of one tenant that delete something, or that widen access. Pure.
+"""Warnings and notes about changes of one tenant that delete objects or reduce isolation. No I/O.
 
-A new tenant has no warnings, except about namespaces that it adopts.
+A new tenant gets no warnings, except about namespaces that it adopts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from tenancy.desired import DesiredState
 from tenancy.spec.settings import PodSecurity
 
 _ENFORCE: Final = "pod-security.kubernetes.io/enforce"
-# From the least strict to the strictest. A namespace without the label is privileged.
+# From the least strict to the strictest level. A namespace without the label has the level privileged.
 _LEVELS: Final = [level.value for level in PodSecurity]
 _MAX_NAMES: Final = 3
 
@@ -26,7 +26,10 @@ _MAX_NAMES: Final = 3
 def change_warnings(
     desired: DesiredState, changes: Iterable[ObjectChange], before: Objects, was_protected: bool = False
 ) -> tuple[Finding, ...]:
-    """Warnings about a new or updated tenant. `before` are its old objects; live ones have a status."""
+    """Warnings about a new or updated tenant.
+
+    `before` are the tenant's old objects. Only live objects have a status, which some warnings need.
+    """
     old = {key: manifest for key, manifest in before.items() if not is_deleting(manifest)}
     name, new = desired.tenant, desired.by_key
     findings = [
@@ -44,7 +47,7 @@ def change_warnings(
 
 
 def deletion_warning(tenant: str, changes: Iterable[ObjectChange]) -> Finding:
-    """The warning about a deleted tenant. It says whether the namespaces are deleted or stay."""
+    """The warning about a deleted tenant. It says whether the namespaces are deleted too."""
     namespaces = [change for change in changes if change.kind == NAMESPACE.kind]
     names = _listed(sorted(change.name for change in namespaces))
     if not namespaces:
@@ -69,8 +72,8 @@ def _namespace_findings(tenant: str, changes: Iterable[ObjectChange], old: Objec
             yield _finding(Rule.NAMESPACE_REMOVED, tenant, message, key)
         elif change.operation is Operation.RELEASE:
             message = (
-                f"namespace {key.name} leaves the tenant; it stays with its workloads, but loses its quotas, "
-                "roles and network policies"
+                f"namespace {key.name} is removed from the tenant; it stays with its workloads, but loses "
+                "its quotas, roles and network policies"
             )
             yield _finding(Rule.NAMESPACE_RELEASED, tenant, message, key)
         elif key in old and _labels(old[key]).get(MANAGED_LABEL) != "true":
@@ -106,7 +109,7 @@ def _lowered_levels(old: Objects, new: Objects) -> Iterator[Gain]:
 
 
 def _merged(rule: Rule, tenant: str, gains: Iterable[Gain]) -> Iterator[Finding]:
-    """One finding per gain, with all namespaces that have it."""
+    """One finding per text of a gain, with all namespaces that have a gain with this text."""
     gains_by_text: dict[str, list[Gain]] = {}
     for gain in gains:
         gains_by_text.setdefault(gain.text, []).append(gain)

@@ -1,4 +1,7 @@
-"""The changes of one tenant as a diff: changed fields before and after, created objects in full. Pure."""
+"""Formats the changes of one tenant as a diff. No I/O.
+
+The diff has the old and new values of changed fields, and the full manifests of created objects.
+"""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +22,7 @@ _MAX_WIDTH: Final = 400
 
 
 def diff_lines(tenant: TenantPreview) -> list[str]:
-    """The diff, limited in the number and the length of lines."""
+    """The lines of the diff. The number of lines and the length of each line are limited."""
     created = {object_key(manifest): manifest for manifest in tenant.new_objects}
     lines = [line for change in tenant.changes for line in _change_lines(change, created.get(change.key))]
     if len(lines) > MAX_LINES:
@@ -36,7 +39,7 @@ def _change_lines(change: ObjectChange, created: Manifest | None) -> Iterator[st
         if field.after is not None:
             yield f"+   {path}: {_inline(field.after)}"
     if created is not None:
-        # A copy without shared parts, which YAML would print as anchors and aliases.
+        # Copy the manifest, because YAML prints Python objects that occur twice as anchors and aliases.
         unshared = json.loads(json.dumps(created))
         lines = yaml.safe_dump(unshared, sort_keys=False, allow_unicode=True, width=1000).splitlines()
         yield from (f"+   {printable(line)}" for line in islice(lines, MAX_OBJECT_LINES))
@@ -45,6 +48,6 @@ def _change_lines(change: ObjectChange, created: Manifest | None) -> Iterator[st
 
 
 def _inline(value: Any) -> str:
-    """The value in one line. An empty string is quoted, to be visible."""
+    """The value in one line. An empty string is printed in quotes, so that it is visible."""
     is_text = isinstance(value, str) and value
     return printable(value if is_text else json.dumps(value, ensure_ascii=False))

@@ -1,12 +1,12 @@
-"""Escapes text from manifests, which is untrusted, for Markdown and terminals. Pure."""
+"""Escapes text from manifests for Markdown and terminals, because manifests are untrusted. No I/O."""
 
 import re
 from typing import Final
 
-# Characters with a meaning in Markdown, HTML, or their extensions on GitHub and GitLab: emoji, references.
+# Characters with a special meaning in Markdown or HTML, or in the emoji and references of GitHub and GitLab.
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>&#|~@!$%]|:(?=\S)")
-# GitHub and GitLab look for mentions and references after rendering, so an entity alone is not enough: these
-# characters need a zero-width space after them.
+# GitHub and GitLab look for mentions and references after they have rendered the Markdown. Therefore an HTML
+# entity is not sufficient for these characters. A zero-width space must follow.
 _REFERENCE_SIGNS: Final = "@#!$&%~"
 _ZERO_WIDTH_SPACE: Final = "&#8203;"
 _LINK: Final = re.compile(r"(?i)\bwww\.")
@@ -18,13 +18,13 @@ def printable(text: str) -> str:
 
 
 def escaped_markdown(text: str) -> str:
-    """The text so that Markdown renders it literally, in a line or a table cell."""
+    """The text with escapes, so that Markdown renders it literally in a line or a table cell."""
     escaped = _SPECIAL.sub(_entity, printable(text))
     return _LINK.sub(lambda match: f"{match[0][:3]}&#46;{_ZERO_WIDTH_SPACE}", escaped)
 
 
 def fence(body: str) -> str:
-    """A code fence that is longer than any in the body."""
+    """A code fence that is longer than any run of backticks in the body."""
     longest = max((len(run) for run in re.findall("`+", body)), default=0)
     return "`" * max(3, longest + 1)
 

@@ -1,7 +1,8 @@
-"""A preview as a comment on a pull request. Pure.
+"""Formats a preview as a Markdown comment on a pull request. No I/O.
 
 Text from manifests is escaped, and diffs are in code fences, so that a manifest cannot change the layout. The
-comment stays below the size limits of GitHub and GitLab, and names the tenants whose details are omitted.
+comment is shorter than the size limits of GitHub and GitLab. If necessary, the details of some tenants are
+omitted, and the comment lists these tenants.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,20 +14,20 @@ from cli.preview.formats.escape import escaped_markdown, fence
 from cli.preview.result import Outcome, Preview, TenantPreview
 from tenancy.changes import Operation
 
-# CI jobs find their earlier comment by this marker.
+# CI jobs find the comment of an earlier run by this marker.
 MARKER: Final = "<!-- tenancy-preview -->"
-# In characters. GitHub accepts 65,536.
+# The maximum length of the comment in characters. GitHub accepts 65,536.
 LIMIT: Final = 60_000
-# For the note about omitted details.
+# The number of characters that are reserved for the note about omitted details.
 _RESERVE: Final = 2_000
-# The maximum length of the table, of the notes, and of each block of findings, to leave space for details.
+# The maximum length of the table, of the notes, and of each block of findings, so that details fit too.
 _MAX_BLOCK: Final = 10_000
 _MAX_LINES: Final = 100
 _MAX_NAMES: Final = 20
 _MAX_MESSAGE: Final = 300
 _MAX_NAME: Final = 80
 
-# Among findings of one severity, the most severe rule is first.
+# The order of findings with the same severity. Rules with a more severe effect come first.
 _RULE_ORDER: Final = list(Rule)
 _ALERT_TYPES: Final = {Severity.ERROR: "CAUTION", Severity.WARNING: "WARNING", Severity.NOTE: "NOTE"}
 _OUTCOMES: Final = {
@@ -38,7 +39,7 @@ _OUTCOMES: Final = {
 
 
 def markdown(preview: Preview, limit: int = LIMIT) -> str:
-    """The comment, of at most `limit` characters."""
+    """The comment. It has at most `limit` characters."""
     tenants = preview.with_outcome(*_OUTCOMES)
     summary, base = escaped_markdown(preview.summary), escaped_markdown(preview.base)
     head = [
@@ -53,7 +54,7 @@ def markdown(preview: Preview, limit: int = LIMIT) -> str:
 
 
 def _comment(head: list[str], details: list[tuple[str, str]], limit: int) -> str:
-    """The blocks of `head`, and as many blocks of `details`, by tenant, as fit."""
+    """The blocks of `head`, and the blocks of `details` that fit. `details` are pairs of tenant and block."""
     blocks, omitted = list(head), []
     space = limit - _RESERVE - sum(len(block) + 2 for block in head)
     for name, block in details:
@@ -70,7 +71,7 @@ def _comment(head: list[str], details: list[tuple[str, str]], limit: int) -> str
 
 
 def _alert(severity: Severity, findings: list[Finding]) -> Iterator[str]:
-    """An alert block. The most severe findings come first, so that the size limit cannot remove them."""
+    """An alert block. The most severe findings come first, so that the size limit removes the others."""
     if findings:
         most_severe_first = sorted(findings, key=lambda finding: _RULE_ORDER.index(finding.rule))
         lines = _limited([f"> - {_finding_text(finding)}" for finding in most_severe_first], "> - ")
@@ -78,7 +79,7 @@ def _alert(severity: Severity, findings: list[Finding]) -> Iterator[str]:
 
 
 def _limited(lines: list[str], prefix: str) -> list[str]:
-    """As many lines as one block may have, and the number of the others."""
+    """As many lines as one block may have, and a line with the number of omitted lines."""
     kept: list[str] = []
     space = _MAX_BLOCK
     for line in lines[:_MAX_LINES]:
@@ -132,7 +133,7 @@ def _details(tenant: TenantPreview) -> str:
     diff = "\n".join(diff_lines(tenant))
     fence_marker = fence(diff)
     objects = f"{len(tenant.changes)} object{'s' if len(tenant.changes) > 1 else ''}"
-    # The empty line after the summary ends the HTML block, so that the rest is Markdown again.
+    # The empty line after the summary ends the HTML block. The lines after it are Markdown again.
     return (
         f"<details><summary>{escaped_markdown(tenant.name)}: {tenant.outcome}, {objects}</summary>\n\n"
         f"{fence_marker}diff\n{diff}\n{fence_marker}\n\n</details>"

@@ -38,13 +38,16 @@ OutputFileOption = Annotated[
 
 
 def write_preview(preview: Preview, form: PreviewFormat, file: Path | None, default_file: str) -> None:
-    """Write the preview. In SARIF, `default_file` is the location of findings that no file causes."""
+    """Write the preview to the file, or to standard output if `file` is None.
+
+    SARIF requires a location for each finding. `default_file` is the location of findings without a file.
+    """
     text = _text(preview, form, default_file)
     if file is None:
-        # Not by rich, which would wrap lines of Markdown and JSON.
+        # Do not print with rich, because it would wrap lines of Markdown and JSON.
         sys.stdout.write(text)
         return
-    # The table may have terminal colours.
+    # The table may contain terminal colours, which do not belong in a file.
     file.write_text(Text.from_ansi(text).plain + "\n" if form is PreviewFormat.TABLE else text, "utf-8")
     console.print(preview.summary)
 

@@ -1,4 +1,7 @@
-"""The findings of a preview as SARIF 2.1.0, which code hosts show next to the lines of a file. Pure."""
+"""Formats the findings of a preview as SARIF 2.1.0. No I/O.
+
+Code hosts such as GitHub show SARIF findings next to the lines of a file.
+"""
 
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,7 +14,10 @@ _RULES: Final = list(Rule)
 
 
 def sarif(preview: Preview, default_file: str) -> dict[str, Any]:
-    """The SARIF document. Findings without a file get `default_file`: code hosts require a location."""
+    """The SARIF document.
+
+    Code hosts require a location for each finding. Findings without a file get `default_file`.
+    """
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",

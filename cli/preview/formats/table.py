@@ -1,4 +1,4 @@
-"""A preview as text for a terminal: changes, a table of tenants, findings and a summary."""
+"""Prints a preview for a terminal, with changes, a table of tenants, findings and a summary."""
 
 from typing import Final
 

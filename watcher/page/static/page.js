@@ -1,4 +1,4 @@
-// Entry point of the page: shows the view for the address, and keeps the header up to date.
+// Entry point of the page. Shows the view for the address, and keeps the header up to date.
 
 import { postJson } from "./shared/api.js";
 import { el, visuallyHidden } from "./shared/dom.js";
@@ -45,7 +45,7 @@ function navigate(address) {
   history.pushState(null, "", address);
   show();
   scrollTo(0, 0);
-  // Screen readers then announce the new page, as after a page load.
+  // Screen readers announce the heading that gets the focus, as after a page load.
   if (document.activeElement === document.body) main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
@@ -57,7 +57,7 @@ document.addEventListener("click", (event) => {
   navigate(link.getAttribute("href"));
 });
 addEventListener("popstate", () => {
-  // The browser handles a jump within the view.
+  // The browser itself handles a jump to another part of the same view.
   if (!location.hash || location.pathname !== shownPath) show();
 });
 

@@ -9,7 +9,8 @@ const OPERATIONS = [
   ["delete", "deleted", "−"],
   ["release", "released, and kept in the cluster", "→"],
 ];
-// Longer texts are compared as two blocks: the time for an exact comparison is the product of the lengths.
+// Longer texts are shown as a removed and an added block. The time for an exact comparison grows with the product of
+// the lengths.
 const MAX_LINES = 400;
 
 /** The objects of an update, grouped by operation. */
@@ -59,7 +60,7 @@ export function diffBlock(title, before, after) {
   return el("pre", { class: "diff", tabindex: "0", role: "group", "aria-label": title }, lines);
 }
 
-/** The lines of a value in YAML. A missing field has none. */
+/** The lines of a value in YAML. A missing field has no lines. */
 export function linesOf(value) {
   return value == null ? [] : yamlText(value).split("\n");
 }

@@ -1,4 +1,4 @@
-// A tenant's history: its updates, newest first. Each opens to its changes and its spec.
+// A tenant's history shows its updates, newest first. Each entry opens to show its changes and its spec.
 
 import { changeList, diffBlock, linesOf } from "./diff.js";
 import { el, icon, visuallyHidden } from "../shared/dom.js";
@@ -58,14 +58,14 @@ export function driftText(update) {
 
 function entry(update, specBefore) {
   const body = el("div", { class: "update-body" });
-  // Created on first opening: a long history has many diffs that are never opened.
+  // The body is created when the entry is first opened, because most entries of a long history are never opened.
   const fill = () => body.childElementCount || body.append(...entryBody(update, specBefore));
   const details = el("details", { ontoggle: fill }, entrySummary(update), body);
   return el("li", { id: `update-${update.version}` }, details);
 }
 
 function entrySummary(update) {
-  // Another operation, such as a refresh, was run by an operator.
+  // The name of an operation other than an update is shown, such as a refresh.
   const operation = update.operation === "update" ? "" : ` (${update.operation})`;
   return el(
     "summary",
@@ -80,7 +80,10 @@ function entrySummary(update) {
   );
 }
 
-/** Pulumi's counts. It does not count objects that the watcher repaired directly; then the record is counted. */
+/**
+ * The numbers of changed objects, as Pulumi counted them. Pulumi does not count objects that the watcher repaired
+ * directly. If Pulumi counted no changes, the recorded changes are counted.
+ */
 function changeCounts({ counts, changes }) {
   const hasCounts = SIGNS.some(([operation]) => counts[operation]);
   const shownCounts = hasCounts ? counts : recordedCounts(changes);

@@ -1,4 +1,4 @@
-// Data as YAML for display. It is never parsed.
+// Converts data to YAML for display. The YAML is never parsed.
 
 const PLAIN = /^[A-Za-z_./][\w ./@%+:-]*$/;
 const LINE_LENGTH = 90;
@@ -15,7 +15,7 @@ function nested(value, indent) {
   return lines.join("\n");
 }
 
-/** A short item is on one line. A longer one begins after its dash. */
+/** A short item is written on one line. A longer item begins on the line of its dash. */
 function inItem(item, indent) {
   if (!isNested(item)) return scalar(item);
   const isFlat = !Array.isArray(item) && !Object.values(item).some(isNested);

@@ -44,14 +44,14 @@ export const COLUMNS = [
   {
     id: "updated",
     title: "Last update",
-    // Ascending order has the newest update first.
+    // The value is negative, so that ascending order shows the newest update first.
     sort: (row) => -Date.parse(row.lastUpdate?.time ?? row.created),
     inputs: (row) => row.lastUpdate,
     show: updateCell,
   },
 ];
 
-/** The text that the search is matched with. */
+/** The text of a row that the search looks for words in. */
 export function searchText(row) {
   const flags = flagsOf(row).map(({ word }) => word);
   return [row.name, row.displayName, row.plan, row.phase, row.reason, ...flags].join(" ").toLowerCase();

@@ -2,7 +2,7 @@
 
 import { countText, el, icon } from "../shared/dom.js";
 
-/** A button with the number of tenants in a state. If it is pressed, only those are shown. */
+/** A button with the number of tenants in a state. If it is pressed, the list shows only these tenants. */
 export function tile({ id, word }, onclick) {
   const number = el("span", { class: "number" }, "0");
   const label = el("span", { class: "word" }, icon(id), word);

@@ -1,5 +1,5 @@
-// The query of the list: search, state, plan and order. The address contains it, so that a link shows the same
-// list.
+// The query of the list consists of search, state, plan and order. The address contains the query, so that a link
+// shows the same list.
 
 import { COLUMNS } from "./columns.js";
 import { GROUPS } from "../shared/state.js";
@@ -37,7 +37,7 @@ export function isNarrowed(query) {
   return Boolean(query.text || query.plan) || query.state !== "all";
 }
 
-/** A function that tells whether a row matches the query. Its text must contain every word of the search. */
+/** A function that tells whether a row matches the query. The row's text must contain every word of the search. */
 export function matcher(query) {
   const { matches } = GROUPS.find(({ id }) => id === query.state);
   const words = query.text.toLowerCase().split(/\s+/).filter(Boolean);

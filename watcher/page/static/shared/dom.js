@@ -1,4 +1,4 @@
-// Creates elements. Text is added as text nodes only, so that data of a tenant cannot become markup.
+// Creates elements. Text is added as text nodes only, so that a tenant's data cannot become HTML markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 

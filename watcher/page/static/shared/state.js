@@ -1,8 +1,8 @@
-// A tenant's state as text, icon and colour: its phase and its flags.
+// A tenant's state, which is its phase and its flags, as text, icon and colour.
 
 import { el, icon } from "./dom.js";
 
-// By urgency. The list is sorted in this order by default.
+// Sorted by urgency. This is the default order of the list.
 const PHASES = ["Failed", "Pending", "Terminating", "Active"];
 const FLAGS = [
   { id: "drifted", word: "Drifted", matches: (row) => row.isDrifted },
@@ -37,7 +37,7 @@ export function pill(id, word) {
   return el("span", { class: `pill is-${id}` }, icon(id), word);
 }
 
-/** A number for sorting: the smaller, the more urgent. */
+/** A number to sort by. More urgent tenants have smaller numbers. */
 export function urgency(row) {
   const isFine = row.phase === "Active" && !flagsOf(row).length;
   return isFine ? PHASES.length : PHASES.indexOf(row.phase);

@@ -32,21 +32,21 @@ export const tenants = {
 
 const listeners = new Set();
 let source = null;
-// Events that arrive while the rows are loaded. They may be newer than the rows.
+// Events that arrive while the rows are being loaded. They are handled afterwards, because they may be newer.
 let pendingEvents = null;
 
 function openStream() {
   source = new EventSource("/api/stream");
-  // Also after a reconnect: changes in between are not sent again.
+  // After a reconnect, all rows are loaded again, because the stream does not send missed changes.
   source.addEventListener("open", () => {
     setLive(true);
     load();
   });
   source.addEventListener("error", () => {
     setLive(false);
-    // After a rejected request, the stream is closed. After a lost connection, the browser reconnects.
+    // If the request was rejected, the stream is closed. If the connection was lost, the browser reconnects.
     const isClosed = source.readyState === EventSource.CLOSED;
-    // The response of a load has the reason, which an EventSource does not provide.
+    // An EventSource does not provide the reason of an error. The response of `load` does.
     if (isClosed || !tenants.isLoaded) load();
     if (isClosed) setTimeout(reopenStream, RETRY_MS);
   });
@@ -54,7 +54,7 @@ function openStream() {
   source.addEventListener("gone", (event) => receive({ kind: "gone", name: JSON.parse(event.data).name }));
 }
 
-/** Without the right to list tenants, a retry is useless. */
+/** Open the stream again, unless the user may not list tenants. */
 function reopenStream() {
   if (tenants.problem?.status !== FORBIDDEN) openStream();
 }

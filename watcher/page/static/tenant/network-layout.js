@@ -1,7 +1,7 @@
-// Coordinates of the network diagram. `network` draws it.
+// Computes the coordinates of the network diagram. network.js draws the diagram.
 //
-// Both layouts return {width, height, frame, boxes, connections, blockedLines}: a box per node, an SVG path with its
-// label per arrow, and a line per neighbour without allowed connections.
+// Both layouts return {width, height, frame, boxes, connections, blockedLines}. Each node has a box, each arrow has an
+// SVG path with a label, and each neighbour without allowed connections has a blocked line.
 
 const NODE = { width: 216, height: 50, gap: 18 };
 const OWN = { width: 232, height: 38, gap: 10 };
@@ -69,7 +69,7 @@ function stackHeight(count, { height, gap }) {
   return Math.max(0, count * (height + gap) - gap);
 }
 
-/** Nodes one below the other, centred between two heights. */
+/** The boxes of nodes in a column, centred between the heights `from` and `to`. */
 function stacked(nodes, x, { width, height, gap }, from, to) {
   const start = (from + to - stackHeight(nodes.length, { height, gap })) / 2;
   return nodes.map((node, index) => ({ node, x, y: start + index * (height + gap), width, height }));
@@ -94,7 +94,7 @@ function blockedRow(nodes, frame) {
 function wideConnection(arrow, arrows, frame, boxes) {
   const box = boxes.find(({ node }) => node.id === arrow.neighbour);
   const isLeft = box.x < frame.x;
-  // Several arrows of one node are side by side.
+  // Several arrows of one node are drawn side by side.
   const siblings = arrows.filter(({ neighbour }) => neighbour === arrow.neighbour);
   const index = siblings.indexOf(arrow);
   const y = box.y + (box.height * (index + 1)) / (siblings.length + 1);
@@ -105,7 +105,7 @@ function wideConnection(arrow, arrows, frame, boxes) {
   const [from, to] = arrow.isOut ? [inner, outer] : [outer, inner];
   const turn = (from.x + to.x) / 2;
   const isRepeated = siblings.slice(0, index).some(({ ports }) => ports === arrow.ports);
-  // The label is above the line, or below it if the line turns upwards or another label is above.
+  // The label is above the line. It is below the line if the line turns upwards or another label is above.
   const isBelow = inner.y < outer.y || index > 0;
   return {
     d: `M${from.x} ${from.y}C${turn} ${from.y} ${turn} ${to.y} ${to.x} ${to.y}`,
@@ -132,7 +132,7 @@ function narrowConnections(box, arrows, frame) {
   ].filter(Boolean);
 }
 
-/** The ports and namespaces as text inside the node, because there is no space beside the arrows. */
+/** The text about ports and namespaces. It is inside the node, because there is no space beside the arrows. */
 function neighbourPorts(node, arrows, own) {
   const label = new Map(own.map(({ id, label: name }) => [id, name]));
   return arrows

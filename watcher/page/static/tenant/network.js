@@ -1,12 +1,12 @@
-// Diagram of the connections that the NetworkPolicies allow: the tenant's namespaces in a frame, sources, targets
-// and blocked nodes. A table below it has the same content.
+// Draws the connections that the NetworkPolicies allow. The diagram shows the tenant's namespaces in a frame, and the
+// sources, targets and blocked nodes around the frame. A table below the diagram has the same content.
 
 import { el, svg } from "../shared/dom.js";
 import { narrowLayout, wideLayout } from "./network-layout.js";
 
 const KINDS = { platform: "platform service", outside: "outside the cluster", other: "other tenants" };
-// Limits of the diagram: namespaces in the frame, arrows per node, and characters of a node's name, of its second
-// line and of an arrow's label. The table has no limits.
+// Limits of the diagram for the number of namespaces in the frame, the number of arrows per edge, and the length of a
+// node's name, of its second line and of an arrow's label. The table has no limits.
 const MAX_OWN = 12;
 const MAX_ARROWS = 3;
 const LENGTHS = { name: 27, second: 32, label: 21 };
@@ -45,7 +45,7 @@ function moreNode(count) {
   return { id: "more", kind: "own", label: `and ${count} more` };
 }
 
-/** Text about the connections between the tenant's namespaces. By default, all ports are open. */
+/** Text about the connections between the tenant's namespaces. By default, all ports between them are open. */
 function insideText(own, edges) {
   if (own.length < 2) return "";
   const ids = new Set(own.map(({ id }) => id));
@@ -54,7 +54,10 @@ function insideText(own, edges) {
   return isAll ? "↕ all ports between them" : "between them: see the table";
 }
 
-/** One arrow at the frame if all of the tenant's namespaces have the same edge, otherwise one per namespace. */
+/**
+ * The arrows between the tenant and its neighbours. If all or many of the tenant's namespaces have the same edge, one
+ * arrow at the frame stands for them. Otherwise, each namespace has its own arrow.
+ */
 function arrowsOf(nodes, edges) {
   const own = new Set(nodes.filter(({ kind }) => kind === "own").map(({ id }) => id));
   const groups = new Map();
@@ -139,7 +142,7 @@ function nodeBox({ node, x, y, width, height, ports }, isBlocked) {
   );
 }
 
-/** The text without its middle, because the end of a name is often more distinctive. */
+/** The text, shortened in the middle, because names often differ only at the end. */
 function shortened(text, length) {
   if (text.length <= length) return text;
   const tail = Math.floor(length / 3);

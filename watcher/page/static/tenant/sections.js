@@ -1,4 +1,4 @@
-// The sections of a tenant's page. Each creates elements from its part of the data.
+// The sections of a tenant's page. Each function creates the elements of one section from its data.
 
 import { changeList } from "../history/diff.js";
 import { el, icon, visuallyHidden } from "../shared/dom.js";
@@ -91,7 +91,7 @@ export function conditions(list) {
 }
 
 export function access({ access: subjects, namespaceCount }) {
-  if (!subjects.length) return [mutedText("Nobody has a role in its namespaces.")];
+  if (!subjects.length) return [mutedText("Nobody has a role in the tenant's namespaces.")];
   const row = ({ kind, name, role, namespaces: names }) =>
     el(
       "tr",

@@ -8,7 +8,7 @@ import { deletedTenantNotice, loadingNotice, problemNotice, unknownTenantNotice 
 import { access, conditions, drift, head, namespaces, network } from "./sections.js";
 import { tenants } from "../shared/tenant-rows.js";
 
-// A tenant changes several times within a short time while it is applied.
+// Wait this long after a change, because a tenant changes several times in a row while it is applied.
 const SETTLE_MS = 250;
 const RETRY_MS = 3_000;
 
@@ -48,7 +48,7 @@ export function showTenant(main, name, { listAddress }) {
       if (isClosed) return;
       if (problem.status === 404) return showNotice(view ? deletedTenantNotice(name) : unknownTenantNotice(name));
       if (!view) page.replaceChildren(problemNotice("Cannot show the tenant", problem));
-      // Without the right, a retry is useless. A watcher that is still starting will answer.
+      // Retry after all errors except a missing permission. For example, the watcher may still be starting.
       if (problem.status !== 403) loadSoon(RETRY_MS);
     }
   }
