@@ -1,7 +1,8 @@
 """The steps from the old shares of a tenant's budget to the new shares. No I/O.
 
-Quotas are lowered first. Other quotas are raised when this does not exceed the budget. Apply the state that
-`budget_step` returns, and repeat with the new live quotas until `budget_step` returns the desired state.
+Quotas that must shrink are lowered first. A quota that must grow is raised once the sum of all quotas stays
+within the budget. Apply the state that `budget_step` returns, and repeat with the new live quotas until
+`budget_step` returns the desired state.
 """
 
 from collections import defaultdict

@@ -5,10 +5,10 @@ from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import typer
+from rich.text import Text
 
 from cli.connection import Connection
-from cli.output import Format, FormatOption, console, print_data, print_table
-from cli.tenant_table import TENANT_COLUMNS, tenant_cells
+from cli.output import PHASE_STYLES, Format, FormatOption, console, print_data, print_table
 from cluster.tenants import read_tenants
 from tenancy.spec.tenant_status import Phase
 from watcher.view import TenantRow, tenant_row
@@ -21,6 +21,7 @@ class Order(StrEnum):
     MEMORY = "memory"
 
 
+TENANT_COLUMNS: Final = ("NAME", "PHASE", "PLAN", "NAMESPACES", "CPU", "MEMORY", "PODS", "REASON")
 # The order of phases in the list. Phases that need attention come first.
 _PHASE_ORDER: Final = (Phase.FAILED, Phase.TERMINATING, Phase.PENDING, Phase.ACTIVE)
 _SORT_KEYS: Final[dict[Order, Callable[[TenantRow], Any]]] = {
@@ -73,3 +74,17 @@ def list_tenants(
 
 def _ratio(row: TenantRow, resource: str) -> float:
     return next((bar.ratio for bar in row.quotas if bar.resource == resource), 0.0)
+
+
+def tenant_cells(row: TenantRow) -> tuple[str | Text, ...]:
+    bars = {bar.resource: f"{bar.used}/{bar.hard}" for bar in row.quotas}
+    phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
+    quotas = (bars.get(resource, "-") for resource in ("cpu", "memory", "pods"))
+    return row.name, phase, row.plan, str(row.namespaces), *quotas, _reasons(row)
+
+
+def _reasons(row: TenantRow) -> str:
+    """The reason why the tenant is not ready, and the states that a ready tenant can have too."""
+    states = (("Paused", row.is_paused), ("Cordoned", row.is_cordoned), ("Drifted", row.is_drifted))
+    active_states = [state for state, is_active in states if is_active and state != row.reason]
+    return ", ".join([row.reason, *active_states] if row.reason else active_states)

@@ -8,8 +8,8 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.table import Table
 
+from cli.commands.list_tenants import TENANT_COLUMNS, tenant_cells
 from cli.output import fitted_table
-from cli.tenant_table import TENANT_COLUMNS, tenant_cells
 from cluster.live_objects import tenant_of
 from tenancy.base.kinds import api_group
 from tenancy.base.manifest import Manifest, ObjectKey, object_key

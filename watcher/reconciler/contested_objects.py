@@ -1,8 +1,8 @@
 """Detects objects that somebody else, such as another controller, changes again after each repair.
 
 A round is a repair of an object, and the update that records the repair in the stack's history. After several
-rounds in a row, the watcher still repairs the object. It runs no more updates for these repairs until nobody
-has changed the object for a while.
+rounds in a row, the watcher runs no more updates for the repairs of this object, until nobody has changed the
+object for a while. It continues to repair the object.
 """
 
 import threading

@@ -42,8 +42,9 @@ class Applied:
         """The version of the object to apply. None if the live object is as applied, or is not managed.
 
         During an update, the versions from before and after the update are both valid. Any other version is
-        replaced by the version from before the update. A quota gets the lower limit of both versions, because
-        the update may already have raised other quotas of the same budget.
+        replaced by the version from before the update. For a quota, the smaller
+        limit of the two versions is used, because the update may already have raised other quotas of the same
+        budget.
         """
         if self.objects is None:
             return None
