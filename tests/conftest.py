@@ -4,6 +4,7 @@ The watcher uses the platform's own ServiceAccount and RBAC rules. Each xdist wo
 plane, platform and temporary folder.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -25,6 +26,8 @@ pytest_plugins = ["tests.costs"]
 
 CrdFiles = Callable[[str], list[Manifest]]
 
+# Environment variable with the tools that were missing when the run started.
+_MISSING_TOOLS = "TENANCY_TESTS_MISSING_TOOLS"
 # Folders whose files share one platform: a single worker runs all tests of such a folder.
 _WHOLE_FOLDERS = ("tests/admission/", "tests/sessions/", "tests/usage/")
 
@@ -39,6 +42,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """In a run with workers, get the dependencies of some tests while other tests run."""
     options = session.config.option
     if options.numprocesses and not options.quick and not options.collectonly:
+        # All workers must sort the tests in the same way, so the controller decides.
+        os.environ[_MISSING_TOOLS] = ",".join(preparation.missing_tools())
         command = [sys.executable, "-m", "tests.preparation"]
         # No output: a test that waits for a dependency prints the progress, and fails with the error.
         devnull = subprocess.DEVNULL
@@ -47,7 +52,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the selected tier. Move tests that need a build to the end, to overlap with it."""
+    """Keep the tests of the selected tier. Move tests that need a missing tool to the end of the run."""
     is_quick, is_long = config.option.quick, config.option.long
     deselected = [
         item
@@ -59,7 +64,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=deselected)
         items[:] = [item for item in items if item not in set(deselected)]
     if not config.pluginmanager.has_plugin("randomly"):
-        waiting_units = {_unit(item.nodeid) for item in items if preparation.dependencies(item)}
+        missing = os.environ.get(_MISSING_TOOLS, "").split(",")
+        waiting_units = {
+            _unit(item.nodeid) for item in items if set(missing) & set(preparation.dependencies(item))
+        }
         items.sort(key=lambda item: _unit(item.nodeid) in waiting_units)
 
 

@@ -19,7 +19,7 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.browser import ensure_browser
 from embedded.toolchain.crds import CRD_FILES
 from embedded.toolchain.modules import module_files
-from embedded.toolchain.resolver import ensure_tools
+from embedded.toolchain.resolver import ensure_tools, present_tools
 from embedded.toolchain.tools import TEST_TOOLS
 
 # Fixture -> name of the dependency it needs.
@@ -42,6 +42,12 @@ def dependencies(item: pytest.Item) -> list[str]:
 def needs_tools(item: pytest.Item) -> bool:
     """Whether the test runs Kubernetes, Pulumi, Go or a browser."""
     return not _TOOL_FIXTURES.isdisjoint(_fixtures(item))
+
+
+def missing_tools() -> list[str]:
+    """The tools for tests that have to be built."""
+    present = present_tools(list(TEST_TOOLS))
+    return [name for name in TEST_TOOLS if name not in present]
 
 
 @cache
