@@ -42,7 +42,7 @@ def test_text_mentions_pods_only_if_they_stay_pending() -> None:
 def test_progress_is_shown_below_the_tenants_while_tools_are_prepared(progress: str) -> None:
     supervisor = SimpleNamespace(
         check_processes=lambda *_, **__: None,
-        cluster=SimpleNamespace(list=lambda _: ([], "")),
+        cluster=SimpleNamespace(list=lambda *_: ([], "")),
         later_tools_progress=progress,
     )
     screen = StringIO()

@@ -5,7 +5,7 @@ import pytest
 from stacks.errors import StackBusy, StackError
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
-from watcher.reconciler.last_applied import Applied, LastApplied
+from watcher.reconciler.last_applied import Applied, LastApplied, half_done_objects
 
 ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
 QUOTA = ObjectKey("ResourceQuota", "tenant-a", "tenant-quota")
@@ -97,3 +97,26 @@ def test_exchange_fails_if_the_tenant_was_forgotten_meanwhile() -> None:
     applied.forget("a")
     assert not applied.exchange("a", before, Applied({ROLE: role("get")}))
     assert applied.exchange("a", applied.get("a"), Applied({ROLE: role("get")}))
+
+
+def test_state_shows_which_objects_a_failed_update_has_changed() -> None:
+    before, after = {ROLE: role("get")}, {ROLE: role("list")}
+    assert half_done_objects({ROLE: role("list")}, before, after) == after
+    assert half_done_objects({ROLE: role("get")}, before, after) == before
+
+
+def test_edit_that_a_refresh_has_copied_into_the_state_is_not_applied() -> None:
+    before, after = {ROLE: role("get")}, {ROLE: role("list")}
+    assert half_done_objects({ROLE: role("delete")}, before, after) == before
+    assert half_done_objects({ROLE: role("delete")}, None, after) == after
+
+
+def test_object_that_a_refresh_has_removed_from_the_state_is_applied() -> None:
+    before, after = {ROLE: role("get")}, {ROLE: role("list"), QUOTA: quota(cpu="1")}
+    assert half_done_objects({}, before, after) == before
+    # The update has deleted the role, and has not created the quota yet.
+    assert half_done_objects({}, {ROLE: role("get")}, {QUOTA: quota(cpu="1")}) == {}
+
+
+def test_state_is_used_if_neither_spec_is_known() -> None:
+    assert half_done_objects({ROLE: role("get")}, None, None) == {ROLE: role("get")}

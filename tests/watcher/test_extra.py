@@ -297,8 +297,8 @@ def test_existing_object_of_the_tenant_is_not_overwritten(platform: Platform, ne
     platform.apply({**manifest, "spec": {"extraResources": [extra_object]}})
     ready = platform.await_condition(manifest, "ObjectTaken")
     assert ready["message"] == (
-        "extraResources: ConfigMap tenant-settler/settings exists already and is not ours; "
-        "delete it, or give ours another name"
+        "spec.extraResources: ConfigMap tenant-settler/settings exists already and is not managed by the "
+        "platform; delete it, or rename the extra object"
     )
     up = platform.pulumi("tenant-settler", "up", "--yes", "--skip-preview")
     assert up.returncode != 0

@@ -10,16 +10,17 @@ import structlog
 
 from cluster.tenants import Tenants
 from stacks.errors import StackError, StackNotFound, StackStopped
+from stacks.history import Update
 from stacks.stack import Stacks
 from tenancy.base.backoff import LOAD_APPLIED
 from tenancy.base.errors import Rejection
 from tenancy.base.kinds import Kind
-from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.manifest import Manifest, Objects, object_key
 from tenancy.decision import Facts, decide
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
 from watcher.queue import TenantQueue
-from watcher.reconciler.last_applied import Applied, LastApplied
+from watcher.reconciler.last_applied import Applied, LastApplied, half_done_objects
 from watcher.service import QueueWorkers, TryAgain
 
 log = structlog.get_logger(__name__)
@@ -106,32 +107,49 @@ class AppliedLoader:
         if tenant not in self._wanted or not manifests or (known and known.is_known):
             return
         digest = (manifests[0].get("status") or {}).get("appliedDigest")
-        is_half_done = known is not None and known.is_half_done
-        loaded = None if is_half_done or not digest else self._from_history(tenant, digest)
-        if self._applied.exchange(tenant, known, loaded or self._from_state(tenant)):
+        if digest and not (known and known.is_half_done):
+            loaded = self._from_history(tenant, digest) or Applied(self._state(tenant))
+        else:
+            loaded = self._half_done(tenant, known, manifests[0]["spec"])
+        if self._applied.exchange(tenant, known, loaded):
             # Remove the problem before `on_loaded` queues the tenant, so that the status does not report it.
             self._problems.pop(tenant, None)
             self._on_loaded(tenant)
 
     def _from_history(self, tenant: str, digest: str) -> Applied | None:
-        try:
-            updates = self._stacks.history(tenant)
-        except StackError:
-            return None  # The stack's state may still be readable.
-        for update in updates:
+        for update in self._updates(tenant):
             desired = self._desired(tenant, update.record.spec) if update.record else None
             if desired and desired.digest == digest:
                 return Applied(desired.by_key, has_budget=desired.has_budget)
         return None
 
-    def _from_state(self, tenant: str) -> Applied:
+    def _half_done(self, tenant: str, known: Applied | None, spec: Manifest) -> Applied:
+        """The objects after an update that has failed half way, in this process or before a restart."""
+        before, after = (known.objects, known.next_objects) if known else (None, None)
+        if before is None:
+            newest = next((update for update in self._updates(tenant) if update.result == "succeeded"), None)
+            succeeded = self._desired(tenant, newest.record.spec) if newest and newest.record else None
+            before = succeeded.by_key if succeeded else None
+        if after is None:
+            desired = self._desired(tenant, spec)
+            after = desired.by_key if desired else None
+        return Applied(half_done_objects(self._state(tenant), before, after))
+
+    def _updates(self, tenant: str) -> list[Update]:
+        try:
+            return self._stacks.history(tenant)
+        except StackError:
+            return []  # The stack's state may still be readable.
+
+    def _state(self, tenant: str) -> Objects:
+        """The objects in the stack's state."""
         try:
             manifests = self._stacks.objects(tenant)
         except StackNotFound:
             if self._was_applied(tenant):
                 raise
             manifests = []
-        return Applied({object_key(manifest): manifest for manifest in manifests})
+        return {object_key(manifest): manifest for manifest in manifests}
 
     def _was_applied(self, tenant: str) -> bool:
         manifests = self._tenants.named(tenant)

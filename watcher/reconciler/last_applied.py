@@ -125,6 +125,25 @@ class LastApplied:
         self.put(desired)
 
 
+def half_done_objects(state: Objects, before: Objects | None, after: Objects | None) -> Objects:
+    """The applied objects after an update from `before` to `after` has failed half way.
+
+    `state` are the objects in the stack's state. It shows which objects the update has changed. It does not
+    show their content reliably: a refresh copies edits of other users into the state, and removes objects
+    that other users have deleted. `before` and `after` are None if they are unknown.
+    """
+    versions = [objects for objects in (before, after) if objects is not None]
+    # The update neither creates nor deletes these objects, so they exist even if the state lacks them.
+    kept = set.intersection(*(set(objects) for objects in versions)) if versions else set()
+    applied: dict[ObjectKey, Manifest] = {}
+    for key in {*state, *kept}:
+        candidates = [objects[key] for objects in versions if key in objects]
+        recorded = state.get(key)
+        matching = (each for each in candidates if recorded and object_drift(each, recorded) is None)
+        applied[key] = next(matching, candidates[0] if candidates else state[key])
+    return applied
+
+
 def _lowest(quotas: list[Manifest]) -> Manifest:
     """The first quota, but each resource has the lowest limit that any of the quotas has."""
     limits = [quota["spec"]["hard"] for quota in quotas]
