@@ -50,7 +50,7 @@ def test_progress_is_shown_below_the_tenants_while_tools_are_prepared(progress: 
     view = TenantDisplay(cast(Supervisor, supervisor), console)
     with view.live_display():
         view.refresh()
-    table, _, below = screen.getvalue().partition("last result")
-    assert "tenant" in table
+    table, _, below = screen.getvalue().partition("REASON")
+    assert "NAME" in table
     assert progress in below
     assert ("Building the tools" in below) is bool(progress)
