@@ -2,6 +2,7 @@
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 import structlog
@@ -17,7 +18,7 @@ class TryAgain(Exception):
     """Processing a tenant failed, and the failure is already reported. The queue retries after a delay."""
 
 
-class Service:
+class Service(ABC):
     """One or more threads that run until they are stopped. Subclasses implement `_run`."""
 
     def __init__(self, name: str, count: int = 1) -> None:
@@ -38,8 +39,9 @@ class Service:
     def threads(self) -> Sequence[threading.Thread]:
         return self._threads
 
+    @abstractmethod
     def _run(self) -> None:
-        raise NotImplementedError
+        """The function of each thread. Returns after `stop`."""
 
 
 class PeriodicService(Service):

@@ -51,4 +51,4 @@ def namespaced_manifest(
 
 def is_deleting(manifest: Manifest | None) -> bool:
     """Whether an object exists and is being deleted."""
-    return manifest is not None and "deletionTimestamp" in manifest["metadata"]
+    return manifest is not None and "deletionTimestamp" in manifest.get("metadata", {})
