@@ -160,7 +160,9 @@ def _documents(file: str, text: str) -> Iterator[TenantDocument | ManifestError 
                 node = loader.get_node()
                 if node and _size(node, {}) > _MAX_VALUES:
                     raise ManifestError(
-                        file, node_line(node), "its aliases expand to too many values: write them out"
+                        file,
+                        node_line(node),
+                        "the YAML aliases in this document expand to too many values: use fewer aliases",
                     )
                 yield from _tenants(file, loader.construct_document(node), node)
         finally:

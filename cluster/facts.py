@@ -8,10 +8,10 @@ from cluster.served_kinds import served_kinds
 from cluster.tenants import known_hosts, known_namespaces, live_quotas, read_tenants
 from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.claims import Claims
 from tenancy.decision import Decision, Facts, keys_to_read
 from tenancy.objects.integrations import ServedKinds
 from tenancy.plans import Plans
+from tenancy.reservations import Reservations
 
 
 def read_facts(
@@ -38,9 +38,9 @@ def read_facts(
     return Facts(plans, served, live=live)
 
 
-def read_claims(cluster: Cluster) -> Claims:
+def read_claims(cluster: Cluster) -> Reservations:
     """The namespaces and hosts of all tenants, as their status records them."""
-    claims = Claims()
+    claims = Reservations()
     for tenant in read_tenants(cluster):
         claims.remember(tenant["metadata"]["name"], known_namespaces(tenant), known_hosts(tenant))
     return claims

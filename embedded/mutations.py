@@ -174,18 +174,18 @@ MUTATIONS: Final = (
     Mutation(
         "namespace-is-shared",
         "two tenants get the same namespace",
-        "tenancy/decision.py",
-        "holder = facts.holders.get(namespace, tenant)",
+        "tenancy/taken_names.py",
+        "holder = holders.get(namespace, tenant)",
         "holder = tenant",
-        ("tests/tenancy/test_claims.py::test_namespace_belongs_to_the_first_tenant_that_claims_it",),
+        ("tests/tenancy/test_reservations.py::test_namespace_belongs_to_the_first_tenant_that_claims_it",),
     ),
     Mutation(
         "host-is-shared",
         "two tenants get the same host",
-        "tenancy/decision.py",
+        "tenancy/taken_names.py",
         "if other != desired.tenant and any(",
         "if not other and any(",
-        ("tests/tenancy/test_claims.py::test_host_belongs_to_the_first_tenant_that_claims_it",),
+        ("tests/tenancy/test_reservations.py::test_host_belongs_to_the_first_tenant_that_claims_it",),
     ),
     Mutation(
         "preview-omits-a-namespace",

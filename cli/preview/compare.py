@@ -22,10 +22,10 @@ from tenancy.base.errors import NameTaken, Rejection
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.changes import ObjectChange, Operation, object_changes
-from tenancy.claims import Claims
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
+from tenancy.reservations import Reservations
 from tenancy.same_name import name_taken
 from tenancy.spec.tenant import TenantModel
 
@@ -40,7 +40,7 @@ class Comparison:
     def __init__(self, plans: Plans, base: Base) -> None:
         self._plans = plans
         self._base = base
-        self._claims = Claims()
+        self._claims = Reservations()
         self._seen: dict[str, TenantDocument] = {}
         self._not_compared: Counter[str] = Counter()
 

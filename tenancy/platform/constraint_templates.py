@@ -43,9 +43,9 @@ def hnc_configuration() -> Manifest:
 
     HNC copies a Secret or ConfigMap only if the object has an annotation for this, such as
     `propagate.hnc.x-k8s.io/all`. A Secret usually contains the credentials of one namespace, so HNC must not
-    copy it by default. HNC always copies Roles and RoleBindings, and it rejects a configuration that lists
-    them. The platform annotates its own Roles and RoleBindings so that HNC does not copy them (see
-    `hnc.without_hnc_propagation`).
+    copy it by default. HNC copies Roles and RoleBindings by default, and this configuration cannot change
+    that. Only an annotation on the object prevents the copy, so the platform annotates its own Roles and
+    RoleBindings (see `hnc.without_hnc_propagation`).
     """
     modes = [{"resource": resource, "mode": "AllowPropagate"} for resource in ("configmaps", "secrets")]
     return {

@@ -84,9 +84,13 @@ def test_what_is_no_tenant_of_ours_is_only_counted(tmp_path: Path) -> None:
         ("kind: Tenant\napiVersion: platform.ai/v1\n", 1, "metadata.name: is 'None'"),
         ("a: \x00\n", 1, "can't be read"),
         ("[" * 1500, 1, "can't be read"),
-        (_bomb("[{}]"), 1, "its aliases expand to too many values"),
-        (_bomb("{{<<: [{}]}}"), 1, "its aliases expand to too many values"),
-        ("kind: Tenant\nspec: &s\n  access: [*s]\n", 1, "its aliases expand to too many values"),
+        (_bomb("[{}]"), 1, "the YAML aliases in this document expand to too many values"),
+        (_bomb("{{<<: [{}]}}"), 1, "the YAML aliases in this document expand to too many values"),
+        (
+            "kind: Tenant\nspec: &s\n  access: [*s]\n",
+            1,
+            "the YAML aliases in this document expand to too many values",
+        ),
     ],
 )
 def test_a_fault_names_file_and_line_and_the_others_are_read(

@@ -18,10 +18,10 @@ from tenancy.base.errors import (
 )
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.names import object_labels
-from tenancy.claims import Claims
 from tenancy.decision import Facts, decide, keys_to_read
 from tenancy.objects.integrations import ALL_INTEGRATION_KINDS
 from tenancy.plans import read_plans
+from tenancy.reservations import Reservations
 
 PLANS = read_plans()
 NAMESPACE = ObjectKey("Namespace", "", "tenant-acme")
@@ -141,7 +141,7 @@ def test_only_objects_that_may_be_somebody_elses_are_read() -> None:
 
 
 def test_two_tenants_that_decide_at_once_do_not_both_get_a_namespace() -> None:
-    claims, facts = Claims(), Facts(PLANS)
+    claims, facts = Reservations(), Facts(PLANS)
     manifests = [tenant("a", namespaces=[{"name": "b-c"}]), tenant("a-b", namespaces=[{"name": "c"}])]
     start, winners = threading.Barrier(len(manifests)), []
 
@@ -159,7 +159,7 @@ def test_two_tenants_that_decide_at_once_do_not_both_get_a_namespace() -> None:
 
 
 def test_rejected_tenant_reserves_nothing() -> None:
-    claims, facts = Claims(), Facts(PLANS)
+    claims, facts = Reservations(), Facts(PLANS)
     claims.decide_and_reserve(tenant("first", hostnames=["x.example.test"]), facts)
     with pytest.raises(HostTaken):
         claims.decide_and_reserve(

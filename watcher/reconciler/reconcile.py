@@ -18,9 +18,9 @@ from stacks.stack import Stacks
 from tenancy.base.errors import InvalidSpec, TenancyError
 from tenancy.base.kinds import NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.claims import Claims
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
+from tenancy.reservations import Reservations
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
@@ -72,7 +72,7 @@ class Reconciler:
         self._plans = plans
         self._served = served
         self._metrics = metrics
-        self._claims = Claims()
+        self._claims = Reservations()
         self._applied = applied
         self._loader = loader
         self._repairs = repairs

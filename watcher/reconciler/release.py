@@ -11,13 +11,13 @@ from cluster.client import Cluster
 from tenancy.base.kinds import NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.names import tenant_selector
-from tenancy.claims import Claims
 from tenancy.objects.namespace import release_patch
+from tenancy.reservations import Reservations
 
 log = structlog.get_logger(__name__)
 
 
-def remove_objects(cluster: Cluster, claims: Claims, tenant: str, kinds: Iterable[Kind]) -> None:
+def remove_objects(cluster: Cluster, claims: Reservations, tenant: str, kinds: Iterable[Kind]) -> None:
     """Delete the tenant's managed objects of these kinds, except namespaces."""
     for kind in kinds:
         if kind == NAMESPACE:

@@ -11,9 +11,9 @@ from cluster.client import Cluster
 from cluster.tenants import needs_work
 from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
-from tenancy.claims import Claims
 from tenancy.desired import DesiredState
 from tenancy.drift import unwanted
+from tenancy.reservations import Reservations
 from watcher.reconciler.release import release_namespace
 
 log = structlog.get_logger(__name__)
@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 def sweep(
     cluster: Cluster,
-    claims: Claims,
+    claims: Reservations,
     tenant: Manifest,
     desired: DesiredState,
     live: Mapping[ObjectKey, Manifest],

@@ -20,7 +20,7 @@ from tenancy.base.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, is_deleting, object_key
 from tenancy.base.names import crd_name
 from tenancy.base.reasons import Reason
-from tenancy.claims import Claims
+from tenancy.reservations import Reservations
 from tenancy.same_name import has_finalizer
 from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
@@ -48,7 +48,7 @@ class Terminator:
         cluster: Cluster,
         stacks: Stacks,
         tenants: Tenants,
-        claims: Claims,
+        claims: Reservations,
         served: Callable[[], frozenset[Kind]],
         loader: AppliedLoader,
         repairs: Repairs,

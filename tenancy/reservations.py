@@ -13,7 +13,7 @@ from tenancy.base.names import namespace_name
 from tenancy.decision import Decision, Facts, decide
 
 
-class Claims:
+class Reservations:
     """The reservations of all tenants. Thread-safe."""
 
     def __init__(self) -> None:

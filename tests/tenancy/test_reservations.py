@@ -6,9 +6,9 @@ import pytest
 
 from tenancy.base.errors import HostTaken, NamespaceTaken
 from tenancy.base.manifest import Manifest
-from tenancy.claims import Claims
 from tenancy.decision import Facts
 from tenancy.plans import read_plans
+from tenancy.reservations import Reservations
 
 FACTS = Facts(read_plans())
 
@@ -17,7 +17,7 @@ def tenant(name: str, *hosts: str, **spec: Any) -> Manifest:
     return {"metadata": {"name": name}, "spec": {**spec, "hostnames": list(hosts)}}
 
 
-def take(claims: Claims, manifest: Manifest) -> None:
+def take(claims: Reservations, manifest: Manifest) -> None:
     claims.decide_and_reserve(manifest, FACTS)
 
 
@@ -27,7 +27,7 @@ SECOND = tenant("a-b", namespaces=[{"name": "d"}, {"name": "c"}])
 
 
 def test_namespace_belongs_to_the_first_tenant_that_claims_it() -> None:
-    claims = Claims()
+    claims = Reservations()
     take(claims, FIRST)
     take(claims, FIRST)
     with pytest.raises(NamespaceTaken, match=r"namespaces\[1\].*'tenant-a-b-c' belongs to tenant 'a'"):
@@ -39,14 +39,14 @@ def test_namespace_belongs_to_the_first_tenant_that_claims_it() -> None:
 
 
 def test_namespace_of_an_earlier_run_is_still_claimed() -> None:
-    claims = Claims()
+    claims = Reservations()
     claims.remember("a", ["tenant-a-b-c"], [])
     with pytest.raises(NamespaceTaken):
         take(claims, SECOND)
 
 
 def test_host_belongs_to_the_first_tenant_that_claims_it() -> None:
-    claims = Claims()
+    claims = Reservations()
     take(claims, tenant("shop", "*.shop.example.com"))
     take(claims, tenant("shop", "*.shop.example.com"))
     with pytest.raises(HostTaken, match=r"hostnames\[1\].*'pay.shop.example.com' belongs to tenant 'shop'"):
@@ -57,7 +57,7 @@ def test_host_belongs_to_the_first_tenant_that_claims_it() -> None:
 
 
 def test_host_of_an_earlier_run_is_still_claimed() -> None:
-    claims = Claims()
+    claims = Reservations()
     claims.remember("shop", [], ["shop.example.com"])
     with pytest.raises(HostTaken):
         take(claims, tenant("copy", "shop.example.com"))

@@ -1,0 +1,93 @@
+"""Rejects names that belong to somebody else: namespaces, hosts and extra objects. No I/O."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken
+from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, NAMESPACE, SERVICE
+from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
+from tenancy.base.names import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
+from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
+from tenancy.desired import DesiredState
+from tenancy.objects.policy_annotations import hosts_overlap
+from tenancy.spec.tenant import TenantModel
+
+_NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
+# Kinds that the tenant's users also create. Such an object can have the same name as an extra object.
+SHARED_KINDS: Final = {kind.key for kind in (CONFIG_MAP, SERVICE, DISRUPTION_BUDGET)}
+
+# Objects that were read from the cluster. None: the object does not exist.
+LiveObjects = Mapping[ObjectKey, Manifest | None]
+
+
+def check_namespaces(tenant: TenantModel, holders: Mapping[str, str], live: LiveObjects) -> None:
+    """Raise NamespaceTaken if a namespace of the tenant belongs to somebody else, or cannot be adopted.
+
+    `holders` contains the tenant of each namespace. `live` contains the live namespaces that were read.
+    """
+    for index, namespace in enumerate(tenant.namespaces()):
+        problem = _live_problem(tenant, index, live) or _holder_problem(tenant.name, namespace, holders)
+        if problem:
+            raise NamespaceTaken(tenant.namespace_field(index), f"namespace {namespace!r} {problem}")
+
+
+def _holder_problem(tenant: str, namespace: str, holders: Mapping[str, str]) -> str | None:
+    holder = holders.get(namespace, tenant)
+    return None if holder == tenant else f"belongs to tenant {holder!r}"
+
+
+def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) -> str | None:
+    """The reason why the live Namespace can't belong to the tenant. None if it can."""
+    name, namespace_spec = list(tenant.namespaces().items())[index]
+    key = namespace_key(name)
+    if key not in live_objects:
+        return None
+    live = live_objects[key]
+    if live is None:
+        must_exist = namespace_spec is not None and namespace_spec.existing is not None
+        return "does not exist, so it can't be adopted" if must_exist else None
+    labels = _labels(live)
+    holder = labels.get(TENANT_LABEL, "")
+    if holder == tenant.name and labels.get(MANAGED_LABEL) == "true":
+        return None
+    if holder and holder != tenant.name:
+        return f"belongs to tenant {holder!r}"
+    if not tenant.spec.adopt:
+        return "exists already and belongs to no tenant; set spec.adopt to true to adopt it"
+    if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in labels:
+        return "is the platform's own, and can't be adopted"
+    if is_deleting(live):
+        return "is being deleted, and can't be adopted"
+    return None
+
+
+def check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) -> None:
+    """Raise HostTaken if a host belongs to another tenant. `hosts` contains the hosts of each tenant."""
+    for index, host in enumerate(desired.hostnames):
+        for other, other_hosts in hosts.items():
+            if other != desired.tenant and any(hosts_overlap(host, other_host) for other_host in other_hosts):
+                raise HostTaken(
+                    f"spec.hostnames[{index}]",
+                    f"host {host!r} belongs to tenant {other!r}; choose another host",
+                )
+
+
+def check_extra_objects(tenant: TenantModel, desired: DesiredState, live: LiveObjects) -> None:
+    """Raise ObjectTaken if an extra object would overwrite an object that the platform does not manage."""
+    for key in desired.by_key:
+        live_object = live.get(key) if key.kind in SHARED_KINDS else None
+        if live_object is not None and _labels(live_object).get(MANAGED_LABEL) != "true":
+            root = "spec" if tenant.spec.extra_resources else f"plans.{tenant.spec.plan}"
+            raise ObjectTaken(
+                f"{root}.extraResources",
+                f"{key} exists already and is not managed by the platform; delete it, or rename the extra "
+                "object",
+            )
+
+
+def namespace_key(name: str) -> ObjectKey:
+    return ObjectKey(NAMESPACE.kind, "", name)
+
+
+def _labels(manifest: Manifest) -> dict[str, str]:
+    return manifest["metadata"].get("labels") or {}
