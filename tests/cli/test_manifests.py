@@ -84,12 +84,12 @@ def test_what_is_no_tenant_of_ours_is_only_counted(tmp_path: Path) -> None:
         ("kind: Tenant\napiVersion: platform.ai/v1\n", 1, "metadata.name: is 'None'"),
         ("a: \x00\n", 1, "can't be read"),
         ("[" * 1500, 1, "can't be read"),
-        (_bomb("[{}]"), 1, "the YAML aliases in this document expand to too many values"),
-        (_bomb("{{<<: [{}]}}"), 1, "the YAML aliases in this document expand to too many values"),
+        (_bomb("[{}]"), 1, "the YAML aliases here expand to too many values"),
+        (_bomb("{{<<: [{}]}}"), 1, "the YAML aliases here expand to too many values"),
         (
             "kind: Tenant\nspec: &s\n  access: [*s]\n",
             1,
-            "the YAML aliases in this document expand to too many values",
+            "the YAML aliases here expand to too many values",
         ),
     ],
 )
