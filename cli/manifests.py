@@ -159,11 +159,8 @@ def _documents(file: str, text: str) -> Iterator[TenantDocument | ManifestError 
             while loader.check_node():
                 node = loader.get_node()
                 if node and _size(node, {}) > _MAX_VALUES:
-                    raise ManifestError(
-                        file,
-                        node_line(node),
-                        "the YAML aliases in this document expand to too many values: use fewer aliases",
-                    )
+                    problem = "the YAML aliases here expand to too many values: use fewer aliases"
+                    raise ManifestError(file, node_line(node), problem)
                 yield from _tenants(file, loader.construct_document(node), node)
         finally:
             loader.dispose()
