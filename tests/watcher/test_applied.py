@@ -118,5 +118,10 @@ def test_object_that_a_refresh_has_removed_from_the_state_is_applied() -> None:
     assert half_done_objects({}, {ROLE: role("get")}, {QUOTA: quota(cpu="1")}) == {}
 
 
+def test_nothing_is_applied_if_the_first_update_has_created_nothing() -> None:
+    """Otherwise, the watcher would create the objects of a tenant that it has rejected."""
+    assert half_done_objects({}, None, {ROLE: role("get")}) == {}
+
+
 def test_state_is_used_if_neither_spec_is_known() -> None:
     assert half_done_objects({ROLE: role("get")}, None, None) == {ROLE: role("get")}

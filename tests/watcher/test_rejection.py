@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from cluster.errors import ClusterError
+from tenancy.base.names import TENANT_LABEL
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
@@ -129,6 +130,14 @@ def test_two_tenants_at_once_do_not_both_get_the_namespace(platform: Platform, n
         return sorted(phases) if set(phases) <= {"Active", "Failed"} else None
 
     assert eventually(final_phases, "each tenant is Active or Failed") == ["Active", "Failed"]
+    # The watcher looks for the last applied objects of the rejected tenant, and must find none.
+    platform.await_active(new_tenant("r-later"))
+    owners = {
+        live_object["metadata"]["labels"][TENANT_LABEL]
+        for rival in rivals
+        for live_object in platform.objects(rival["metadata"]["name"]).values()
+    }
+    assert len(owners) == 1
 
 
 def test_namespace_without_a_tenant_is_not_taken_over(platform: Platform, new_tenant: NewTenant) -> None:

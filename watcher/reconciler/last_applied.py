@@ -134,7 +134,7 @@ def half_done_objects(state: Objects, before: Objects | None, after: Objects | N
     """
     versions = [objects for objects in (before, after) if objects is not None]
     # The update neither creates nor deletes these objects, so they exist even if the state lacks them.
-    kept = set.intersection(*(set(objects) for objects in versions)) if versions else set()
+    kept = before.keys() & after.keys() if before is not None and after is not None else set()
     applied: dict[ObjectKey, Manifest] = {}
     for key in {*state, *kept}:
         candidates = [objects[key] for objects in versions if key in objects]
