@@ -156,7 +156,7 @@ class Reconciler:
     def _facts(self, manifest: Manifest) -> Facts:
         name = manifest["metadata"]["name"]
         applied = self._applied.get(name)
-        own = {*self._managed.of(name), *(applied.all_keys if applied else ())}
+        own = {*self._managed.of(name), *((applied.objects or ()) if applied else ())}
         # A namespace belongs to the tenant only if the status lists it, because users can forge a label.
         own_objects = {key for key in own if key.kind != NAMESPACE.kind}
         return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
