@@ -101,10 +101,7 @@ class Reconciler:
         return self._build(name, manifest)
 
     def desired(self, name: str) -> DesiredState | None:
-        """The desired state from the tenant's last accepted spec.
-
-        None if this process has not accepted a spec of the tenant yet, or if the tenant is being deleted.
-        """
+        """The desired state from the tenant's last accepted spec. None before that, and during a deletion."""
         return self._desired.get(name)
 
     def keep_applied(self) -> None:
@@ -115,10 +112,7 @@ class Reconciler:
                     self._repairs.check(name)
 
     def restore(self, manifest: Manifest) -> None:
-        """Restore the reservations of namespaces and hosts from a Tenant's status.
-
-        Call this before the tenant is first reconciled.
-        """
+        """Restore a tenant's reservations from its status. Call this before it is first reconciled."""
         self._claims.remember(manifest["metadata"]["name"], known_namespaces(manifest), known_hosts(manifest))
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
@@ -169,10 +163,7 @@ class Reconciler:
         return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested)
 
     def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
-        """Run the step and report its result.
-
-        Raises MustWait if the tenant has to wait, or the error that made the step fail.
-        """
+        """Run the step and report its result. Raises MustWait, or the error that made the step fail."""
         match step:
             case WaitForNamespaces(names):
                 raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")
