@@ -117,17 +117,11 @@ class Watcher:
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Call `on_change` with the tenant's name after each change of a Tenant or of its managed objects.
-
-        `on_change` runs on an informer's thread. Call `follow` before `start`.
-        """
+        """Call `on_change` with a tenant's name after each change. Must be set before `start`."""
         self._on_change = on_change
 
     def desired(self, tenant: str) -> DesiredState | None:
-        """The desired state from the tenant's last accepted spec.
-
-        None if this process has not accepted a spec of the tenant yet, or if the tenant is being deleted.
-        """
+        """The desired state from the tenant's last accepted spec. None before that, and during a deletion."""
         return self._reconciler.desired(tenant)
 
     def start(self) -> None:

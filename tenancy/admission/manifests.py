@@ -5,13 +5,14 @@ module of this package defines one group of policies:
 
 - `write_protection` restricts who may write.
 - `sessions` restricts which AISessions a namespace accepts.
-- `network` restricts traffic into and out of a tenant's namespaces.
+- `network` and `endpoints` restrict traffic into and out of a tenant's namespaces.
 - `workloads` restricts pods and PersistentVolumeClaims.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+from tenancy.admission.endpoints import endpoint_policies
 from tenancy.admission.network import network_policies
 from tenancy.admission.sessions import session_policies
 from tenancy.admission.workloads import workload_policies
@@ -31,5 +32,6 @@ def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS
         *write_protection_policies(watcher, operators),
         *session_policies(),
         *network_policies(),
+        *endpoint_policies(),
         *workload_policies(),
     ]

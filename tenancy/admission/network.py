@@ -1,4 +1,4 @@
-"""Admission policies for Services, Ingresses, Gateways, routes, NetworkPolicies and endpoints.
+"""Admission policies for Services, Ingresses, Gateways, routes, and NetworkPolicies.
 
 The NetworkPolicies that the platform creates isolate a tenant. The admission policies in this module reject
 objects that would bypass this isolation.
@@ -6,9 +6,9 @@ objects that would bypass this isolation.
 
 from typing import Final
 
+from tenancy.admission.endpoints import MUST_BE_IN_NETWORKS, NETWORKS
 from tenancy.admission.policy_builder import (
     ANNOTATIONS,
-    KUBERNETES,
     SPEC_IS_NEW,
     TENANT_NAME,
     TENANT_NAMESPACES,
@@ -19,12 +19,10 @@ from tenancy.admission.policy_builder import (
     list_check,
     policy,
     rule,
-    sender_is,
 )
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import MANAGED_LABEL, TENANT_LABEL
 from tenancy.objects.policy_annotations import (
-    EGRESS_NETWORKS,
     GATEWAY_CLASSES,
     HOSTNAMES,
     INGRESS_CLASSES,
@@ -38,13 +36,10 @@ _IS_OWN_HOST: Final = (
     "!h.startsWith('*') && "
     "variables.hostnames.exists(e, e.startsWith('*.') ? h.endsWith(e.substring(1)) : h == e)"
 )
-_NETWORKS: Final = {**ANNOTATIONS, "networks": annotation_items(EGRESS_NETWORKS)}
-_IS_IN_NETWORKS: Final = "isIP(a) && variables.networks.exists(n, cidr(n).containsIP(a))"
-_MUST_BE_IN_NETWORKS: Final = f"must lie inside the tenant\\'s networks' + {allowed_suffix(EGRESS_NETWORKS)}"
 
 
 def network_policies() -> list[Manifest]:
-    return [*_services(), *_ingresses(), *_gateways(), *_routes(), *_tenant_network_policies(), *_endpoints()]
+    return [*_services(), *_ingresses(), *_gateways(), *_routes(), *_tenant_network_policies()]
 
 
 def _services() -> list[Manifest]:
@@ -216,45 +211,15 @@ def _tenant_network_policies() -> list[Manifest]:
             ),
             check(
                 f"{egress}.all(r, r.?to.orValue([]).all(p, !has(p.ipBlock) || {is_open_network}))",
-                f"'spec.egress[].to[].ipBlock: {_MUST_BE_IN_NETWORKS}",
+                f"'spec.egress[].to[].ipBlock: {MUST_BE_IN_NETWORKS}",
             ),
         ],
-        variables={**_NETWORKS, "tenant": TENANT_NAME},
+        variables={**NETWORKS, "tenant": TENANT_NAME},
         # The policy does not check NetworkPolicies with the managed label. Only the platform can set this
         # label (see `write_protection`).
         conditions={
             "spec-is-new": SPEC_IS_NEW,
             "not-managed": f"object.metadata.?labels[?'{MANAGED_LABEL}'].orValue('') != 'true'",
         },
-        namespaces=TENANT_NAMESPACES,
-    )
-
-
-def _endpoints() -> list[Manifest]:
-    address_lists = [f"s.?{name}.orValue([]).map(a, a.ip)" for name in ("addresses", "notReadyAddresses")]
-    return [
-        *_address_policy(
-            *("", "endpoints", "subsets[].addresses"),
-            f"object.?subsets.orValue([]).all(s, ({' + '.join(address_lists)}).all(a, {_IS_IN_NETWORKS}))",
-        ),
-        *_address_policy(
-            *("discovery.k8s.io", "endpointslices", "endpoints[].addresses"),
-            f"object.?endpoints.orValue([]).all(e, e.addresses.all(a, {_IS_IN_NETWORKS}))",
-        ),
-    ]
-
-
-def _address_policy(group: str, resource: str, field: str, are_in_networks: str) -> list[Manifest]:
-    """A policy that rejects endpoint addresses outside the tenant's egress networks.
-
-    An ingress controller connects to the addresses of endpoints. The tenant's NetworkPolicies do not apply to
-    the pods of the ingress controller. `are_in_networks` is the CEL expression that checks all addresses.
-    """
-    return policy(
-        f"tenancy-{resource}",
-        [rule(group, resource)],
-        [check(are_in_networks, f"'{field}: {_MUST_BE_IN_NETWORKS}")],
-        variables=_NETWORKS,
-        conditions={"others": f"!{sender_is(KUBERNETES)}"},
         namespaces=TENANT_NAMESPACES,
     )
