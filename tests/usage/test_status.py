@@ -1,5 +1,6 @@
 """The status reports the usage of a tenant as the cluster counts it, with pods that run."""
 
+from cluster.errors import ClusterError
 from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD
 from tests.platform import NewTenant, Platform
@@ -29,7 +30,18 @@ def test_usage_in_status_is_the_sum_that_the_cluster_shows_paused_or_not(
     await_phase(platform, B, start_pods(platform, B, 1), "Running")
     # This pod has finished and uses nothing.
     await_phase(platform, B, start_pods(platform, B, 1, outcome="complete"), "Succeeded")
-    platform.admin.create(CLAIM, claim(B, "2Gi"))
+
+    def is_claimed() -> bool:
+        """Whether the claim is created. The API server reports a conflict if the quota's status changes then."""
+        try:
+            platform.admin.create(CLAIM, claim(B, "2Gi"))
+        except ClusterError as error:
+            if error.status != 409:
+                raise
+            return False
+        return True
+
+    eventually(is_claimed, "the claim is created")
     assert live_pod_usage(platform, A, B).pods == 4
 
     def is_reported() -> bool:
