@@ -32,7 +32,7 @@ def test_usage_in_status_is_the_sum_that_the_cluster_shows_paused_or_not(
     await_phase(platform, B, start_pods(platform, B, 1, outcome="complete"), "Succeeded")
 
     def is_claimed() -> bool:
-        """Create the claim. The API server reports a conflict if the status of the quota changes meanwhile."""
+        """Create the claim. The API server reports a conflict if the status of the quota changes then."""
         try:
             platform.admin.create(CLAIM, claim(B, "2Gi"))
         except ClusterError as error:
