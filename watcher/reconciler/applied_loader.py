@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from cluster.tenants import Tenants
-from stacks.errors import StackError, StackNotFound, StackStopped
+from stacks.errors import StackError, StackNotFound
 from stacks.history import Update
 from stacks.stack import Stacks
 from tenancy.base.backoff import LOAD_APPLIED
@@ -91,8 +91,6 @@ class AppliedLoader:
         """Load a tenant's last applied objects. If that fails, keep the problem and raise TryAgain."""
         try:
             self._load(tenant)
-        except StackStopped:
-            raise
         except (StackError, ValueError) as error:
             if self._problems.get(tenant) != str(error):
                 log.warning("last applied objects not read", tenant=tenant, problem=str(error))

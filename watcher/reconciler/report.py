@@ -161,6 +161,6 @@ def _half_done(error: Failure, step: Step | None) -> str:
 
     If the stack is locked, no update has started. An update that only records repairs changes no object.
     """
-    has_failed = isinstance(error, StackError) and not isinstance(error, StackBusy)
-    is_half_done = has_failed and isinstance(step, RunUpdate) and not step.repairs
-    return step.message if is_half_done and isinstance(step, RunUpdate) else ""
+    if not isinstance(error, StackError) or isinstance(error, StackBusy):
+        return ""
+    return step.message if isinstance(step, RunUpdate) and not step.repairs else ""
