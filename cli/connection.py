@@ -23,8 +23,8 @@ from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import CORE_KINDS, MANAGED_KINDS, Kind
+from tenancy.base.labels import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
-from tenancy.base.names import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.plans import Plans, read_plans
 

@@ -39,9 +39,9 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="If something does not work, run `tenancy doctor`. Exit code 0 means success. Exit code 1 means "
-    "an error, with a message on standard error. `preview`, `diff`, `plans impact` and `rollback --dry-run` "
-    "exit with 2 if there are changes, and with 0 if there are none.",
+    epilog="If something does not work, run `tenancy doctor`. The exit code is 0 after a success, and 1 "
+    "after an error. `preview`, `diff`, `plans impact` and `rollback --dry-run` exit with 2 if there are "
+    "changes.",
 )
 # `--help` lists the commands in this order.
 app.command("list")(list_tenants.list_tenants)

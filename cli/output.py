@@ -28,7 +28,7 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[
-    Format, typer.Option("--output", "-o", help="The output format. JSON and YAML contain all fields.")
+    Format, typer.Option("--output", "-o", help="The output format. Only JSON and YAML contain all fields.")
 ]
 
 # The possible numbers of spaces between columns. The first number that fits is used.

@@ -3,8 +3,8 @@
 import threading
 from collections import defaultdict
 
+from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
-from tenancy.base.names import TENANT_LABEL
 
 
 def tenant_of(manifest: Manifest) -> str:

@@ -8,8 +8,8 @@ import structlog
 from cluster.client import Cluster
 from cluster.informer import Informer, OnChange
 from tenancy.base.kinds import CRD, OPTIONAL_KINDS, Kind
+from tenancy.base.labels import MANAGED_SELECTOR
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.base.names import MANAGED_SELECTOR
 
 log = structlog.get_logger(__name__)
 

@@ -9,11 +9,12 @@ from cluster.informer import Informer, OnChange
 from cluster.live_objects import tenant_of
 from cluster.written_objects import WrittenObjects
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA, TENANTS, kind_of
+from tenancy.base.labels import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
-from tenancy.base.names import FINALIZER, MANAGED_SELECTOR, tenant_selector
+from tenancy.base.names import FINALIZER
 from tenancy.changes import Cause, ObjectChange, UpdateRecord
 from tenancy.desired import DesiredState
-from tenancy.same_name import has_finalizer, precedence
+from tenancy.same_name_in_both_groups import has_finalizer, precedence
 
 
 def known_namespaces(tenant: Manifest) -> list[str]:

@@ -12,10 +12,11 @@ COMMANDS_PAGE: Final = ROOT / "docs" / "reference" / "cli.md"
 _INTRODUCTION: Final = """\
 # Commands
 
-All commands of `tenancy` with their options, as printed by `tenancy COMMAND --help`. For examples, see
-[Command line](../howto/cli.md).
+This page lists all commands of `tenancy`, the command-line tool of this project, with their options.
+`tenancy COMMAND --help` prints the same texts. [Command line](../howto/cli.md) has examples.
+[Concepts](../concepts.md#terms) defines the terms, such as watcher, plan and drift.
 
-Generated from the commands by `./dev generate`; do not edit."""
+This page is generated from the code by `./dev generate`. Do not edit it."""
 
 # The list of commands at the start of Typer's page. It is removed, because it only repeats the headings with
 # truncated help texts.

@@ -20,10 +20,17 @@ FIELDS_PAGE: Final = ROOT / "docs" / "reference" / "fields.md"
 _INTRODUCTION: Final = """\
 # Fields
 
-All fields of a Tenant and of a plans file. `kubectl explain tn.spec` also prints the fields of a Tenant. The
-manifest [`everything.yaml`](../../examples/more/everything.yaml) uses most of the fields.
+This page lists all fields of a Tenant and of a plans file. A Tenant is the custom resource that defines a
+tenant. A plans file contains [plans](../howto/plans.md), which are named sets of settings that many tenants
+share. The watcher is the controller that applies Tenants.
 
-Generated from the models by `./dev generate`; do not edit."""
+`kubectl explain tn.spec` also prints the fields of a Tenant. The manifest
+[`everything.yaml`](../../examples/more/everything.yaml) uses most of the fields.
+
+In the column "type", a quantity is a Kubernetes quantity, such as `500m` or `1Gi`. The keys of a map are
+text.
+
+This page is generated from the code by `./dev generate`. Do not edit it."""
 
 Schema = Mapping[str, Any]
 
@@ -52,28 +59,38 @@ _SECTIONS: Final = (
         TenantSpec,
         frozenset(TenantSpec.model_fields) - frozenset(Settings.model_fields),
         "Tenant: `spec`",
-        "A tenant can also have all of the settings below. They override the settings of its plan.",
+        'The spec can also contain all fields of the section "Settings" below. They override the settings of '
+        "the plan.",
     ),
     Section(
         Settings,
         frozenset(Settings.model_fields),
         "Settings: in a tenant's `spec` and in a plan",
-        "A setting that the tenant omits comes from its plan. If the plan omits it too, the default applies.",
+        "If a Tenant omits one of these fields, the value of its plan applies. If the plan omits the field "
+        "too, the default applies. [Override a plan in a "
+        "tenant](../howto/plans.md#override-a-plan-in-a-tenant) explains how the values of a Tenant and its "
+        "plan are combined. If an allow list, such as `registries`, is empty, no value is allowed.",
     ),
     Section(
         Plan,
         frozenset(Plan.__annotations__),
         "Plans file: `plans.NAME`",
-        "A plan can have all of the settings above. The fields below are required.",
+        '`NAME` is the name of the plan. A plan can contain all fields of the section "Settings" above. It '
+        "must contain these fields:",
     ),
     Section(
         SessionsConfig,
         frozenset(SessionsConfig.model_fields),
         "Plans file: `sessions`",
-        "The images and commands of AISessions, by type. If a type is omitted, its AISessions stay Pending.",
+        "An AISession [runs an AI model for a tenant](../howto/sessions.md). These fields define the image "
+        "and the command for each type of session. If the file does not define a type, AISessions of this "
+        "type stay `Pending`.",
     ),
     Section(
-        TenantStatus, frozenset(TenantStatus.model_fields), "Tenant: `status`", "Written by the watcher."
+        TenantStatus,
+        frozenset(TenantStatus.model_fields),
+        "Tenant: `status`",
+        "The watcher writes the status.",
     ),
 )
 

@@ -174,7 +174,7 @@ MUTATIONS: Final = (
     Mutation(
         "namespace-is-shared",
         "two tenants get the same namespace",
-        "tenancy/taken_names.py",
+        "tenancy/namespace_and_host_conflicts.py",
         "holder = holders.get(namespace, tenant)",
         "holder = tenant",
         ("tests/tenancy/test_reservations.py::test_namespace_belongs_to_the_first_tenant_that_claims_it",),
@@ -182,7 +182,7 @@ MUTATIONS: Final = (
     Mutation(
         "host-is-shared",
         "two tenants get the same host",
-        "tenancy/taken_names.py",
+        "tenancy/namespace_and_host_conflicts.py",
         "if other != desired.tenant and any(",
         "if not other and any(",
         ("tests/tenancy/test_reservations.py::test_host_belongs_to_the_first_tenant_that_claims_it",),

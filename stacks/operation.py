@@ -14,7 +14,7 @@ from tenancy.desired import DesiredState
 
 Program = Callable[[], None]
 
-# Settings that make the CLI faster and its output shorter. docs/operations.md, Speed, has measurements.
+# Settings that make the CLI faster and its output shorter. The page docs/operations.md has measurements.
 ENVIRONMENT: Final = {
     "PULUMI_SKIP_UPDATE_CHECK": "true",
     "PULUMI_SKIP_CHECKPOINTS": "true",

@@ -11,17 +11,17 @@ from typing import NamedTuple
 from tenancy.base.errors import QuotaInUse, Rejection
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState, desired_state
-from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
-from tenancy.plans import Plans
-from tenancy.quota_transition import budget_problem
-from tenancy.spec.tenant import TenantModel, tenant_from_manifest
-from tenancy.taken_names import (
+from tenancy.namespace_and_host_conflicts import (
     SHARED_KINDS,
     check_extra_objects,
     check_hosts,
     check_namespaces,
     namespace_key,
 )
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
+from tenancy.plans import Plans
+from tenancy.quota_transition import budget_problem
+from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 
 @dataclass(frozen=True)

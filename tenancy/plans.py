@@ -26,12 +26,17 @@ _TENANT_PLACEHOLDER = "${tenant.name}"
 class Plan(Settings):
     """The settings of all tenants that use this plan. Each tenant can override them."""
 
-    max_namespaces: int = Field(ge=1, le=100, description="The maximum number of namespaces of a tenant.")
+    max_namespaces: int = Field(
+        ge=1,
+        le=100,
+        description="The maximum number of namespaces that a tenant can have.",
+    )
     quotas: Annotated[tuple[QuotaSpec, ...], Field(min_length=1, max_length=16)] = Field(
-        description="ResourceQuotas that are created in each namespace."
+        description="ResourceQuotas that each namespace gets.",
     )
     limits: ContainerLimits = Field(
-        description="Defaults and maxima per container, in the LimitRange `tenant-limits`."
+        description="Defaults and maxima for containers. Each namespace gets them in the LimitRange "
+        "`tenant-limits`.",
     )
 
     @field_validator("quotas")

@@ -17,8 +17,8 @@ from cluster.tenants import Tenants, has_lost_finalizer, known_namespaces, needs
 from stacks.command import PulumiProcess
 from stacks.stack import Stacks
 from tenancy.base.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, Kind
+from tenancy.base.labels import MANAGED_SELECTOR
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import MANAGED_SELECTOR
 from tenancy.desired import DesiredState
 from watcher.dns import DnsConfig
 from watcher.metrics import Metrics

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from stacks.history import Update
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
+from tenancy.base.labels import PURPOSE_LABEL
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
-from tenancy.base.names import PURPOSE_LABEL
 from tenancy.changes import Cause, ObjectChange
 from tenancy.objects.roles import role_name
 from tenancy.spec.tenant import AccessRole

@@ -58,15 +58,28 @@ def apply_tenants(
     context: typer.Context,
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Files or folders with Tenant manifests. `-` is stdin."),
+        typer.Argument(
+            metavar="PATH",
+            help="Files or folders with Tenant manifests. `-` means standard input.",
+        ),
     ],
     timeout_s: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", help="How long to wait until all tenants are Active."),
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="The maximum time to wait until all tenants are Active.",
+        ),
     ] = 120.0,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the tenants.")] = False,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Do not wait until the tenants are Active.")
+    ] = False,
     is_dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only validate, also with the API server. Change nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only check whether the API server would accept the Tenants. Change nothing.",
+        ),
     ] = False,
     is_forced: Annotated[
         bool,
@@ -74,9 +87,10 @@ def apply_tenants(
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Apply Tenants from files with server-side apply, and wait until each is Active.
+    """Apply Tenants from files with server-side apply, and wait until all tenants are Active.
 
-    If one of the Tenants is invalid, none is applied. The exit code is 1 if a tenant fails.
+    If one of the Tenants is invalid, the command applies none of them. The exit code is 1 if a tenant fails,
+    or if it is not Active before the timeout.
     """
     documents = read_manifests(paths)
     check_manifests(documents)

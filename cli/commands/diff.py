@@ -19,8 +19,8 @@ PlansOption = Annotated[
         "--plans",
         exists=True,
         dir_okay=False,
-        help="The plans file, if the watcher uses one. Default: the plans in the cluster, or the shipped "
-        "plans if the cluster has none.",
+        help="The plans file, if the watcher reads its plans from a file. Default: the plans in the "
+        "ConfigMap tenancy-system/tenancy-plans. If there is no such ConfigMap: the shipped plans.",
     ),
 ]
 
@@ -33,7 +33,8 @@ def diff(
 ) -> None:
     """Show how a tenant's live objects differ from the desired state, field by field.
 
-    This works for paused and failed tenants too. The exit code is 2 if there are differences.
+    The command computes the desired state from the spec and the plan. It also works for paused and failed
+    tenants. The exit code is 2 if there are differences.
     """
     connection: Connection = context.obj
     tenant = connection.tenant(name)

@@ -24,15 +24,16 @@ def history(
         bool, typer.Option("--diff", help="Show the changes of each update, field by field.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Show only the newest updates. Default: all.")
+        int | None, typer.Option(min=1, help="The number of updates to show. Default: all updates.")
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
-    BY is the field manager that wrote the spec. CHANGES counts the objects that were created (`+`), updated
-    (`~`) and deleted (`-`). JSON and YAML also contain the spec of each update. To restore an earlier spec,
-    run `tenancy rollback`.
+    An update is one run of `pulumi up` on the tenant's stack. The column BY shows the field manager that
+    wrote the spec. The column CHANGES shows how many objects were created (`+`), updated (`~`) and deleted
+    (`-`). JSON and YAML also contain the spec of each update. To restore an earlier spec, run
+    `tenancy rollback`.
     """
     connection: Connection = context.obj
     updates = read_updates(connection, name)

@@ -46,14 +46,26 @@ def import_namespaces(
     ],
     name: Annotated[str, typer.Option("--name", help="The tenant's name.")],
     plan: Annotated[
-        str | None, typer.Option("--plan", help="The tenant's plan. Default: the smallest plan that fits.")
+        str | None,
+        typer.Option(
+            "--plan",
+            help="The tenant's plan. Default: the smallest plan that is large enough for the namespaces.",
+        ),
     ] = None,
     output: Annotated[
         ManifestFormat,
-        typer.Option("--output", "-o", help="The output format. With JSON, notes are printed to stderr."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The output format. YAML contains notes as comments. With JSON, the command prints the "
+            "notes to standard error.",
+        ),
     ] = ManifestFormat.YAML,
 ) -> None:
-    """Print a Tenant that adopts existing namespaces with their workloads. Review the output and apply it."""
+    """Print a Tenant manifest that adopts (takes over) existing namespaces with their workloads.
+
+    The command changes nothing in the cluster. Review the manifest, and apply it with `tenancy apply`.
+    """
     connection: Connection = context.obj
     if read_tenant(connection.cluster, name) is not None:
         raise ImportRefused(f"there is a tenant {name!r} already; add the namespaces to that tenant's spec")

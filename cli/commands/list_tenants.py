@@ -34,7 +34,7 @@ _SORT_KEYS: Final[dict[Order, Callable[[TenantRow], Any]]] = {
 
 def list_tenants(
     context: typer.Context,
-    plan: Annotated[str | None, typer.Option(help="List only tenants on this plan.")] = None,
+    plan: Annotated[str | None, typer.Option(help="List only tenants with this plan.")] = None,
     phase: Annotated[
         Phase | None, typer.Option(case_sensitive=False, help="List only tenants in this phase.")
     ] = None,
@@ -42,15 +42,16 @@ def list_tenants(
         Order,
         typer.Option(
             "--sort",
-            help="The order. `phase` lists failed tenants first. `cpu` and `memory` list tenants with the "
-            "highest quota usage first.",
+            help="The sort order. `phase` lists failed tenants first. `cpu` and `memory` list tenants with "
+            "the highest quota usage first.",
         ),
     ] = Order.NAME,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List tenants with phase, plan, namespaces, used and total quota, and the reason if one is not ready.
+    """List tenants with phase, plan, namespaces and quota usage.
 
-    For the details of one tenant, run `tenancy show NAME`.
+    For a tenant that is not ready, the list also shows the reason. For the details of one tenant, run
+    `tenancy show NAME`.
     """
     connection: Connection = context.obj
     live = connection.live_objects_by_tenant()

@@ -24,10 +24,11 @@ class NotResumed(TenancyError):
 
 
 def pause(context: typer.Context, names: TenantNames) -> None:
-    """Pause tenants. The watcher stops reconciling them, and reports drift without repairing it.
+    """Pause tenants. The watcher then changes none of their objects.
 
-    This sets `spec.paused: true`. If a Tenant comes from git, set the field in git too. Otherwise the next
-    sync may resume the tenant.
+    The status of a paused tenant reports drift, but the watcher does not repair it. The command sets
+    `spec.paused: true`. If a Tenant comes from git, set the field in git too. Otherwise the next sync may
+    resume the tenant.
     """
     connection: Connection = context.obj
     for tenant in [connection.tenant(name) for name in names]:
@@ -40,10 +41,14 @@ def resume(
     names: TenantNames,
     timeout_s: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", help="How long to wait until all tenants are Active."),
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="The maximum time to wait until all tenants are Active.",
+        ),
     ] = _TIMEOUT_S,
 ) -> None:
-    """Resume paused tenants, and wait until the watcher has applied their specs and repaired drift."""
+    """Resume paused tenants. Wait until the watcher has applied their specs and repaired drift."""
     connection: Connection = context.obj
     tenants = [connection.tenant(name) for name in names]
     resumed = [

@@ -16,6 +16,7 @@ from cli.manifests import ManifestSet, TenantDocument
 from cli.output import Format, FormatOption, error_console, print_data, print_table
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import Base, read_live
+from cli.preview.exit_code import exit_code
 from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.yaml_lines import field_line
@@ -42,7 +43,11 @@ class PlanRow(Model):
 
 @app.callback(invoke_without_command=True)
 def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """List the plans in force, with quotas per namespace, other limits, and the number of tenants."""
+    """List the plans with their quotas per namespace, other limits and the number of tenants.
+
+    The plans come from the ConfigMap tenancy-system/tenancy-plans. If there is no such ConfigMap, the command
+    lists the shipped plans.
+    """
     if context.invoked_subcommand is not None:
         return
     connection: Connection = context.obj
@@ -66,9 +71,9 @@ def show_impact(
     form: PreviewFormatOption = PreviewFormat.TABLE,
     output_file: OutputFileOption = None,
 ) -> None:
-    """Preview which live tenants a new plans file would change, and how.
+    """Show which tenants in the cluster a new plans file would change, and how.
 
-    The exit code is 0 if no tenant changes, and 2 if tenants change. It is 1 if there is an error, for
+    The exit code is 0 if no tenant would change, and 2 if tenants would change. It is 1 after an error, for
     example if the new file does not contain the plan of a tenant.
     """
     connection: Connection = context.obj
@@ -76,7 +81,7 @@ def show_impact(
     with error_console.status("reading…"):
         impact = _impact(read_live(connection), connection.plans(), new, file)
     write_preview(impact, form, output_file, default_file=file.as_posix())
-    raise typer.Exit(impact.exit_code)
+    raise typer.Exit(exit_code(impact))
 
 
 def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:

@@ -10,6 +10,7 @@ from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_sources
 from cli.output import error_console
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import empty_base, read_live, read_revision
+from cli.preview.exit_code import exit_code
 from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
 from cli.preview.git_revision import sources_at_revision, text_at_revision
 from cli.preview.result import Preview
@@ -30,36 +31,52 @@ def preview(
     context: typer.Context,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH", help="Files or folders with Tenant manifests. `-` is stdin."),
+        typer.Argument(
+            metavar="PATH",
+            help="Files or folders with Tenant manifests. `-` means standard input.",
+        ),
     ],
     against: Annotated[
         str | None,
-        typer.Option(metavar="REF", help="Compare with the paths at this git revision, not with a cluster."),
+        typer.Option(
+            metavar="REF",
+            help="Compare with the same paths at this git revision, and not with a cluster.",
+        ),
     ] = None,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Only validate the manifests, without a cluster.")
+        bool,
+        typer.Option(
+            "--offline",
+            help="Use no cluster. Validate the manifests, and show all objects as new.",
+        ),
     ] = False,
     plans: Annotated[
         Path | None,
         typer.Option(
-            help="The plans file. Default: the plans in the cluster. With --against or --offline, and if the "
-            "cluster has no plans, the shipped plans.",
+            help="The plans file. Default: the plans in the ConfigMap tenancy-system/tenancy-plans. If there "
+            "is no such ConfigMap, and with --against or --offline: the shipped plans.",
         ),
     ] = None,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Also preview the deletion of tenants without a manifest.")
+        bool,
+        typer.Option(
+            "--prune",
+            help="Also show the deletion of tenants that have no manifest in the paths.",
+        ),
     ] = False,
     form: PreviewFormatOption = PreviewFormat.TABLE,
     output_file: OutputFileOption = None,
 ) -> None:
-    """Preview the changes that Tenant manifests would make, field by field, and warn about risky changes.
+    """Show the changes that Tenant manifests would make, field by field, and warn about risky changes.
 
-    Objects are created (`+`), updated (`~`) or deleted (`-`). `^` marks a namespace that is removed from the
-    tenant but stays in the cluster. A preview changes nothing, so the `tenancy-preview` roles are sufficient.
-    To make the changes, run `tenancy apply`.
+    `+` marks an object that would be created, `~` an object that would be updated, and `-` an object that
+    would be deleted. `^` marks a namespace that would be removed from the tenant, but not from the cluster.
 
-    The exit code is 0 if there are no changes, and 2 if there are changes. It is 1 if there is an error, for
-    example a tenant that the watcher would reject.
+    The command changes nothing. It needs only read rights, which the ClusterRole and the Role
+    `tenancy-preview` contain. To make the changes, run `tenancy apply`.
+
+    The exit code is 0 if there are no changes, and 2 if there are changes. It is 1 after an error, for
+    example if the watcher would reject a tenant.
     """
     if offline and (against or prune):
         raise typer.BadParameter(
@@ -68,7 +85,7 @@ def preview(
     with error_console.status("reading…"):
         result = _preview(context.obj, paths, against, offline, plans, prune)
     write_preview(result, form, output_file, default_file=paths[0] if paths[0] != STDIN else "stdin")
-    raise typer.Exit(result.exit_code)
+    raise typer.Exit(exit_code(result))
 
 
 def _preview(

@@ -42,34 +42,39 @@ def rollback(
         int | None,
         typer.Option(
             "--to",
-            help="The number of the update to roll back to. Default: the newest successful update with a "
-            "spec that differs from the current spec.",
+            help="The number of the update whose spec is restored. Default: the newest successful update "
+            "with a spec that differs from the current spec.",
         ),
     ] = None,
     is_agreed: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show the changes. The exit code is 2 if there are any.")
+        bool,
+        typer.Option("--dry-run", help="Only show the changes. The exit code is 2 if there are changes."),
     ] = False,
     plans: PlansOption = None,
     output: Annotated[
         Format,
         typer.Option(
-            "--output", "-o", help="With yaml or json, print the manifest for git and change nothing."
+            "--output",
+            "-o",
+            help="With `yaml` or `json`, print the restored manifest, for example for git. Change nothing.",
         ),
     ] = Format.TABLE,
     timeout_s: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", help="How long to wait until the spec is applied."),
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="The maximum time to wait until the watcher has applied the spec.",
+        ),
     ] = _TIMEOUT_S,
 ) -> None:
     """Restore the spec of an earlier update. The command shows the changes, and asks for confirmation.
 
-    The current plans apply to the restored spec. A paused tenant stays paused.
+    The command does not restore earlier plans. A paused tenant stays paused.
 
     **If the Tenant comes from git, also change it in git.** Commit the output of `-o yaml`. Otherwise the
-    next sync undoes the rollback. `kubectl apply --server-side` reports a conflict for fields that the
-    rollback has set. It restores fields that the rollback has removed, without a warning. `kubectl apply`
-    with `--force-conflicts`, or without `--server-side`, undoes the whole rollback.
+    next sync of the Tenant from git undoes the rollback, completely or in part.
     """
     connection: Connection = context.obj
     tenant = connection.tenant(name)

@@ -41,7 +41,7 @@ def show(
     plans: PlansOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show the phase, quotas, namespaces, conditions, access, last updates and current drift of a tenant."""
+    """Show one tenant: phase, quotas, namespaces, conditions, access, last updates and current drift."""
     connection: Connection = context.obj
     tenant, live = connection.tenant(name), connection.live_objects(name)
     drift: tuple[ObjectChange, ...] = ()

@@ -45,35 +45,54 @@ def usage(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Show each namespace of this tenant. Default: show all tenants.",
+            help="Show each namespace of this tenant. Default: show the sums of each tenant.",
             autocompletion=tenant_names,
         ),
     ] = None,
     since: Annotated[
         str,
-        typer.Option(metavar="TIME", help="The start: a time such as 2026-01-31, or 30d for 30 days ago."),
+        typer.Option(
+            metavar="TIME",
+            help="The start of the period: a time such as 2026-01-31, or an age such as 30d (30 days ago).",
+        ),
     ] = "30d",
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The end, in the same format as --since. Default: now.")
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="The end of the period, in the same format as --since. Default: now.",
+        ),
     ] = None,
     watcher: Annotated[
         str | None,
-        typer.Option(metavar="URL", envvar="TENANCY_PAGE", help="The URL of the watcher's page."),
+        typer.Option(
+            metavar="URL",
+            envvar="TENANCY_PAGE",
+            help="Get the data from the watcher's web page at this URL.",
+        ),
     ] = None,
     database: Annotated[
-        Path | None, typer.Option("--db", help="Read the watcher's database file (its option --usage-db).")
+        Path | None,
+        typer.Option(
+            "--db",
+            help="Read the data from this database file. The watcher's option --usage-db sets its path.",
+        ),
     ] = None,
     output: Annotated[
         UsageFormat,
         typer.Option("--output", "-o", help="The output format. CSV and JSON list every namespace."),
     ] = UsageFormat.TABLE,
 ) -> None:
-    """Show the quota-hours and used-hours of tenants.
+    """Show the quota and the usage of tenants over a period.
 
-    One CPU of quota for one hour is one CPU-hour. Times without a running watcher are not recorded and count
-    as zero. RECORDED shows how much of the period is recorded.
+    The column QUOTA shows the quota multiplied by hours, and the column USED shows the used amount multiplied
+    by hours. For example, a quota of 4 CPUs for 2 hours is 8 CPU-hours.
 
-    Give --watcher or --db. If the watcher's page requires a login, set $TENANCY_TOKEN to a token.
+    The watcher records the data. While the watcher does not run, nothing is recorded, and this time counts as
+    zero. The column RECORDED shows how much of the period is recorded.
+
+    The command needs --watcher or --db. If the watcher's web page requires a login, set the environment
+    variable TENANCY_TOKEN to a token.
     """
     now = datetime.now(UTC)
     begin, end = _time(since, now, "--since"), _time(until, now, "--until") if until else now

@@ -26,7 +26,7 @@ from tenancy.decision import Facts
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
 from tenancy.reservations import Reservations
-from tenancy.same_name import name_taken
+from tenancy.same_name_in_both_groups import name_taken
 from tenancy.spec.tenant import TenantModel
 
 

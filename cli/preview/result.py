@@ -1,7 +1,6 @@
 """The result of a preview. All output formats are rendered from it. No I/O.
 
-`--format json` prints these models with camelCase names. Within one `formatVersion`, fields are only added,
-never removed or changed in meaning.
+`--format json` prints these models with camelCase names: see `cli.preview.formats.json_format`.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from cli.preview.findings.finding import Finding, Severity
 from tenancy.base.model import Model
 from tenancy.changes import ObjectChange, Operation
 
-_FORMAT_VERSION: Final = 1
 # The words in `summary` for each outcome, in the singular and in the plural.
 _SUMMARY_WORDS: Final = {
     "changed": ("changes", "change"),
@@ -91,15 +89,3 @@ class Preview(Model):
         if counts["unchanged"]:
             parts.append(f"{counts['unchanged']} unchanged")
         return ", ".join(parts)
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code is 0 for no changes, 2 for changes, and 1 for an error."""
-        if any(self.findings(Severity.ERROR)):
-            return 1
-        return 2 if self.with_outcome(Outcome.NEW, Outcome.CHANGED, Outcome.DELETED) else 0
-
-    def json_document(self) -> dict[str, Any]:
-        """The data of the JSON output."""
-        head = {"formatVersion": _FORMAT_VERSION, "summary": self.summary, "counts": self.counts}
-        return {**head, **self.model_dump(by_alias=True, mode="json")}

@@ -18,8 +18,8 @@ team = tenancy.Tenant(
     ),
 )
 
-# The output `namespaces` makes this object depend on the namespace: Pulumi creates it after the namespace and
-# deletes it first.
+# `team.namespaces` is an output, so this ConfigMap depends on the namespace. Pulumi creates the ConfigMap
+# after the namespace, and deletes it before the namespace.
 ConfigMap(
     "welcome",
     metadata={"name": "welcome", "namespace": team.namespaces["dev"]},

@@ -20,8 +20,8 @@ from tenancy.admission.policy_builder import (
     policy,
     rule,
 )
+from tenancy.base.labels import MANAGED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import MANAGED_LABEL, TENANT_LABEL
 from tenancy.objects.policy_annotations import (
     GATEWAY_CLASSES,
     HOSTNAMES,

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from tenancy.base.labels import MANAGED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import MANAGED_LABEL, TENANT_LABEL
 
 API_VERSION: Final = "admissionregistration.k8s.io/v1"
 TENANT_NAMESPACES: Final = {"matchLabels": {MANAGED_LABEL: "true"}}

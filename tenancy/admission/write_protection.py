@@ -18,11 +18,8 @@ from tenancy.admission.policy_builder import (
     rule,
     sender_is,
 )
-from tenancy.base.manifest import Manifest
-from tenancy.base.names import (
+from tenancy.base.labels import (
     CORDONED_LABEL,
-    GROUP,
-    GROUPS,
     ISTIO_LABEL,
     MANAGED_LABEL,
     NODE_SELECTOR_ANNOTATION,
@@ -30,6 +27,8 @@ from tenancy.base.names import (
     PURPOSE_LABEL,
     TENANT_LABEL,
 )
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUP, GROUPS
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES
 
 # The controllers of integrations, such as HNC. They write the status of managed objects, and create copies of

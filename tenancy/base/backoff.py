@@ -34,3 +34,6 @@ WATCHER_PROCESS: Final = Backoff(0.2, 15.0)
 # Starting an AISession that the API server has rejected. The watcher's option `--session-retry` replaces
 # `first_s` and changes `last_s` in proportion.
 SESSION_START: Final = Backoff(5.0, 60.0)
+# Checking whether the AISessions of a tenant have ended, before the tenant is destroyed. A check sends two
+# requests per namespace.
+END_SESSIONS: Final = Backoff(0.5, 5.0)

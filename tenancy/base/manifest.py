@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from tenancy.base.names import object_labels
+from tenancy.base.labels import object_labels
 
 Manifest = dict[str, Any]
 

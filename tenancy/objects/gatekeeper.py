@@ -5,8 +5,8 @@ The ConstraintTemplates in `tenancy.platform.constraint_templates` define the ch
 
 from typing import Any, Final
 
+from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import object_labels
 from tenancy.spec.settings import PodSecurity, TenantSettings
 from tenancy.spec.tenant import TenantModel
 

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from tenancy.base.manifest import Manifest
-from tenancy.base.names import (
+from tenancy.base.labels import (
     CORDONED_LABEL,
     DISPLAY_NAME_ANNOTATION,
     ISTIO_LABEL,
@@ -16,6 +15,7 @@ from tenancy.base.names import (
     label_value,
     object_labels,
 )
+from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import policy_annotations
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import NamespaceSpec, TenantModel

@@ -6,8 +6,8 @@ missing, a rule that somebody adds to it would belong to another field manager, 
 
 from typing import Any, Final
 
+from tenancy.base.labels import SHARED_LABEL, object_labels
 from tenancy.base.manifest import Manifest, namespaced_manifest
-from tenancy.base.names import SHARED_LABEL, object_labels
 from tenancy.spec.network_settings import Addresses, PortRange
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import TenantModel

@@ -7,7 +7,7 @@ separated by commas, and no item can contain a comma.
 from collections.abc import Iterable
 from typing import Final
 
-from tenancy.base.names import NODE_SELECTOR_ANNOTATION, POLICY_PREFIX
+from tenancy.base.labels import NODE_SELECTOR_ANNOTATION, POLICY_PREFIX
 from tenancy.spec.settings import TenantSettings
 
 REGISTRIES: Final = f"{POLICY_PREFIX}registries"

@@ -4,8 +4,8 @@ Operators deploy workloads to the shared namespace. The pods of every tenant can
 The workloads themselves can connect only to the cluster's DNS, unless an operator adds a NetworkPolicy.
 """
 
+from tenancy.base.labels import MANAGED_LABEL, SHARED_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import MANAGED_LABEL, SHARED_LABEL
 from tenancy.base.platform_names import SHARED_NAMESPACE, SYSTEM_NAMESPACE
 from tenancy.objects.network_policies import CLUSTER_DNS, DNS_PORTS, Rules
 from tenancy.spec.settings import PodSecurity

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from tenancy.base.errors import NotOffered, UnknownModel
 from tenancy.base.kinds import AISESSION, JOB
+from tenancy.base.labels import SESSION_LABEL, TENANT_LABEL, label_value
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import SESSION_LABEL, TENANT_LABEL, label_value, session_job_name
+from tenancy.base.names import session_job_name
 from tenancy.spec.aisession import AISessionSpec, duration_s
 from tenancy.spec.session_config import ModelConfig, SessionsConfig, TypeConfig
 from tenancy.spec.settings import PullPolicy, TenantSettings

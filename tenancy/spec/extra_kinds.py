@@ -19,9 +19,9 @@ from tenancy.base.kinds import (
     SERVICE_ACCOUNT,
     Kind,
 )
+from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest
 from tenancy.base.model import Model
-from tenancy.base.names import TENANT_LABEL
 from tenancy.base.quantity import Quantity
 
 _RESERVED_LABEL_PREFIX: Final = TENANT_LABEL.partition("/")[0] + "/"

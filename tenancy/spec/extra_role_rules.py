@@ -83,13 +83,15 @@ class PolicyRule(Model):
         min_length=1, max_length=64, description='API groups of the resources. `""` is the core group.'
     )
     resources: tuple[str, ...] = Field(
-        min_length=1, max_length=64, description="Resources that the rule applies to, in their plural form."
+        min_length=1,
+        max_length=64,
+        description="Resources that the rule applies to, in their plural form, such as `configmaps`.",
     )
     verbs: tuple[str, ...] = Field(
         min_length=1,
         max_length=64,
-        description="Allowed verbs: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, "
-        "`deletecollection`.",
+        description="The allowed verbs. Possible values: `get`, `list`, `watch`, `create`, `update`, "
+        "`patch`, `delete`, `deletecollection`.",
     )
     resource_names: tuple[str, ...] = Field(
         default=(),
@@ -138,7 +140,7 @@ class PolicyRule(Model):
 
 
 class RoleRules(Model):
-    """RBAC rules added to the tenant's Roles. `tenant-admin` must have all permissions of the other Roles."""
+    """RBAC rules that are added to the Roles of the tenant."""
 
     admin: tuple[PolicyRule, ...] | None = Field(
         default=None, max_length=32, description="Rules added to the Role `tenant-admin`."
@@ -146,14 +148,14 @@ class RoleRules(Model):
     operator: tuple[PolicyRule, ...] | None = Field(
         default=None,
         max_length=32,
-        description="Rules added to the Role `tenant-operator`. `tenant-admin` must have these permissions "
-        "too.",
+        description="Rules added to the Role `tenant-operator`. They can grant only permissions that "
+        "`tenant-admin` also has.",
     )
     viewer: tuple[PolicyRule, ...] | None = Field(
         default=None,
         max_length=32,
-        description="Rules added to the Role `tenant-viewer`. `tenant-admin` must have these permissions "
-        "too.",
+        description="Rules added to the Role `tenant-viewer`. They can grant only permissions that "
+        "`tenant-admin` also has.",
     )
 
     def of(self, role: str) -> tuple[PolicyRule, ...]:

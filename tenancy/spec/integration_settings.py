@@ -7,43 +7,46 @@ from tenancy.base.model import Model
 
 
 class Istio(Model):
-    """Istio objects for the tenant. They need Istio's CRDs."""
+    """Istio objects for the tenant. The watcher creates them if the cluster has Istio's CRDs."""
 
     enabled: bool | None = Field(
         default=None,
-        description="Enables sidecar injection and creates the tenant's Istio objects. The Gateway is "
-        "created only if the tenant has `hostnames`.",
+        description="If true, the tenant's pods get sidecars, and the watcher creates the tenant's Istio "
+        "objects. It creates a Gateway only if the tenant has `hostnames`.",
     )
     gateway_selector: SelectorLabels | None = Field(
-        default=None, description="Labels of the gateway's pods. Default: `istio: ingressgateway`."
+        default=None,
+        description="Labels of the pods of the Istio ingress gateway. Default: `istio: ingressgateway`.",
     )
     gateway_namespace: DnsLabel | None = Field(
-        default=None, description="The namespace of the gateway's pods. Default: `istio-system`."
+        default=None,
+        description="The namespace of the pods of the Istio ingress gateway. Default: `istio-system`.",
     )
     tls_secret: DnsLabel | None = Field(
         default=None,
-        description="The Secret with the certificate for `hostnames`, in the namespace of the gateway's "
-        "pods. Default: HTTP only.",
+        description="The name of the Secret with the TLS certificate for `hostnames`. The Secret must be in "
+        "the namespace of the gateway's pods. If it is omitted, the Gateway serves HTTP only.",
     )
 
 
 class Gatekeeper(Model):
-    """Gatekeeper constraints for the tenant. They need Gatekeeper's CRDs."""
+    """Constraints for the tenant. The watcher creates them if the cluster has Gatekeeper's CRDs."""
 
     enabled: bool | None = Field(
         default=None,
-        description="Creates constraints that enforce `registries` and `podSecurity` in the tenant's "
-        "namespaces.",
+        description="If true, the watcher creates constraints that enforce `registries` and `podSecurity` in "
+        "the tenant's namespaces.",
     )
 
 
 class Hnc(Model):
-    """A tree of the tenant's namespaces for the Hierarchical Namespace Controller (HNC). Needs HNC's CRDs."""
+    """A hierarchy of the tenant's namespaces. The watcher creates it if the cluster has HNC's CRDs."""
 
     enabled: bool | None = Field(
-        default=None, description="Arranges the tenant's namespaces as a parent and its children."
+        default=None,
+        description="If true, one of the tenant's namespaces becomes the parent of all the others.",
     )
     parent: DnsLabel | None = Field(
         default=None,
-        description="The parent namespace, by its `name` in `spec.namespaces`. Default: the first namespace.",
+        description="The parent namespace, as its `name` in `spec.namespaces`. Default: the first namespace.",
     )

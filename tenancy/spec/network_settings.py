@@ -19,11 +19,12 @@ class Protocol(StrEnum):
 
 
 class PortRange(Model):
-    """A port, or the range of ports from `port` to `endPort`."""
+    """One port, or all ports from `port` to `endPort`."""
 
     port: PortNumber = Field(description="The port, or the first port of the range.")
     end_port: PortNumber | None = Field(
-        default=None, description="The last port of the range. Default: only `port`."
+        default=None,
+        description="The last port of the range. Default: the same as `port`.",
     )
     protocol: Protocol = Field(default=Protocol.TCP, description="The protocol of the ports.")
 
@@ -42,7 +43,7 @@ class Addresses(Model):
         default=(),
         alias="except",
         max_length=64,
-        description="CIDRs inside `cidr` that are excluded from the range.",
+        description="Smaller CIDRs inside `cidr` that are not part of the range.",
     )
     ports: tuple[PortRange, ...] = Field(
         default=(), max_length=64, description="The allowed ports. Default: all ports."
@@ -64,25 +65,25 @@ class Addresses(Model):
 
 
 class Network(Model):
-    """Connections allowed in addition to the default ones. Isolation from other tenants can't be disabled."""
+    """Additional connections that are allowed. No setting disables the isolation between tenants."""
 
     ingress_controller: SelectorLabels | None = Field(
         default=None,
-        description="Labels of the ingress controller's namespace. Pods in this namespace can connect to the "
-        "tenant's pods.",
+        description="Labels of the namespace of the ingress controller. Pods in namespaces with these labels "
+        "can connect to the tenant's pods.",
     )
     monitoring: SelectorLabels | None = Field(
         default=None,
-        description="Labels of the monitoring namespace. Pods in this namespace can connect to the tenant's "
-        "pods.",
+        description="Labels of the monitoring namespace. Pods in namespaces with these labels can connect to "
+        "the tenant's pods.",
     )
     egress: tuple[Addresses, ...] | None = Field(
         default=None,
         max_length=64,
-        description="Addresses outside the cluster that the tenant's pods can connect to.",
+        description="Addresses outside the cluster to which the tenant's pods can connect.",
     )
     ingress: tuple[Addresses, ...] | None = Field(
         default=None,
         max_length=64,
-        description="Addresses outside the cluster that can connect to the tenant's pods.",
+        description="Addresses outside the cluster from which clients can connect to the tenant's pods.",
     )

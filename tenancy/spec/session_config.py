@@ -35,7 +35,7 @@ Annotations = Annotated[dict[str, str], Field(max_length=64)]
 
 
 class TypeConfig(Model):
-    """The container and the default model of sessions of one type."""
+    """The container and the default model of all sessions of one type."""
 
     image: Image = Field(description="The image of the session's container.")
     command: Arguments = Field(
@@ -44,33 +44,39 @@ class TypeConfig(Model):
     args: Arguments = Field(default=(), description="The arguments of the command.")
     env: Env = Field(
         default_factory=dict,
-        description="Environment variables of the container. They are visible in the Job, so do not use "
-        "them for secrets.",
+        description="Environment variables of the container. Users who can read the Job can read them, so do "
+        "not use them for secrets.",
     )
-    annotations: Annotations = Field(default_factory=dict, description="Annotations of the pod.")
+    annotations: Annotations = Field(
+        default_factory=dict,
+        description="Annotations of the session's pod.",
+    )
     model: ModelName = Field(
-        description="The model of sessions that do not set `aiModel`. It must be one of `models`."
+        description="The name of the model that a session uses if it does not set `aiModel`. It must be a "
+        "key of `models`.",
     )
     service_account: DnsName = Field(
         default="default",
-        description="The service account of the pod. It must exist in the tenant's namespace.",
+        description="The service account of the session's pod. It must exist in the session's namespace.",
     )
 
 
 class ModelConfig(Model):
-    """Settings that a model adds to those of the session type."""
+    """Settings of sessions that use one AI model. They extend or override those of the session type."""
 
     image: Image | None = Field(
-        default=None, description="The image of the session's container. Default: the image of the type."
+        default=None,
+        description="The image of the session's container. Default: the image of the session type.",
     )
     env: Env = Field(
         default_factory=dict,
-        description="Environment variables added to those of the type. They override variables of the same "
-        "name.",
+        description="Environment variables that are added to those of the session type. They override "
+        "variables of the same name.",
     )
     annotations: Annotations = Field(
         default_factory=dict,
-        description="Annotations added to those of the type. They override annotations of the same name.",
+        description="Annotations that are added to those of the session type. They override annotations of "
+        "the same name.",
     )
 
 
@@ -78,15 +84,18 @@ class SessionsConfig(Model):
     """The configuration of AISessions. A session whose type is not configured stays Pending."""
 
     types: Mapping[SessionType, TypeConfig] = Field(
-        default_factory=dict, description="The session types, by name: `analysis`, `automation`, `research`."
+        default_factory=dict,
+        description="The settings of each session type. The keys are the types: `analysis`, `automation`, "
+        "`research`.",
     )
     keep_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
         default=30,
-        description="The number of days after which an ended AISession and its results are deleted. "
-        "`null` keeps them for ever.",
+        description="The number of days after which the watcher deletes an ended AISession with its results. "
+        "With `null`, the watcher never deletes it.",
     )
     models: Annotated[Mapping[ModelName, ModelConfig], Field(max_length=256)] = Field(
-        default_factory=dict, description="The models, by the name that an AISession gives as `aiModel`."
+        default_factory=dict,
+        description="The settings of each AI model. The keys are the names that AISessions set as `aiModel`.",
     )
 
     @model_validator(mode="after")

@@ -53,47 +53,53 @@ class ServiceType(StrEnum):
 
 
 class QuotaSpec(Model):
-    """A ResourceQuota that is created in each namespace of the tenant."""
+    """A ResourceQuota that each namespace of the tenant gets."""
 
     name: DnsLabel = Field(description="The name of the ResourceQuota.")
     hard: Annotated[Quantities, Field(min_length=1)] = Field(
-        description="The hard limits, by resource, as in a Kubernetes ResourceQuota."
+        description="The limit of each resource, as in `spec.hard` of a ResourceQuota.",
     )
 
 
 class ContainerLimits(Model):
-    """The values of the LimitRange `tenant-limits` for containers, by resource."""
+    """The values of the LimitRange `tenant-limits`, which applies to containers. The keys are resources."""
 
     default_request: Quantities = Field(
-        default_factory=dict, description="Requests of containers that set no request for a resource."
+        default_factory=dict,
+        description="The request that a container gets for a resource if it sets none.",
     )
     default: Quantities = Field(
-        default_factory=dict, description="Limits of containers that set no limit for a resource."
+        default_factory=dict,
+        description="The limit that a container gets for a resource if it sets none.",
     )
-    max: Quantities = Field(default_factory=dict, description="The maximum limits of a container.")
+    max: Quantities = Field(
+        default_factory=dict,
+        description="The highest limit that a container can set for a resource.",
+    )
 
 
 class Settings(Model):
     """Settings of a plan, which a tenant can override."""
 
     max_namespaces: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        default=None, description="The maximum number of namespaces of the tenant."
+        default=None,
+        description="The maximum number of namespaces that the tenant can have.",
     )
     quotas: tuple[QuotaSpec, ...] | None = Field(
         default=None,
         max_length=16,
-        description="ResourceQuotas in each namespace. A tenant's quota replaces the plan's quota of the "
-        "same name. The tenant's other quotas are added.",
+        description="ResourceQuotas that each namespace gets. The quotas of a Tenant are added to those of "
+        "its plan. A quota of the Tenant replaces a quota of the plan with the same name.",
     )
     quota_scope: QuotaScope | None = Field(
         default=None,
-        description="`Namespace`: the quotas apply to each namespace. `Tenant`: the quotas are a budget "
-        "for all namespaces together, split by weight.",
+        description="`Namespace`: each namespace gets the full quotas. `Tenant`: the quotas are one budget "
+        "for all namespaces, and each namespace gets a share in proportion to its `weight`.",
     )
     limits: ContainerLimits | None = Field(
         default=None,
-        description="Defaults and maxima per container, in the LimitRange `tenant-limits`. A tenant's "
-        "`limits` replace all of the plan's.",
+        description="Defaults and maxima for containers. Each namespace gets them in the LimitRange "
+        "`tenant-limits`. The `limits` of a Tenant replace the `limits` of its plan as a whole.",
     )
     pod_security: PodSecurity | None = Field(
         default=None, description="The Pod Security level of the tenant's namespaces."
@@ -102,69 +108,77 @@ class Settings(Model):
         default=None, description="Additional connections that the tenant's NetworkPolicies allow."
     )
     registries: Registries | None = Field(
-        default=None, description="Image registries that pods can use. Default: all."
+        default=None,
+        description="Image registries that pods can use. Default: all registries.",
     )
     image_pull_policies: Annotated[tuple[PullPolicy, ...], AS_LIST] | None = Field(
-        default=None, description="Image pull policies that containers can use. Default: all."
+        default=None,
+        description="Image pull policies that containers can use. Default: all policies.",
     )
     service_types: Annotated[tuple[ServiceType, ...], AS_LIST] | None = Field(
         default=None,
-        description="Service types that the tenant can use. Default: all except `NodePort`, which is never "
-        "allowed.",
+        description="Types that the tenant's Services can have. `NodePort` is never allowed. Default: all "
+        "other types.",
     )
     storage_classes: ClassNames | None = Field(
         default=None,
-        description="Storage classes that PersistentVolumeClaims can use. Default: all.",
+        description="Storage classes that PersistentVolumeClaims can use. Default: all classes.",
     )
     ingress_classes: ClassNames | None = Field(
         default=None,
-        description="Ingress classes that Ingresses can use. Default: all.",
+        description="Ingress classes that Ingresses can use. Default: all classes.",
     )
     gateway_classes: ClassNames | None = Field(
-        default=None, description="Gateway classes that Gateways can use. Default: all."
+        default=None,
+        description="Gateway classes that Gateways can use. Default: all classes.",
     )
     priority_classes: ClassNames | None = Field(
         default=None,
-        description="Priority classes that pods can use. Default: all except `system-cluster-critical` and "
-        "`system-node-critical`, which are never allowed.",
+        description="Priority classes that pods can use. `system-cluster-critical` and "
+        "`system-node-critical` are never allowed. Default: all other classes.",
     )
     runtime_classes: ClassNames | None = Field(
         default=None,
-        description='Runtime classes that pods can use. `""` allows pods without a runtime class. '
-        "Default: all.",
+        description='Runtime classes that pods can use. `""` allows pods without a runtime class. Default: '
+        "all classes.",
     )
     hostnames: HostPatterns | None = Field(
         default=None,
-        description="Hosts that the tenant's Ingresses and gateways can use. `*.DOMAIN` allows every "
-        "subdomain. A host belongs to at most one tenant. Default: no hosts.",
+        description="Hosts that the tenant's Ingresses, Gateways and routes can use. `*.DOMAIN` allows every "
+        "subdomain of `DOMAIN`. A host belongs to at most one tenant. Default: no hosts.",
     )
     node_selector: SelectorLabels | None = Field(
-        default=None, description="Node labels that the tenant's pods must have in `spec.nodeSelector`."
+        default=None,
+        description="Labels that every pod of the tenant must have in its `spec.nodeSelector`.",
     )
     max_sessions: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None,
-        description="The maximum number of AISessions of the tenant that run at the same time. Other "
-        "sessions wait, and the oldest one starts first.",
+        description="The maximum number of the tenant's AISessions (AI jobs) that run at the same time. "
+        "Further AISessions wait, and the oldest one starts first.",
     )
     roles: RoleRules | None = Field(
         default=None, description="RBAC rules that are added to the tenant's Roles."
     )
-    istio: Istio | None = Field(default=None, description="The tenant's membership in an Istio service mesh.")
+    istio: Istio | None = Field(
+        default=None,
+        description="Istio objects for the tenant.",
+    )
     gatekeeper: Gatekeeper | None = Field(
         default=None, description="OPA Gatekeeper constraints for the tenant."
     )
     hnc: Hnc | None = Field(
         default=None,
-        description="A tree of the tenant's namespaces for the Hierarchical Namespace Controller (HNC).",
+        description="A hierarchy of the tenant's namespaces for the Hierarchical Namespace Controller (HNC).",
     )
     protected: bool | None = Field(
-        default=None, description="Makes the API server reject the deletion of the Tenant."
+        default=None,
+        description="If true, the API server rejects the deletion of the Tenant.",
     )
     extra_resources: ExtraResources | None = Field(
         default=None,
-        description="Manifests of objects that are created in each namespace. The placeholders "
+        description="Manifests of extra objects that each namespace gets. They can contain the placeholders "
         "`${tenant.name}`, `${tenant.namespace}`, `${tenant.purpose}`, `${tenant.plan}` and "
-        "`${tenant.labels[KEY]}` are replaced. A tenant's objects are added to the plan's.",
+        "`${tenant.labels[KEY]}`. The objects of a Tenant are added to those of its plan.",
     )
 
 

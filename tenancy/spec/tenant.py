@@ -54,7 +54,8 @@ class NamespaceSpec(Model):
     """One namespace of the tenant."""
 
     name: DnsLabel = Field(
-        description="The short name of the namespace. The full name is `tenant-<tenant>-<name>`."
+        description="The short name of the namespace. The full name is `tenant-<tenant>-<name>`, unless "
+        "`existing` is set.",
     )
     purpose: Purpose = Field(
         default=Purpose.DEVELOPMENT,
@@ -62,46 +63,46 @@ class NamespaceSpec(Model):
     )
     existing: DnsLabel | None = Field(
         default=None,
-        description="The full name of an existing namespace to adopt instead of creating one. Requires "
-        "`adopt: true`.",
+        description="The full name of a namespace that already exists. The tenant adopts it, and no new "
+        "namespace is created. Requires `adopt: true`.",
     )
     weight: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1,
-        description="The weight of the namespace when `quotaScope: Tenant` splits the budget among "
-        "namespaces.",
+        description="The weight of the namespace. With `quotaScope: Tenant`, each namespace gets a share of "
+        "the quotas in proportion to its weight.",
     )
 
 
 class RbacConfig(Model):
-    """Subjects bound to the Role `tenant-admin` in all of the tenant's namespaces."""
+    """Subjects that are bound to the Role `tenant-admin` in all of the tenant's namespaces."""
 
     users: Subjects = Field(default=(), description="Names of users.")
     groups: Subjects = Field(default=(), description="Names of groups.")
     service_accounts: ServiceAccountNames = Field(
         default=(),
         description="Service accounts, as `namespace/name` or as `name`. A `name` without a namespace means "
-        "the service account of that name in each of the tenant's namespaces.",
+        "the service account of this name in each of the tenant's namespaces.",
     )
 
 
 class Access(Model):
-    """The role that one subject has in some or all of the tenant's namespaces."""
+    """The role of one subject (user, group or service account) in some or all of the tenant's namespaces."""
 
     kind: SubjectKind = Field(description="The kind of the subject.")
     name: Subject = Field(description="The name of the subject.")
     namespace: DnsLabel | None = Field(
         default=None,
-        description="The namespace of a ServiceAccount. Default: the service account of that name in each of "
-        "the tenant's namespaces.",
+        description="The namespace of the service account. Allowed only if `kind` is `ServiceAccount`. If it "
+        "is omitted, the role is for the service account of this name in each of the tenant's namespaces.",
     )
     role: AccessRole = Field(
         default=AccessRole.VIEWER,
-        description="The role of the subject. Its RoleBinding refers to the Role `tenant-<role>`.",
+        description="The role of the subject. The subject is bound to the Role `tenant-<role>`.",
     )
     namespaces: DnsLabels = Field(
         default=(),
-        description="The namespaces in which the subject has the role, by their `name` in `spec.namespaces`. "
-        "Default: all of the tenant's namespaces.",
+        description="The namespaces in which the subject has the role. Each item is the `name` of a "
+        "namespace in `spec.namespaces`. Default: all of the tenant's namespaces.",
     )
 
     @model_validator(mode="after")
@@ -117,14 +118,19 @@ class Access(Model):
 
 
 class ResourceQuotas(Model):
-    """Quota values of a tenant that override the values of its plan."""
+    """Quotas of the tenant. They override the values in the plan's quotas."""
 
-    cpu: Quantity | None = Field(default=None, description="The CPU quota, for requests and for limits.")
+    cpu: Quantity | None = Field(
+        default=None,
+        description="The CPU quota. It applies to requests and to limits.",
+    )
     memory: Quantity | None = Field(
-        default=None, description="The memory quota, for requests and for limits."
+        default=None,
+        description="The memory quota. It applies to requests and to limits.",
     )
     storage: Quantity | None = Field(
-        default=None, description="The quota of storage that PersistentVolumeClaims can request."
+        default=None,
+        description="The quota for the total storage that PersistentVolumeClaims request.",
     )
 
 
@@ -133,58 +139,76 @@ class TenantSpec(Settings):
 
     plan: DnsLabel = Field(
         default="basic",
-        description="The name of the plan. The plan sets the fields that the tenant does not set.",
+        description="The name of the tenant's plan. The plan provides the settings that the Tenant omits.",
     )
     user_id: Text | None = Field(
-        default=None, description="The ID of the platform account that the tenant belongs to."
+        default=None,
+        description="The ID of the account that the tenant belongs to. The tenant's namespaces get it as a "
+        "label. It grants no access.",
     )
     username: Text | None = Field(
-        default=None, description="The user name of the platform account that the tenant belongs to."
+        default=None,
+        description="The user name of the account that the tenant belongs to. The tenant's namespaces get it "
+        "as a label. It grants no access.",
     )
-    display_name: Text | None = Field(default=None, description="A readable name of the tenant.")
+    display_name: Text | None = Field(
+        default=None,
+        description="A human-readable name of the tenant. The tenant's namespaces get it as an annotation.",
+    )
     admin_users: Subjects = Field(
-        default=(), description="Users bound to the Role `tenant-admin` in all of the tenant's namespaces."
+        default=(),
+        description="Names of users that are bound to the Role `tenant-admin` in all of the tenant's "
+        "namespaces.",
     )
     rbac_config: RbacConfig = Field(
         default=RbacConfig(),
-        description="Users, groups and service accounts bound to the Role `tenant-admin` in all of the "
-        "tenant's namespaces.",
+        description="Users, groups and service accounts that are bound to the Role `tenant-admin` in all of "
+        "the tenant's namespaces.",
     )
     access: tuple[Access, ...] = Field(
-        default=(), max_length=256, description="Roles of single subjects in all or some namespaces."
+        default=(),
+        max_length=256,
+        description="Gives users, groups and service accounts a role in some or all of the tenant's "
+        "namespaces.",
     )
     name: DnsLabel | None = Field(
         default=None,
-        description="Changes the name of the default namespace to `tenant-<tenant>-<name>`. It has no "
-        "effect if `namespaces` is set.",
+        description="Changes the name of the tenant's default namespace from `tenant-<tenant>` to "
+        "`tenant-<tenant>-<name>`. Has no effect if `namespaces` is set.",
     )
     namespaces: tuple[NamespaceSpec, ...] = Field(
         default=(),
         max_length=100,
-        description="The tenant's namespaces. Default: one namespace, `tenant-<tenant>`.",
+        description="The tenant's namespaces. Default: one namespace, `tenant-<tenant>`. `<tenant>` is the "
+        "name of the Tenant.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
     )
     resource_quotas: ResourceQuotas = Field(
-        default=ResourceQuotas(), description="Quota values that override those of the plan."
+        default=ResourceQuotas(),
+        description="The tenant's own quotas for CPU, memory and storage. They override the values in the "
+        "plan's quotas.",
     )
     paused: bool = Field(
         default=False,
-        description="Stops reconciling the tenant. Drift is reported in the status, but not repaired.",
+        description="If true, the watcher changes no objects of the tenant. The status reports edited and "
+        "deleted objects (drift), but the watcher does not repair them.",
     )
     cordoned: bool = Field(
         default=False,
-        description="Makes the API server reject all writes of the tenant's own users. Running workloads "
-        "continue.",
+        description="If true, the API server rejects all writes of the tenant's users in the tenant's "
+        "namespaces. Running workloads continue.",
     )
     adopt: bool = Field(
         default=False,
         validate_default=True,
-        description="Allows the tenant to adopt existing namespaces that belong to no other tenant.",
+        description="If true, the tenant can adopt (take over) namespaces that already exist and belong to "
+        "no other tenant.",
     )
     deletion_policy: DeletionPolicy = Field(
         default=DeletionPolicy.DELETE,
-        description="`Delete`: namespaces that the tenant no longer has are deleted. `Retain`: they are "
-        "kept with their workloads, but without the platform's objects and labels.",
+        description="What happens to a namespace when it is removed from the spec, or when the Tenant is "
+        "deleted. `Delete`: the namespace is deleted. `Retain`: the namespace and its workloads stay in the "
+        "cluster, but the watcher removes the objects and labels that it has added.",
     )
 
     @field_validator("namespaces")

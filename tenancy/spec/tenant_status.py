@@ -26,15 +26,22 @@ class Condition(Model):
     """A condition of the tenant, as Kubernetes defines conditions."""
 
     type: str = Field(
-        description="`Ready`, `TenantReady`, `NamespaceReady`, `Drifted` or `IntegrationsReady`."
+        description="The type of the condition: `Ready`, `TenantReady`, `NamespaceReady`, `Drifted` or "
+        "`IntegrationsReady`.",
     )
     status: str = Field(
         description="Whether the condition is true.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
     )
-    reason: str = Field(description="The reason for the status, as a single CamelCase word.")
-    message: str = Field(default="", description="The reason for the status, in readable text.")
+    reason: str = Field(
+        description="The reason for the status, as one CamelCase word.",
+    )
+    message: str = Field(
+        default="",
+        description="Details about the reason, as readable text.",
+    )
     last_transition_time: str = Field(
-        description="When `status` last changed.", json_schema_extra={"format": "date-time"}
+        description="The time when `status` last changed.",
+        json_schema_extra={"format": "date-time"},
     )
     observed_generation: int | None = Field(
         default=None, description="The generation of the spec that the condition was set for."
@@ -42,7 +49,7 @@ class Condition(Model):
 
 
 class ResourceUsage(Model):
-    """The amounts of a namespace's quotas that are in use."""
+    """The used amounts of a namespace's quotas."""
 
     cpu: str | None = Field(default=None, description="The sum of the CPU requests of the pods.")
     memory: str | None = Field(default=None, description="The sum of the memory requests of the pods.")
@@ -54,36 +61,45 @@ class ResourceUsage(Model):
 class NamespaceStatus(Model):
     """The status of one namespace of the tenant."""
 
-    ready: bool = Field(description="Whether the namespace and its managed objects have been applied.")
+    ready: bool = Field(
+        description="Whether the watcher has applied the namespace and its objects.",
+    )
     resource_usage: ResourceUsage = Field(
-        default=ResourceUsage(), description="The amounts of the namespace's quotas that are in use."
+        default=ResourceUsage(),
+        description="The used amounts of the namespace's quotas.",
     )
 
 
 class QuotaUsage(Model):
-    """Used and allowed amounts of one resource."""
+    """The used amount and the limit of one resource."""
 
     used: str = Field(description="The used amount, summed over the tenant's namespaces.")
-    hard: str = Field(description="The hard limit, summed over the tenant's namespaces.")
+    hard: str = Field(
+        description="The limit, summed over the tenant's namespaces.",
+    )
 
 
 class TenantUsage(Model):
-    """Resource usage of the tenant, summed over its namespaces."""
+    """The resource usage of the tenant, summed over its namespaces."""
 
-    pods: int | None = Field(default=None, description="The number of pods, if a quota limits it.")
+    pods: int | None = Field(
+        default=None,
+        description="The number of pods. It is set only if a quota limits the number of pods.",
+    )
     quotas: dict[str, QuotaUsage] = Field(
         default_factory=dict,
-        description="Used and allowed amounts by resource: `cpu`, `memory`, `storage`, `pods`.",
+        description="The used amount and the limit of each resource. The keys are `cpu`, `memory`, `storage` "
+        "and `pods`.",
     )
     cpu: str | None = Field(
         default=None,
-        description="The measured CPU usage, updated when it changes by more than 10%. Set only if the "
-        "cluster serves metrics.k8s.io.",
+        description="The measured CPU usage of the pods. It is set only if the cluster serves "
+        "metrics.k8s.io. Small changes are not written to the status.",
     )
     memory: str | None = Field(
         default=None,
-        description="The measured memory usage, updated when it changes by more than 10%. Set only if the "
-        "cluster serves metrics.k8s.io.",
+        description="The measured memory usage of the pods. It is set only if the cluster serves "
+        "metrics.k8s.io. Small changes are not written to the status.",
     )
 
 
@@ -95,12 +111,13 @@ class LastUpdate(Model):
     message: str = Field(default="", description="The cause of the update.")
     time: str | None = Field(
         default=None,
-        description="When the update ended. Set only if it succeeded.",
+        description="The time when the update ended. It is set only if the update succeeded.",
         json_schema_extra={"format": "date-time"},
     )
     duration_seconds: float | None = Field(default=None, description="The duration of the update in seconds.")
     resource_changes: dict[str, int] = Field(
-        default_factory=dict, description="The number of resources by operation, such as `create` or `same`."
+        default_factory=dict,
+        description="The number of resources for each operation of Pulumi, such as `create` or `same`.",
     )
 
 
@@ -118,22 +135,29 @@ class TenantStatus(Model):
     )
     namespace_count: int | None = Field(default=None, description="The number of the tenant's namespaces.")
     namespace_status: dict[str, NamespaceStatus] = Field(
-        default_factory=dict, description="The status of each namespace, by full name."
+        default_factory=dict,
+        description="The status of each namespace. The keys are the full names of the namespaces.",
     )
     missing_crds: dict[str, tuple[str, ...]] | None = Field(
-        default=None, description="The CRDs that the cluster lacks, by integration."
+        default=None,
+        description="The CRDs that enabled integrations need, but the cluster does not have. The keys are "
+        "the integrations.",
     )
     usage: TenantUsage | None = Field(
         default=None, description="The tenant's quota usage, and its measured CPU and memory usage."
     )
     stack: str | None = Field(default=None, description="The name of the tenant's Pulumi stack.")
-    last_update: LastUpdate | None = Field(default=None, description="The newest update of the stack.")
+    last_update: LastUpdate | None = Field(
+        default=None,
+        description="The newest update of the stack. An update is one run of `pulumi up`.",
+    )
     protected: bool | None = Field(
         default=None,
-        description="Whether the API server rejects the deletion of the Tenant, because of its spec or its "
-        "plan.",
+        description="Whether the API server rejects the deletion of the Tenant. The spec or the plan can set "
+        "this.",
     )
     hostnames: tuple[str, ...] = Field(default=(), description="The hosts that are reserved for this tenant.")
     applied_digest: str | None = Field(
-        default=None, description="The digest of the desired state that was applied last."
+        default=None,
+        description="The digest (hash) of the desired state that was applied last.",
     )

@@ -6,8 +6,8 @@ import pytest
 
 from cluster.errors import ClusterError
 from tenancy.base.kinds import INTEGRATION_KINDS, KIND_BY_KEY, OPTIONAL_KINDS, Kind
+from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
-from tenancy.base.names import TENANT_LABEL
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import drift, object_drift
 from tenancy.plans import read_plans

@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 
-from embedded.controlplane.plane import ControlPlane
-from embedded.toolchain.resolver import path_with
-from tenancy.base.kinds import SERVICE_ACCOUNT, SUBJECT_ACCESS_REVIEW, Kind
+from tenancy.base.kinds import RBAC_GROUP, Kind
 from tenancy.base.names import GROUPS
+from tests.own_cluster import platform_on_own_cluster
+from tests.page.accounts import create_token, is_allowed
 from tests.page.client import PageClient, Response
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
 
-RBAC = "rbac.authorization.k8s.io"
-BINDING = Kind(f"{RBAC}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
+BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
 INVALID_TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
 RESOURCES = "tenants.platform.ai and tenants.kleff.kleff.io"
 RULES: dict[str, list[dict[str, Any]]] = {
@@ -31,15 +30,12 @@ RULES: dict[str, list[dict[str, Any]]] = {
 @pytest.fixture(scope="module")
 def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """A cluster with two tenants, whose watcher listens on all addresses."""
-    with ControlPlane(tools, tmp_path_factory.mktemp("login-plane"), is_throw_away=True) as plane:
-        folder = tmp_path_factory.mktemp("login-platform")
-        platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
+    with platform_on_own_cluster(tools, tmp_path_factory, "login") as platform:
         platform.host = "0.0.0.0"
         platform.start("--page")
         manifests = [tenant_manifest(name, plan="basic", paused=True) for name in ("acme", "other")]
         await_settled(platform, *map(platform.apply, manifests))
         yield platform
-        platform.stop()
 
 
 @pytest.fixture(scope="module")
@@ -55,60 +51,9 @@ def tokens(open_platform: Platform) -> dict[str, str]:
     return tokens
 
 
-def is_allowed(platform: Platform, account: str, rule: dict[str, Any]) -> bool:
-    attributes = {
-        "group": rule.get("apiGroups", GROUPS)[0],
-        "resource": "tenants",
-        "verb": rule["verbs"][0],
-        "name": rule.get("resourceNames", [""])[0],
-    }
-    review = {
-        "apiVersion": SUBJECT_ACCESS_REVIEW.api_version,
-        "kind": SUBJECT_ACCESS_REVIEW.kind,
-        "metadata": {},
-        "spec": {"user": f"system:serviceaccount:default:{account}", "resourceAttributes": attributes},
-    }
-    return bool(platform.admin.create(SUBJECT_ACCESS_REVIEW, review)["status"]["allowed"])
-
-
 @pytest.fixture
 def page(open_platform: Platform) -> PageClient:
     return PageClient(open_platform.port)
-
-
-def create_token(platform: Platform, name: str, rules: list[dict[str, Any]]) -> str:
-    """Create a service account with these rules on tenants, and return a token for it."""
-    metadata = {"name": name}
-    platform.apply(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**metadata, "namespace": "default"}}
-    )
-    tenants = {"apiGroups": list(GROUPS), "resources": ["tenants"]}
-    platform.apply(
-        {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRole",
-            "metadata": metadata,
-            "rules": [{**tenants, **rule} for rule in rules],
-        }
-    )
-    platform.apply(
-        {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": metadata,
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
-            "subjects": [{"kind": SERVICE_ACCOUNT.kind, "name": name, "namespace": "default"}],
-        }
-    )
-    request = Kind("v1", "TokenRequest", f"serviceaccounts/{name}/token")
-    body = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "metadata": {"namespace": "default"},
-        "spec": {},
-    }
-    token: str = platform.admin.create(request, body)["status"]["token"]
-    return token
 
 
 def as_bearer(page: PageClient, token: str) -> PageClient:

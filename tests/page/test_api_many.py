@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded.controlplane.plane import ControlPlane
-from embedded.toolchain.resolver import path_with
+from tests.own_cluster import platform_on_own_cluster
 from tests.page.client import PageClient
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
@@ -19,8 +18,7 @@ NAMES = [f"many-{number:03}" for number in range(510)]
 @pytest.fixture(scope="module")
 def crowded_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """A platform with many paused tenants, for which no objects are created."""
-    with ControlPlane(tools, tmp_path_factory.mktemp("many-plane"), is_throw_away=True) as plane:
-        platform = Platform.install(plane.kubeconfig, path_with(tools), tmp_path_factory.mktemp("many"))
+    with platform_on_own_cluster(tools, tmp_path_factory, "many") as platform:
 
         def create(name: str) -> None:
             platform.create(tenant_manifest(name, plan="basic", paused=True))
@@ -30,7 +28,6 @@ def crowded_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFa
         # Started last, so that it lists all tenants.
         platform.start()
         yield platform
-        platform.stop()
 
 
 @pytest.mark.timeout(600)

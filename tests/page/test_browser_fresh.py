@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from embedded.controlplane.plane import ControlPlane
-from embedded.toolchain.resolver import path_with
 from tenancy.base.kinds import RESOURCE_QUOTA
 from tenancy.base.quantity import quantity_value
+from tests.own_cluster import platform_on_own_cluster
 from tests.page.browser import open_tab
 from tests.platform import ROOT, Platform, tenant_manifest
 from tests.waiting import eventually
@@ -61,12 +60,9 @@ RESEARCH = {
 
 @pytest.fixture(scope="module")
 def fresh(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    with ControlPlane(tools, tmp_path_factory.mktemp("fresh-plane"), is_throw_away=True) as plane:
-        folder = tmp_path_factory.mktemp("fresh-platform")
-        platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
+    with platform_on_own_cluster(tools, tmp_path_factory, "fresh") as platform:
         platform.start()
         yield platform
-        platform.stop()
 
 
 @pytest.fixture

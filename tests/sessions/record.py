@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.kinds import JOB, POD, Kind
+from tenancy.base.labels import SESSION_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import SESSION_LABEL
 from tenancy.sessions.phase import is_finished, is_pod_done
 
 

@@ -12,8 +12,9 @@ import yaml
 
 from cluster.errors import ClusterError
 from tenancy.base.kinds import AISESSION, JOB, POD, SERVICE_ACCOUNT
+from tenancy.base.labels import SESSION_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import SESSION_LABEL, namespace_name
+from tenancy.base.names import namespace_name
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 

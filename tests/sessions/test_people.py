@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tenancy.base.kinds import AISESSION, JOB, Kind
+from tenancy.base.labels import SESSION_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import SESSION_LABEL, TENANT_LABEL
 from tests.admission.people import Attempt, Person, change, create, delete
 from tests.platform import Platform
 from tests.sessions.sessions import Sessions

@@ -17,7 +17,7 @@ from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, RESOURCE_QUOTA
-from tenancy.base.names import TENANT_LABEL
+from tenancy.base.labels import TENANT_LABEL
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[2]

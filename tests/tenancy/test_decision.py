@@ -16,8 +16,8 @@ from tenancy.base.errors import (
     Rejection,
     UnknownPlan,
 )
+from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.base.names import object_labels
 from tenancy.decision import Facts, decide, keys_to_read
 from tenancy.objects.integrations import ALL_INTEGRATION_KINDS
 from tenancy.plans import read_plans

@@ -6,8 +6,8 @@ import pytest
 
 from tenancy.base.errors import InvalidSpec
 from tenancy.base.kinds import INTEGRATION_KINDS, kind_of
+from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.base.names import object_labels
 from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import object_drift, repair_patch
 from tenancy.objects.hnc import without_hnc_propagation

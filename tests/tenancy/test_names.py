@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tenancy.base.names import label_value, namespace_name, stack_name, tenant_of_stack
+from tenancy.base.labels import label_value
+from tenancy.base.names import namespace_name, stack_name, tenant_of_stack
 
 LEGAL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 

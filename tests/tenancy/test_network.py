@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import object_labels
 from tenancy.desired import desired_state
 from tenancy.plans import Plans
 from tenancy.reachability import Endpoint, PodNetwork, Port

@@ -11,8 +11,8 @@ import pytest
 
 from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, RESOURCE_QUOTA
+from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import TENANT_LABEL
 from tenancy.base.quantity import quantity_value
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually

@@ -7,8 +7,8 @@ import pytest
 
 from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, Kind
+from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import object_labels
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually

@@ -1,26 +1,16 @@
-"""Edits and deletions of applied objects are reverted in every state but `paused`, also after a restart."""
+"""Edits and deletions of applied objects are reverted in every state of a tenant, also after a restart."""
 
 import json
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import pytest
 
 from tenancy.base.manifest import Manifest
-from tests.platform import NewTenant, Platform, condition, tenant_manifest
+from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
-
-POLICY = ("NetworkPolicy", "default-deny-all")
-BINDING = ("RoleBinding", "tenant-admin")
-EVE = {"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}
-ALICE = ["alice"]
-UNREADABLE = "unreadable"
-
-
-def stack_folder(platform: Platform, kind: str) -> Path:
-    return platform.folder / "state" / ".pulumi" / kind
+from tests.watcher.isolation import ALICE, await_isolation, break_isolation
 
 
 def namespace_of(manifest: Manifest, name: str) -> str:
@@ -35,7 +25,7 @@ def rejected(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def locked(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    folder = stack_folder(platform, "locks") / "organization" / "tenancy" / "tenant-kept-locked"
+    folder = platform.stack_folder("locks") / "organization" / "tenancy" / "tenant-kept-locked"
     folder.mkdir(parents=True, exist_ok=True)
     holder = {"pid": 1, "username": "jane", "hostname": "far-away", "timestamp": "2030-01-02T03:04:05Z"}
     (folder / "another.json").write_text(json.dumps(holder))
@@ -179,24 +169,6 @@ def in_all_states(running_platform: Platform) -> Iterator[Platform]:
         platform.delete(manifest)
 
 
-def break_isolation(platform: Platform, state: str) -> None:
-    """Delete the default-deny policy of a namespace, and make another user its admin."""
-    namespace = f"tenant-kept-{state}-a"
-    platform.remove(POLICY[0], namespace, POLICY[1])
-    platform.patch(BINDING[0], namespace, BINDING[1], {"subjects": [EVE]})
-
-
-def await_isolation(platform: Platform, state: str) -> None:
-    namespace = f"tenant-kept-{state}-a"
-    eventually(lambda: platform.get(POLICY[0], namespace, POLICY[1]), f"{state}: the policy is back")
-
-    def admins() -> list[str]:
-        binding = platform.get(BINDING[0], namespace, BINDING[1]) or {}
-        return [subject["name"] for subject in binding.get("subjects") or ()]
-
-    eventually(lambda: admins() == ALICE, f"{state}: the admin is alice again")
-
-
 @pytest.mark.parametrize("state", STATES)
 def test_edit_and_deletion_are_reverted(in_all_states: Platform, state: str) -> None:
     break_isolation(in_all_states, state)
@@ -216,24 +188,6 @@ def test_edits_and_deletions_are_reverted_after_a_restart(in_all_states: Platfor
         break_isolation(platform, state)
     for state in STATES:
         await_isolation(platform, state)
-
-
-def test_edit_and_deletion_are_reverted_while_the_stack_cannot_be_read(
-    platform: Platform, new_tenant: NewTenant
-) -> None:
-    """Every operation on the stack fails, and the retries back off."""
-    manifest = new_tenant(f"kept-{UNREADABLE}", adminUsers=ALICE, namespaces=[{"name": "a"}])
-    platform.await_active(manifest)
-    checkpoint = stack_folder(platform, "stacks") / "tenancy" / f"tenant-kept-{UNREADABLE}.json"
-    content = checkpoint.read_text()
-    checkpoint.write_text("{")
-    platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro"}})
-    platform.await_condition(manifest, "UpdateFailed")
-    break_isolation(platform, UNREADABLE)
-    await_isolation(platform, UNREADABLE)
-    checkpoint.write_text(content)
-    platform.apply(manifest)
-    platform.await_active(manifest)
 
 
 def test_label_of_a_terminating_namespace_is_restored(in_all_states: Platform) -> None:
@@ -265,70 +219,3 @@ def spec_writers(manifest: Manifest) -> set[tuple[str, str]]:
         for entry in manifest["metadata"]["managedFields"]
         if "f:spec" in entry["fieldsV1"]
     }
-
-
-def test_repair_of_a_rejected_tenant_is_recorded_by_the_next_update(
-    platform: Platform, new_tenant: NewTenant
-) -> None:
-    manifest = new_tenant("mended-later", adminUsers=ALICE)
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"plan": "no-such-plan", "adminUsers": ALICE}})
-    platform.await_condition(manifest, "UnknownPlan")
-    platform.remove("NetworkPolicy", "tenant-mended-later", "default-deny-all")
-    change = "NetworkPolicy tenant-mended-later/default-deny-all deleted"
-
-    def drifted() -> Manifest:
-        return condition(platform.tenant(manifest) or {}, "Drifted")
-
-    eventually(lambda: change in drifted()["message"], "the status reports the repair")
-    assert (drifted()["status"], drifted()["reason"]) == ("False", "Repaired")
-    platform.apply(manifest)
-    eventually(
-        lambda: f"drift: {change}" in [update["message"] for update in platform.history("mended-later")],
-        "the history has the repair",
-    )
-
-
-def test_repair_waits_for_a_backend_that_cannot_be_read(platform: Platform, new_tenant: NewTenant) -> None:
-    """After a restart, only the stack has the applied objects of a rejected tenant."""
-    policy = ("NetworkPolicy", "tenant-unread", "default-deny-all")
-    manifest = new_tenant("unread", adminUsers=ALICE)
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"plan": "no-such-plan"}})
-    platform.await_condition(manifest, "UnknownPlan")
-    platform.stop()
-    hidden = [
-        stack_folder(platform, "stacks") / "tenancy" / "tenant-unread.json",
-        stack_folder(platform, "history") / "tenancy" / "tenant-unread",
-    ]
-    for path in hidden:
-        path.rename(path.with_name(f"{path.name}.hidden"))
-    platform.remove(*policy)
-    platform.start()
-    eventually(
-        lambda: "drift is not repaired" in condition(platform.tenant(manifest) or {}, "Ready")["message"],
-        "the status says that nothing is repaired",
-    )
-    assert platform.get(*policy) is None
-    for path in hidden:
-        path.with_name(f"{path.name}.hidden").rename(path)
-    eventually(lambda: platform.get(*policy), "the policy is back")
-
-
-@pytest.mark.parametrize("plan", ["basic", "no-such-plan"])
-def test_nothing_of_a_paused_tenant_is_repaired(platform: Platform, new_tenant: NewTenant, plan: str) -> None:
-    """Whether or not its spec is rejected."""
-    name = f"paused-{plan}"
-    policy = ("NetworkPolicy", f"tenant-{name}", "default-deny-all")
-    manifest = new_tenant(name)
-    platform.await_active(manifest)
-    platform.apply({**manifest, "spec": {"paused": True, "plan": plan}})
-    platform.await_condition(manifest, "Paused" if plan == "basic" else "UnknownPlan")
-    platform.remove(*policy)
-    platform.stop()
-    platform.start()
-    # The queue is in order: work that the restart queues starts before this tenant is reconciled.
-    platform.await_active(new_tenant(f"after-{name}"))
-    assert platform.get(*policy) is None
-    platform.apply(manifest)
-    eventually(lambda: platform.get(*policy), "the policy is back")

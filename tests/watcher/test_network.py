@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
-from tenancy.base.names import SHARED_LABEL
+from tenancy.base.labels import SHARED_LABEL
 from tenancy.reachability import Endpoint, PodNetwork, Port
 from tests.platform import Platform, tenant_manifest
 

@@ -1,6 +1,5 @@
 """Plans that change while the watcher runs: valid plans take effect, invalid plans change nothing."""
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,131 +8,37 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-import yaml
 
 from cluster.plans_in_force import plans_in_force
-from embedded.controlplane.plane import ControlPlane
-from embedded.toolchain.resolver import path_with
 from tenancy.base.errors import PlansError
 from tenancy.base.kinds import CONFIG_MAP
-from tenancy.base.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS, plans_from_text, read_plans
+from tests.own_cluster import platform_on_own_cluster
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
-
-INVALID = "plans: {pro: {maxNamespaces: none}}"
-PLANS_CONFIG_MAP = ("tenancy-system", "tenancy-plans")
-
-
-def plans_with(**changes: dict[str, Any]) -> str:
-    """The shipped plans with some settings changed."""
-    plans = yaml.safe_load(SHIPPED_PLANS.read_text())["plans"]
-    return yaml.safe_dump({"plans": plans | {name: plans[name] | change for name, change in changes.items()}})
-
-
-def plans_without(name: str) -> str:
-    plans = yaml.safe_load(SHIPPED_PLANS.read_text())["plans"]
-    del plans[name]
-    return yaml.safe_dump({"plans": plans})
+from tests.watcher.changed_plans import (
+    INVALID,
+    PLANS_CONFIG_MAP,
+    apply_config_map,
+    await_in_force,
+    await_no_note,
+    await_note,
+    await_update,
+    event_count,
+    plans_with,
+    plans_without,
+    uids,
+    unchanged_tenants,
+    updates,
+    write_plans,
+)
 
 
 @pytest.fixture(scope="module")
 def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """A cluster for this module only, because a change of the plans affects all tenants."""
-    with ControlPlane(tools, tmp_path_factory.mktemp("plans-plane"), is_throw_away=True) as plane:
-        folder = tmp_path_factory.mktemp("plans-platform")
-        platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
+    with platform_on_own_cluster(tools, tmp_path_factory, "plans") as platform:
         yield platform
-        platform.stop()
-
-
-@pytest.fixture
-def plans_file(platform: Platform) -> Iterator[Path]:
-    """The plans file of a running watcher. The shipped plans are in it and in force."""
-    path = platform.folder / "plans" / "plans.yaml"
-    path.parent.mkdir(exist_ok=True)
-    if platform.process is None or platform.plans != str(path):
-        platform.stop()
-        shutil.copy(SHIPPED_PLANS, path)
-        platform.start("--plans", str(path))
-    yield path
-    path.unlink(missing_ok=True)
-    write_plans(platform, path, SHIPPED_PLANS.read_text())
-
-
-@pytest.fixture
-def config_map(platform: Platform) -> Iterator[None]:
-    """A watcher that waits for its ConfigMap, which does not exist yet."""
-    platform.stop()
-    platform.launch("--plans-configmap", "/".join(PLANS_CONFIG_MAP))
-    yield
-    platform.stop()
-    platform.admin.delete(CONFIG_MAP, PLANS_CONFIG_MAP[1], PLANS_CONFIG_MAP[0])
-
-
-def write_plans(platform: Platform, path: Path, text: str) -> None:
-    """Write the plans to the file, and wait until they are in force."""
-    # Make each version unique: the watcher ignores plans that it has already.
-    text += f"\n# {uuid4()}\n"
-    path.write_text(text)
-    await_in_force(platform, text)
-
-
-def await_in_force(platform: Platform, text: str) -> None:
-    sha256 = hashlib.sha256(text.encode()).hexdigest()
-
-    def is_in_force() -> bool:
-        lines = [line for line in platform.log() if line["message"] == "plans in force"]
-        return sha256 in [line["sha256"] for line in lines]
-
-    eventually(is_in_force, "the plans are in force")
-
-
-def apply_config_map(platform: Platform, text: str, key: str = "plans.yaml") -> None:
-    metadata = {"namespace": PLANS_CONFIG_MAP[0], "name": PLANS_CONFIG_MAP[1]}
-    platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {key: text}})
-
-
-def await_update(platform: Platform, manifest: Manifest, cause: str) -> None:
-    """Wait until the tenant is Active and its last update has this cause."""
-
-    def is_done() -> bool:
-        status = (platform.tenant(manifest) or {}).get("status", {})
-        return bool(status.get("phase") == "Active" and status["lastUpdate"]["message"] == cause)
-
-    eventually(is_done, f"the last update is {cause!r}; tenant is {platform.tenant(manifest)}")
-
-
-def await_note(platform: Platform, note: str) -> None:
-    """Wait until /readyz reports invalid plans with this text, and check that it still succeeds."""
-    eventually(lambda: note in platform.http_get("/readyz")[1], f"/readyz reports {note!r}")
-    status, text = platform.http_get("/readyz")
-    assert (status, text.splitlines()[0]) == (200, "ok")
-    assert text.endswith("; the last valid plans stay in force\n")
-    assert platform.metrics("tenancy_plans_valid") == {(): 0}
-
-
-def await_no_note(platform: Platform) -> None:
-    eventually(lambda: platform.http_get("/readyz") == (200, "ok\n"), "/readyz has no notes")
-    assert platform.metrics("tenancy_plans_valid") == {(): 1}
-
-
-def uids(platform: Platform, tenant: str) -> dict[tuple[str, str, str], str]:
-    return {key: item["metadata"]["uid"] for key, item in platform.objects(tenant).items()}
-
-
-def event_count(platform: Platform, name: str, reason: str, text: str) -> int:
-    """The number of Events about an object that have the reason and the text."""
-    return sum(
-        1 for event_reason, message in platform.events(name) if event_reason == reason and text in message
-    )
-
-
-def updates(platform: Platform, *manifests: Manifest) -> dict[str, tuple[int, str]]:
-    """The number of updates of each tenant, and the cause of the last one."""
-    tenants = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in manifests}
-    last_updates = {name: tenant["status"]["lastUpdate"] for name, tenant in tenants.items()}
-    return {name: (update["version"], update["message"]) for name, update in last_updates.items()}
 
 
 def test_changed_plan_updates_exactly_its_tenants(
@@ -148,14 +53,10 @@ def test_changed_plan_updates_exactly_its_tenants(
         await_update(platform, manifest, "plan pro changed")
     labels = (platform.namespace("tenant-pro-a") or {})["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "baseline"
-
-    def unchanged() -> set[str]:
-        """Tenants that were reconciled without an update since the plans changed."""
-        messages = [(line["message"], line.get("tenant")) for line in platform.log()]
-        last_change = max(index for index, (message, _) in enumerate(messages) if message == "plans in force")
-        return {tenant or "" for message, tenant in messages[last_change:] if message == "tenant unchanged"}
-
-    eventually(lambda: unchanged() >= {"basic-a", "basic-b"}, "the watcher has reconciled the other tenants")
+    eventually(
+        lambda: unchanged_tenants(platform) >= {"basic-a", "basic-b"},
+        "the watcher has reconciled the other tenants",
+    )
     assert updates(platform, *pro, *basic) == {
         **dict.fromkeys(("pro-a", "pro-b"), (2, "plan pro changed")),
         **dict.fromkeys(("basic-a", "basic-b"), (1, "spec generation 1")),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cluster.errors import ClusterError
-from tenancy.base.names import TENANT_LABEL
+from tenancy.base.labels import TENANT_LABEL
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 

@@ -25,12 +25,8 @@ class Killed:
     versions: dict[str, tuple[int, int]]
 
 
-def stack_folder(platform: Platform, kind: str) -> Path:
-    return platform.folder / "state" / ".pulumi" / kind
-
-
 def locks(platform: Platform, tenant: str) -> list[Path]:
-    folder = stack_folder(platform, "locks") / "organization" / "tenancy" / f"tenant-{tenant}"
+    folder = platform.stack_folder("locks") / "organization" / "tenancy" / f"tenant-{tenant}"
     return list(folder.glob("*.json"))
 
 
@@ -105,7 +101,7 @@ def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant)
     manifest = new_tenant("pending", plan="basic")
     platform.await_active(manifest)
     # The state after a killed `pulumi up`: one object is created but not recorded.
-    state = stack_folder(platform, "stacks") / "tenancy" / "tenant-pending.json"
+    state = platform.stack_folder("stacks") / "tenancy" / "tenant-pending.json"
     content = json.loads(state.read_text())
     latest = content["checkpoint"]["latest"]
     urn = ":RoleBinding::tenant-pending/tenant-admin"
@@ -123,7 +119,7 @@ def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant)
 def test_lock_of_a_live_process_is_respected_and_named(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("locked", plan="basic")
     platform.await_active(manifest)
-    folder = stack_folder(platform, "locks") / "organization" / "tenancy" / "tenant-locked"
+    folder = platform.stack_folder("locks") / "organization" / "tenancy" / "tenant-locked"
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / "another.json"
     holder = {"pid": 1, "username": "jane", "hostname": "far-away", "timestamp": "2030-01-02T03:04:05Z"}

@@ -7,8 +7,8 @@ import pytest
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.live_objects import ManagedObjects
+from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import object_labels
 from watcher.usage.pod_metrics import PodMetrics
 
 NAMESPACE = "tenant-acme"

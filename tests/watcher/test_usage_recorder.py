@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cluster.live_objects import ManagedObjects
+from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import object_labels
 from tests.platform import ROOT
 from watcher.usage.hours import Hours, Series
 from watcher.usage.recorder import UsageRecorder

@@ -1,25 +1,17 @@
-"""The usage record stays correct after crashes, gaps, clock changes and damage of the file."""
+"""The hours of the usage record stay correct after gaps, clock changes and merging."""
 
 import random
 import sqlite3
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.platform import ROOT
-from watcher.usage.database import UsageUnavailable, writing
+from tests.watcher.usage_records import CPU, DAY, HOUR, MINUTE, NOON, hours, record_period, spans
 from watcher.usage.hours import Hours, Series
 from watcher.usage.store import UsageStore
 
-MINUTE, HOUR, DAY = 60, 3600, 86400
-# The start of an hour, because the record is merged into hours of Unix time.
-NOON = 1_800_000_000 // HOUR * HOUR
-CPU = Series("acme", "tenant-acme", "cpu")
 PODS = Series("acme", "tenant-acme", "pods")
 OTHER = Series("other", "tenant-other", "cpu")
 
@@ -27,28 +19,6 @@ OTHER = Series("other", "tenant-other", "cpu")
 @pytest.fixture
 def store(tmp_path: Path) -> UsageStore:
     return UsageStore(tmp_path / "folder" / "usage.db")
-
-
-def record_period(store: UsageStore, start: int, end: int, used: float = 1.0, hard: float = 4.0) -> None:
-    """Record the same amounts every two minutes from start to end, both included. This leaves no gap."""
-    for now in range(start, end + 1, 2 * MINUTE):
-        store.record(now, {CPU: (used, hard)})
-
-
-def spans(store: UsageStore) -> list[tuple[int, int | None]]:
-    with sqlite3.connect(store.path) as database:
-        return list(database.execute("SELECT start_s, end_s FROM span ORDER BY start_s"))
-
-
-def hours(store: UsageStore, since: int = 0, until: int = 2 * NOON) -> Hours:
-    return store.hours(since, until).get(CPU, Hours())
-
-
-def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
-    store = UsageStore(tmp_path / "usage.db")
-    with writing(store.path):
-        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
-    assert modes == dict.fromkeys(("usage.db", "usage.db-wal", "usage.db-shm"), 0o600)
 
 
 def test_hours_are_the_recorded_amounts_over_time(store: UsageStore) -> None:
@@ -248,73 +218,3 @@ def test_spans_older_than_400_days_are_deleted(store: UsageStore) -> None:
     assert min(start for start, _ in spans(store)) == NOON + 2 * DAY
     with sqlite3.connect(store.path) as database:
         assert list(database.execute("SELECT tenant FROM series")) == [("acme",)]
-
-
-def test_process_killed_during_a_write_leaves_a_consistent_record(store: UsageStore) -> None:
-    record_period(store, NOON, NOON + HOUR)
-    script = (
-        "import os, pathlib, sys; from watcher.usage.database import writing\n"
-        "with writing(pathlib.Path(sys.argv[1])) as database:\n"
-        "    database.execute('DELETE FROM span'); os.kill(os.getpid(), 9)"
-    )
-    completed = subprocess.run([sys.executable, "-c", script, str(store.path)], cwd=ROOT, check=False)
-    assert completed.returncode == -9
-    assert hours(store).recorded == 1
-    record_period(store, NOON + HOUR + 2 * MINUTE, NOON + 2 * HOUR)
-    assert hours(store).recorded == 2
-
-
-def test_readers_and_the_writer_do_not_wait_for_each_other(store: UsageStore) -> None:
-    record_period(store, NOON, NOON + HOUR)
-    with writing(store.path) as database:
-        database.execute("DELETE FROM span")
-        results: list[Hours] = []
-        reader = threading.Thread(target=lambda: results.append(hours(store)))
-        reader.start()
-        reader.join(30)
-        assert results == [Hours(1, 4, 1)]
-
-
-def test_reading_before_the_first_record_is_an_error(store: UsageStore) -> None:
-    with pytest.raises(UsageUnavailable, match="nothing is recorded there yet"):
-        store.hours(0, NOON)
-
-
-def test_file_that_is_not_a_database_is_left_alone(store: UsageStore) -> None:
-    store.path.parent.mkdir()
-    store.path.write_text("my own notes, and more than a few of them" * 100)
-    before = store.path.read_bytes()
-    with pytest.raises(UsageUnavailable, match="not a database"):
-        store.record(NOON, {})
-    with pytest.raises(UsageUnavailable, match="not a database"):
-        store.hours(0, NOON)
-    assert store.path.read_bytes() == before
-
-
-def test_error_for_a_damaged_file_says_what_to_do(store: UsageStore) -> None:
-    for minute in range(300):
-        store.record(NOON + minute * MINUTE, {CPU: (minute, 400)})
-    with sqlite3.connect(store.path) as database:
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    size = store.path.stat().st_size
-    with store.path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xff" * (size - 4096))
-    for operation in (
-        lambda: store.record(NOON + 300 * MINUTE, {CPU: (1, 2)}),
-        lambda: store.hours(0, 2 * NOON),
-    ):
-        with pytest.raises(UsageUnavailable, match="malformed; move the file away"):
-            operation()
-    store.path.rename(store.path.with_suffix(".broken"))
-    record_period(store, NOON, NOON + HOUR)
-    assert hours(store).recorded == 1
-
-
-def test_file_of_a_newer_version_is_left_alone(store: UsageStore) -> None:
-    record_period(store, NOON, NOON + MINUTE)
-    with sqlite3.connect(store.path) as database:
-        database.execute("PRAGMA user_version = 99")
-    for operation in (lambda: store.record(NOON + MINUTE, {}), lambda: store.hours(0, NOON)):
-        with pytest.raises(UsageUnavailable, match="newer version"):
-            operation()

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Final, Literal, NamedTuple
 
+from tenancy.base.labels import SHARED_LABEL, TENANT_LABEL, object_labels
 from tenancy.base.manifest import Manifest
 from tenancy.base.model import Model
-from tenancy.base.names import SHARED_LABEL, TENANT_LABEL, object_labels
 from tenancy.base.platform_names import SHARED_NAMESPACE
 from tenancy.objects.network_policies import CLUSTER_DNS
 from tenancy.reachability import Endpoint, Labels, PodNetwork, selects

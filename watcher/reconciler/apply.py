@@ -18,7 +18,7 @@ from tenancy.desired import DesiredState
 from tenancy.objects.namespace import with_managed_metadata_only
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
-from watcher.reconciler.next_step import MustWait, RunUpdate
+from watcher.reconciler.update_needed import MustWait, RunUpdate
 
 # A function that runs `up`. Arguments: the state to apply, and the message for the stack's history.
 Up = Callable[[DesiredState, str], StackResult]

@@ -1,7 +1,7 @@
 """Reconciles one tenant. Workers call `reconcile` once per queue item.
 
-`tenancy.decision` accepts or rejects the spec, and `next_step` selects the next step. `apply` and `sweep` run
-the step, and `report` writes the status. `terminate` handles deletion, and `drift_repair` reverts drift.
+`tenancy.decision` accepts or rejects the spec, and `update_needed` selects the next step. `apply` and `sweep`
+run the step, and `report` writes the status. `terminate` handles deletion, and `drift_repair` reverts drift.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,10 @@ from watcher.reconciler.apply import apply
 from watcher.reconciler.contested_objects import ContestedObjects, DriftContested
 from watcher.reconciler.drift_repair import RepairFailed, Repairs
 from watcher.reconciler.last_applied import LastApplied
-from watcher.reconciler.next_step import (
+from watcher.reconciler.report import Reporter
+from watcher.reconciler.sweep import sweep
+from watcher.reconciler.terminate import Terminator
+from watcher.reconciler.update_needed import (
     Contested,
     InSync,
     MustWait,
@@ -39,9 +42,6 @@ from watcher.reconciler.next_step import (
     next_step,
     tenants_to_requeue,
 )
-from watcher.reconciler.report import Reporter
-from watcher.reconciler.sweep import sweep
-from watcher.reconciler.terminate import Terminator
 from watcher.service import TryAgain
 
 # A tenant is reconciled again this long after an update. By then, the informers have received its changes.

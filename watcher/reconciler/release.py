@@ -9,8 +9,8 @@ import structlog
 
 from cluster.client import Cluster
 from tenancy.base.kinds import NAMESPACE, Kind
+from tenancy.base.labels import tenant_selector
 from tenancy.base.manifest import Manifest, object_key
-from tenancy.base.names import tenant_selector
 from tenancy.objects.namespace import release_patch
 from tenancy.reservations import Reservations
 

@@ -16,13 +16,12 @@ from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
 from tenancy.drift import drift, drift_text
-from tenancy.same_name import has_finalizer, name_taken
+from tenancy.same_name_in_both_groups import has_finalizer, name_taken
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.contested_objects import DriftContested
 from watcher.reconciler.drift_repair import RepairFailed, Repairs
-from watcher.reconciler.next_step import MustWait, RunUpdate, Step
 from watcher.reconciler.status import (
     active_status,
     failed_status,
@@ -32,6 +31,7 @@ from watcher.reconciler.status import (
     with_usage,
 )
 from watcher.reconciler.status_change import KEEP
+from watcher.reconciler.update_needed import MustWait, RunUpdate, Step
 
 log = structlog.get_logger(__name__)
 

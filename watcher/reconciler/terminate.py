@@ -4,7 +4,7 @@ The watcher ends the tenant's AISessions, destroys its stack, waits until its na
 removes the finalizer.
 """
 
-import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -16,12 +16,13 @@ from cluster.events import WARNING, record_event
 from cluster.tenants import Tenants, live_namespaces
 from stacks.errors import StackBusy, StackError
 from stacks.stack import Stacks
+from tenancy.base.backoff import END_SESSIONS
 from tenancy.base.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, is_deleting, object_key
 from tenancy.base.names import crd_name
 from tenancy.base.reasons import Reason
 from tenancy.reservations import Reservations
-from tenancy.same_name import has_finalizer
+from tenancy.same_name_in_both_groups import has_finalizer
 from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.drift_repair import Repairs
@@ -34,10 +35,6 @@ log = structlog.get_logger(__name__)
 
 # The longest time until a waiting tenant is reconciled again. The deletion of a namespace queues it earlier.
 _LOOK_AGAIN_S: Final = 15.0
-# The shortest time until the AISessions are checked again. A check sends two requests per namespace. Checks
-# therefore become less frequent: the time is at least this share of the time that the tenant has waited.
-_SESSIONS_S: Final = 0.5
-_SESSIONS_SHARE: Final = 0.1
 # The maximum number of AISessions that a message lists.
 _NAMED: Final = 5
 
@@ -61,8 +58,8 @@ class Terminator:
         self._loader = loader
         self._repairs = repairs
         self._destroyed: set[str] = set()
-        # When the wait for a tenant's AISessions began, by the tenant's uid.
-        self._waiting_since_s: dict[str, float] = {}
+        # How often the watcher has waited for a tenant's AISessions, by the tenant's uid.
+        self._session_waits: Counter[str] = Counter()
 
     def terminate(self, tenant: Manifest) -> float | None:
         """Reconcile a tenant that is being deleted.
@@ -86,8 +83,9 @@ class Terminator:
                     return None
                 if running := self._end_sessions(tenant):
                     self._report_deleting(tenant, f"waiting for AISessions to end: {_few(running)}")
-                    return self._wait_s(uid)
-                self._waiting_since_s.pop(uid, None)
+                    self._session_waits[uid] += 1
+                    return END_SESSIONS.wait_s(self._session_waits[uid] - 1)
+                del self._session_waits[uid]
                 self._loader.forget(name)
                 tenant = self._report_deleting(tenant, "destroying the stack")
                 self._destroy(tenant)
@@ -125,12 +123,6 @@ class Terminator:
         """End the tenant's AISessions. Returns the sessions and Jobs that the tenant must wait for."""
         own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
         return delete_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
-
-    def _wait_s(self, uid: str) -> float:
-        """The time until the next check of the AISessions. It grows with the time that the tenant waits."""
-        now_s = time.monotonic()
-        waited_s = now_s - self._waiting_since_s.setdefault(uid, now_s)
-        return min(max(_SESSIONS_S, waited_s * _SESSIONS_SHARE), _LOOK_AGAIN_S)
 
     def _destroy(self, tenant: Manifest) -> None:
         """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels."""

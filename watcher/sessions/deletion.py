@@ -9,8 +9,8 @@ import structlog
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.kinds import AISESSION, JOB, Kind
+from tenancy.base.labels import SESSION_LABEL
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.base.names import SESSION_LABEL
 from watcher.sessions.live_sessions import qualified_name
 
 log = structlog.get_logger(__name__)

@@ -12,8 +12,9 @@ from cluster.live_objects import ManagedObjects, tenant_of
 from cluster.tenants import needs_work
 from cluster.written_objects import WrittenObjects
 from tenancy.base.kinds import AISESSION, JOB, NAMESPACE, POD
+from tenancy.base.labels import SESSION_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
-from tenancy.base.names import SESSION_LABEL, session_job_name
+from tenancy.base.names import session_job_name
 from tenancy.sessions.job import is_job_of
 from tenancy.sessions.phase import is_finished, is_pod_done
 from tenancy.spec.aisession import FINAL_PHASES, AISessionStatus, SessionPhase

@@ -17,8 +17,8 @@ from cluster.live_objects import tenant_of
 from cluster.plans_in_force import LivePlans
 from tenancy.base.errors import validation_message
 from tenancy.base.kinds import JOB, NAMESPACE, POD
+from tenancy.base.labels import SESSION_LABEL, label_value
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.base.names import SESSION_LABEL, label_value
 from tenancy.sessions.job import is_job_of
 from tenancy.sessions.phase import is_finished, is_pod_done, status_from_job, time_text, with_execution_time
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionPhase, SessionReason

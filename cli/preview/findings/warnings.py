@@ -10,8 +10,8 @@ from cli.preview.findings.finding import Finding, Gain, Rule
 from cli.preview.findings.gained_access import gained_roles, gained_rules
 from cli.preview.findings.gained_reach import gained_reach
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA
+from tenancy.base.labels import MANAGED_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, is_deleting
-from tenancy.base.names import MANAGED_LABEL
 from tenancy.base.quantity import quantity_value
 from tenancy.changes import ObjectChange, Operation
 from tenancy.desired import DesiredState

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from cli.output import console
+from cli.preview.formats.json_format import json_data
 from cli.preview.formats.markdown import markdown
 from cli.preview.formats.sarif import sarif
 from cli.preview.formats.table import print_preview
@@ -59,5 +60,5 @@ def _text(preview: Preview, form: PreviewFormat, default_file: str) -> str:
         return capture.get()
     if form is PreviewFormat.MARKDOWN:
         return markdown(preview)
-    data = preview.json_document() if form is PreviewFormat.JSON else sarif(preview, default_file)
+    data = json_data(preview) if form is PreviewFormat.JSON else sarif(preview, default_file)
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

@@ -5,8 +5,8 @@ from typing import Final
 
 from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken
 from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, NAMESPACE, SERVICE
+from tenancy.base.labels import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
-from tenancy.base.names import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
 from tenancy.desired import DesiredState
 from tenancy.objects.policy_annotations import hosts_overlap

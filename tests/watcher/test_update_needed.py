@@ -8,7 +8,8 @@ from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import Cause, ObjectChange, Operation
 from tenancy.decision import Facts, decide
 from tenancy.plans import read_plans
-from watcher.reconciler.next_step import (
+from watcher.reconciler.restore_object import Repair
+from watcher.reconciler.update_needed import (
     Contested,
     InSync,
     Observation,
@@ -16,7 +17,6 @@ from watcher.reconciler.next_step import (
     WaitForNamespaces,
     next_step,
 )
-from watcher.reconciler.restore_object import Repair
 
 ROLE = ObjectKey("Role", "tenant-acme", "tenant-viewer")
 QUOTA = ObjectKey("ResourceQuota", "tenant-acme", "tenant-quota")

@@ -1,0 +1,16 @@
+"""The exit code of `tenancy preview` and `tenancy plans impact`. CI tests it. No I/O."""
+
+from typing import Final
+
+from cli.preview.findings.finding import Severity
+from cli.preview.result import Outcome, Preview
+
+_NO_CHANGES: Final = 0
+_ERROR: Final = 1
+_CHANGES: Final = 2
+
+
+def exit_code(preview: Preview) -> int:
+    if any(preview.findings(Severity.ERROR)):
+        return _ERROR
+    return _CHANGES if preview.with_outcome(Outcome.NEW, Outcome.CHANGED, Outcome.DELETED) else _NO_CHANGES

@@ -1,0 +1,50 @@
+"""Labels and annotations that the platform sets, selectors for them, and valid label values."""
+
+import hashlib
+import re
+from typing import Final
+
+TENANT_LABEL: Final = "tenant.platform.ai/name"
+MANAGED_LABEL: Final = "tenant.platform.ai/managed"
+PURPOSE_LABEL: Final = "tenant.platform.ai/purpose"
+USER_ID_LABEL: Final = "kleff.io/tenant-user-id"
+USERNAME_LABEL: Final = "kleff.io/tenant-username"
+PLAN_LABEL: Final = "kleff.io/tenant-plan"
+ISTIO_LABEL: Final = "istio-injection"
+SHARED_LABEL: Final = "platform.ai/shared"
+CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
+# A label of the Job and the pod of an AISession. Its value is the session's name, encoded with `label_value`.
+SESSION_LABEL: Final = "platform.ai/session"
+DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
+# The prefix of namespace annotations that the admission policies read.
+POLICY_PREFIX: Final = "policy.platform.ai/"
+# If the admission plugin PodNodeSelector is enabled, the API server adds this selector to the namespace's
+# pods.
+NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
+
+MANAGED_SELECTOR: Final = f"{MANAGED_LABEL}=true"
+
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+def object_labels(tenant_name: str) -> dict[str, str]:
+    """The labels of all managed objects of a tenant."""
+    return {TENANT_LABEL: tenant_name, MANAGED_LABEL: "true"}
+
+
+def tenant_selector(tenant_name: str) -> str:
+    """The label selector that matches a tenant's managed objects."""
+    return f"{MANAGED_SELECTOR},{TENANT_LABEL}={tenant_name}"
+
+
+def label_value(text: str) -> str:
+    """`text` as a valid label value.
+
+    If `text` is not a valid label value, the result consists of its letters and digits and a hash of `text`.
+    The hash makes the result unique.
+    """
+    if not text or _LABEL_VALUE.fullmatch(text):
+        return text
+    readable_part = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:48].strip("-")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{readable_part}.{digest}" if readable_part else digest

@@ -1,0 +1,26 @@
+"""A platform on a cluster of its own, for test files that would affect the tenants of other tests."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from tests.platform import Platform
+
+
+@contextmanager
+def platform_on_own_cluster(
+    tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory, name: str
+) -> Iterator[Platform]:
+    """Start a control plane and install the platform. On exit, stop the watcher and the control plane.
+
+    The watcher is not started. `name` becomes a part of the names of the temporary folders.
+    """
+    with ControlPlane(tools, tmp_path_factory.mktemp(f"{name}-plane"), is_throw_away=True) as plane:
+        folder = tmp_path_factory.mktemp(f"{name}-platform")
+        platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
+        yield platform
+        platform.stop()

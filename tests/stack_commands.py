@@ -1,0 +1,70 @@
+"""Pulumi commands on the tenants' stacks, with administrator access, as an operator runs them."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pulumi.automation import CommandResult
+
+from stacks.command import PulumiProcess
+from stacks.stack import Stacks
+
+
+class _PulumiWith(PulumiProcess):
+    """The Pulumi CLI, run with the given environment variables instead of those of this process."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        super().__init__(timeout_s=240)
+        self._environment = environment
+
+    def run(self, args: list[str], cwd: str, additional_env: Mapping[str, str], *rest: Any) -> CommandResult:
+        return super().run(args, cwd, {**self._environment, **additional_env}, *rest)
+
+
+@dataclass(kw_only=True)
+class StackCommands:
+    """The stacks of a file backend in `folder/state`, whose program is in `folder/project`."""
+
+    admin_kubeconfig: Path
+    folder: Path
+    environment: dict[str, str]
+
+    def stack_folder(self, kind: str) -> Path:
+        """The folder of the backend for this kind of file: `stacks`, `history` or `locks`."""
+        return self.folder / "state" / ".pulumi" / kind
+
+    def pulumi(self, stack: str, *args: str) -> "subprocess.CompletedProcess[str]":
+        """Run `pulumi` with administrator access in the project folder, as an operator does."""
+        result = subprocess.run(
+            ["pulumi", *args, "--stack", stack, "--non-interactive", "--color", "never"],
+            cwd=self.folder / "project",
+            env={**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        # The CLI writes an encryption salt for the stack next to Pulumi.yaml. A later stack of the same
+        # name has another salt.
+        (self.folder / "project" / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
+        return result
+
+    def history(self, tenant: str) -> list[dict[str, Any]]:
+        """The stack's updates, newest first."""
+        history = self.pulumi(f"tenant-{tenant}", "stack", "history", "--json")
+        assert history.returncode == 0, history.stderr
+        updates: list[dict[str, Any]] = json.loads(history.stdout)
+        return updates
+
+    @cached_property
+    def stacks(self) -> Stacks:
+        """The tenants' stacks, accessed with the administrator's kubeconfig."""
+        environment = {**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)}
+        url = environment["PULUMI_BACKEND_URL"]
+        stacks = Stacks(url, self.folder / "previews", _PulumiWith(environment))
+        stacks.prepare()
+        return stacks
