@@ -15,7 +15,7 @@ from cluster.errors import ClusterError, WatchExpired
 from cluster.transport import JSON, Transport, json_lines
 from tenancy.base.kinds import Kind, kind_of
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import FIELD_MANAGER
+from tenancy.base.names import FIELD_MANAGER, WATCHER_FIELD_MANAGER
 
 _WATCH_TIMEOUT_S: Final = 300
 _PAGE_SIZE: Final = 500
@@ -124,9 +124,8 @@ class Cluster:
             response.close()
 
     def create(self, kind: Kind, manifest: Manifest) -> Manifest:
-        return self._transport.request(
-            "POST", kind.path(manifest["metadata"].get("namespace", "")), body=manifest
-        )
+        path = kind.path(manifest["metadata"].get("namespace", ""))
+        return self._transport.request("POST", path, {"fieldManager": WATCHER_FIELD_MANAGER}, manifest)
 
     def apply(
         self,
@@ -158,17 +157,14 @@ class Cluster:
         *,
         namespace: str = "",
         subresource: str = "",
-        field_manager: str = "",
+        field_manager: str = WATCHER_FIELD_MANAGER,
+        is_dry_run: bool = False,
     ) -> Manifest:
-        """Patch the object. A dict is sent as a merge patch, and a list as a JSON patch.
-
-        Without a field manager, the API server uses the client's name.
-        """
+        """Patch the object. A dict is sent as a merge patch, and a list as a JSON patch."""
         form = "json-patch+json" if isinstance(change, list) else "merge-patch+json"
         path = kind.path(namespace, name, subresource)
-        return self._transport.request(
-            "PATCH", path, {"fieldManager": field_manager}, change, f"application/{form}"
-        )
+        query = {"fieldManager": field_manager} | ({"dryRun": "All"} if is_dry_run else {})
+        return self._transport.request("PATCH", path, query, change, f"application/{form}")
 
     def warnings(self, kind: Kind, name: str, change: Manifest) -> tuple[str, ...]:
         """Send a merge patch as a dry run, which changes nothing. Returns the API server's warnings."""

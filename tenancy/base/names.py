@@ -10,7 +10,10 @@ VERSION: Final = "v1"
 
 PROJECT: Final = "tenancy"
 FINALIZER: Final = "kleff.io/namespace-finalizer"
+# The field manager of the objects that a Pulumi stack contains.
 FIELD_MANAGER: Final = "tenancy"
+# The field manager of all other writes of the watcher: status, finalizers, releases, Events and AISessions.
+WATCHER_FIELD_MANAGER: Final = "tenancy-watcher"
 
 # The name of a namespace is a DNS label.
 NAMESPACE_MAX_LENGTH: Final = 63

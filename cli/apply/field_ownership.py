@@ -1,0 +1,135 @@
+"""The fields of a Tenant that each field manager owns, from `metadata.managedFields`. No I/O.
+
+A field set has the format of `fieldsV1`: a tree of dicts. The keys are `f:NAME` for a field, `k:{…}` for an item
+of a list with keys, `v:…` for an item of a set, and `.` for the object or the item itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tenancy.base.manifest import Manifest
+
+FieldSet = dict[str, Any]
+
+# The field managers of the commands. A command overwrites fields of another command without a conflict.
+APPLY_MANAGER: Final = "tenancy-cli"
+PAUSE_MANAGER: Final = "tenancy-pause"
+ROLLBACK_MANAGER: Final = "tenancy-rollback"
+COMMAND_MANAGERS: Final = frozenset({APPLY_MANAGER, PAUSE_MANAGER, ROLLBACK_MANAGER})
+
+_APPLY: Final = "Apply"
+_SPEC: Final = "f:spec"
+_PAUSED: Final = "f:paused"
+
+
+@dataclass(frozen=True)
+class ApplyMethod:
+    """The way in which a manifest is applied. The default is `tenancy apply`."""
+
+    manager: str = APPLY_MANAGER
+    # Take over the fields of all other managers, so that the manifest determines the whole spec.
+    is_forced: bool = False
+    # A client-side `kubectl apply`, which does not use managedFields.
+    is_client_side: bool = False
+
+    def is_own(self, entry: Manifest) -> bool:
+        """Whether this method has applied the fields of an entry of managedFields."""
+        return bool(entry["manager"] == self.manager and entry["operation"] == _APPLY)
+
+    def is_taken_over(self, entry: Manifest) -> bool:
+        """Whether this method takes over the fields of an entry.
+
+        `tenancy apply` takes over the fields of other commands, such as `tenancy rollback`.
+        """
+        is_command = self.manager == APPLY_MANAGER and entry["manager"] in COMMAND_MANAGERS
+        return not self.is_own(entry) and (self.is_forced or is_command)
+
+
+def own_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> FieldSet:
+    """The fields of the spec that the method has applied before, or takes over from other managers."""
+    fields: FieldSet = {}
+    for entry in _entries(tenant):
+        if method.is_own(entry):
+            fields = _union(fields, entry["fieldsV1"].get(_SPEC, {}))
+        elif method.is_taken_over(entry):
+            fields = _union(fields, _transferable(entry, new_spec))
+    return fields
+
+
+def other_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> FieldSet:
+    """The fields of the spec that other managers keep."""
+    fields: FieldSet = {}
+    for entry in _entries(tenant):
+        if method.is_own(entry):
+            continue
+        left = _without(entry, _transferable(entry, new_spec)) if method.is_taken_over(entry) else entry
+        fields = _union(fields, left["fieldsV1"].get(_SPEC, {}))
+    return fields
+
+
+def transferred_managed_fields(
+    tenant: Manifest, new_spec: Manifest, method: ApplyMethod
+) -> list[Manifest] | None:
+    """The managedFields after the take-over. None if there is nothing to take over."""
+    entries: list[Manifest] = []
+    own: Manifest = {"manager": method.manager, "operation": _APPLY, "apiVersion": tenant["apiVersion"]}
+    is_changed = False
+    for entry in _entries(tenant, with_status=True):
+        if method.is_own(entry):
+            own = entry
+        elif method.is_taken_over(entry) and (fields := _transferable(entry, new_spec)):
+            is_changed = True
+            if (left := _without(entry, fields))["fieldsV1"]:
+                entries.append(left)
+        else:
+            entries.append(entry)
+    if not is_changed:
+        return None
+    times = [entry["time"] for entry in _entries(tenant) if "time" in entry]
+    fields = {**own.get("fieldsV1", {}), _SPEC: own_fields(tenant, new_spec, method)}
+    return [*entries, {"time": max(times, default=""), "fieldsType": "FieldsV1", **own, "fieldsV1": fields}]
+
+
+def managers_of(tenant: Manifest, path: tuple[str, ...]) -> list[Manifest]:
+    """The entries of managedFields that own the field of the spec with this path."""
+    return [entry for entry in _entries(tenant) if owns(entry["fieldsV1"].get(_SPEC, {}), path)]
+
+
+def owns(fields: FieldSet | None, path: tuple[str, ...]) -> bool:
+    for step in path:
+        if fields is None or step not in fields:
+            return False
+        fields = fields[step]
+    return fields is not None
+
+
+def _entries(tenant: Manifest, *, with_status: bool = False) -> Iterator[Manifest]:
+    """The entries of managedFields. By default, without those of the status."""
+    for entry in tenant["metadata"].get("managedFields") or ():
+        if with_status or not entry.get("subresource"):
+            yield {"fieldsV1": {}, **entry}
+
+
+def _transferable(entry: Manifest, new_spec: Manifest) -> FieldSet:
+    """The fields of the spec that can be taken over from an entry.
+
+    A manifest without `spec.paused` does not resume a tenant, so this field stays with its manager.
+    """
+    fields: FieldSet = entry["fieldsV1"].get(_SPEC, {}) if not entry.get("subresource") else {}
+    if "paused" in new_spec:
+        return fields
+    return {key: value for key, value in fields.items() if key != _PAUSED}
+
+
+def _without(entry: Manifest, spec: FieldSet) -> Manifest:
+    """The entry without these fields of the spec."""
+    left = {key: value for key, value in entry["fieldsV1"].get(_SPEC, {}).items() if key not in spec}
+    fields = {key: value for key, value in entry["fieldsV1"].items() if key != _SPEC}
+    return {**entry, "fieldsV1": fields | ({_SPEC: left} if left else {})}
+
+
+def _union(first: FieldSet, second: FieldSet) -> FieldSet:
+    """All fields of both sets."""
+    keys = dict.fromkeys((*first, *second))
+    return {key: _union(first.get(key, {}), second.get(key, {})) for key in keys}

@@ -1,0 +1,180 @@
+"""Computes the spec that results from applying a manifest to a live Tenant. No I/O.
+
+The API server computes the same result in a dry run, but only for users who may change Tenants.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from cli.apply.field_ownership import FieldSet
+from tenancy.base.manifest import Manifest
+from tenancy.spec.crd_schema import structural_schema
+from tenancy.spec.tenant import TenantSpec
+
+Spec = dict[str, Any]
+Schema = dict[str, Any]
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+# Stands for a field that does not exist.
+_MISSING: Final = object()
+
+
+def server_side_spec(live: Spec, new: Spec, own: FieldSet, others: FieldSet) -> Spec:
+    """The spec after server-side apply.
+
+    `own` are the fields that the manager has applied before, and `others` those of other managers. Fields that
+    only the manager owns are removed if the new spec does not contain them.
+    """
+    merged: Spec = _merged(live, new, own, others, spec_schema())
+    return merged
+
+
+def kubectl_apply_spec(tenant: Manifest, new: Spec) -> Spec:
+    """The spec after a client-side `kubectl apply`, which replaces lists.
+
+    Fields are removed only if they are in the annotation that the last `kubectl apply` has written.
+    """
+    annotation = (tenant["metadata"].get("annotations") or {}).get(LAST_APPLIED)
+    last = (json.loads(annotation).get("spec") or {}) if annotation else {}
+    merged: Spec = _three_way(tenant.get("spec") or {}, new, last)
+    return merged
+
+
+@cache
+def spec_schema() -> Schema:
+    return structural_schema(TenantSpec)
+
+
+def kept_paths(result: Spec, new: Spec) -> Iterator[tuple[str, ...]]:
+    """The paths in the resulting spec that the new spec does not contain, as steps of a field set."""
+    return _kept(result, new, spec_schema())
+
+
+def conflicting_paths(live: Spec, new: Spec, others: FieldSet) -> Iterator[tuple[str, ...]]:
+    """The paths with a new value that differs from the live value, although another manager owns the field."""
+    return _conflicting(live, new, others, spec_schema())
+
+
+def path_text(path: tuple[str, ...]) -> str:
+    """A path as text, for example `spec.namespaces[name=b]`."""
+    text = "spec"
+    for step in path:
+        mark, _, rest = step.partition(":")
+        if mark == "f":
+            text += f".{rest}"
+        elif mark == "k":
+            text += "[" + ",".join(f"{key}={value}" for key, value in json.loads(rest).items()) + "]"
+        elif mark == "v":
+            text += f"[{json.loads(rest)}]"
+    return text
+
+
+def _merged(live: Any, new: Any, own: FieldSet | None, others: FieldSet | None, schema: Schema) -> Any:
+    if new is _MISSING:
+        return _pruned(live, own, others, schema)
+    if live is _MISSING or not _has_parts(schema, new, live):
+        return new
+    parts = _parts(live, schema) | _parts(new, schema)
+    return _whole(
+        {
+            step: _merged(
+                _parts(live, schema).get(step, _MISSING),
+                _parts(new, schema).get(step, _MISSING),
+                (own or {}).get(step),
+                (others or {}).get(step),
+                _part_schema(schema, step),
+            )
+            for step in parts
+        },
+        schema,
+    )
+
+
+def _pruned(live: Any, own: FieldSet | None, others: FieldSet | None, schema: Schema) -> Any:
+    """The live value without the parts that only the manager owns."""
+    if own is None:
+        return live
+    if others is None and (not own or "." in own or not _has_parts(schema, live)):
+        return _MISSING
+    if not _has_parts(schema, live):
+        return live
+    parts = {
+        step: _pruned(value, own.get(step), (others or {}).get(step), _part_schema(schema, step))
+        for step, value in _parts(live, schema).items()
+    }
+    kept = {step: value for step, value in parts.items() if value is not _MISSING}
+    return _whole(kept, schema) if kept else _MISSING
+
+
+def _has_parts(schema: Schema, *values: Any) -> bool:
+    """Whether managers can own parts of the values. Otherwise, each value is one unit."""
+    if schema.get("type") == "object":
+        return all(isinstance(value, dict) for value in values)
+    is_split = schema.get("x-kubernetes-list-type") in ("map", "set")
+    return is_split and all(isinstance(value, list) for value in values)
+
+
+def _parts(value: Any, schema: Schema) -> dict[str, Any]:
+    """The parts of an object or list, by their step in a field set."""
+    if isinstance(value, dict):
+        return {f"f:{name}": part for name, part in value.items()}
+    if schema.get("x-kubernetes-list-type") == "set":
+        return {f"v:{json.dumps(item)}": item for item in value}
+    keys = schema["x-kubernetes-list-map-keys"]
+    return {_item_step({key: item.get(key) for key in keys}): item for item in value}
+
+
+def _item_step(keys: dict[str, Any]) -> str:
+    return "k:" + json.dumps(keys, separators=(",", ":"), sort_keys=True)
+
+
+def _whole(parts: dict[str, Any], schema: Schema) -> Any:
+    present = {step: value for step, value in parts.items() if value is not _MISSING}
+    if schema.get("type") == "object":
+        return {step.removeprefix("f:"): value for step, value in present.items()}
+    return list(present.values())
+
+
+def _part_schema(schema: Schema, step: str) -> Schema:
+    if step.startswith("f:"):
+        properties: Schema = schema.get("properties") or {}
+        part: Schema = properties.get(step.removeprefix("f:")) or schema.get("additionalProperties") or {}
+        return part
+    items: Schema = schema.get("items") or {}
+    return items
+
+
+def _kept(result: Any, new: Any, schema: Schema) -> Iterator[tuple[str, ...]]:
+    if not _has_parts(schema, result, new):
+        return
+    new_parts = _parts(new, schema)
+    for step, value in _parts(result, schema).items():
+        if step not in new_parts:
+            yield (step,)
+        else:
+            for path in _kept(value, new_parts[step], _part_schema(schema, step)):
+                yield (step, *path)
+
+
+def _conflicting(live: Any, new: Any, others: FieldSet, schema: Schema) -> Iterator[tuple[str, ...]]:
+    if not _has_parts(schema, live, new):
+        if live != new:
+            yield ()
+        return
+    live_parts = _parts(live, schema)
+    for step, value in _parts(new, schema).items():
+        if step in others and step in live_parts:
+            for path in _conflicting(live_parts[step], value, others[step], _part_schema(schema, step)):
+                yield (step, *path)
+
+
+def _three_way(live: Any, new: Any, last: Any) -> Any:
+    if not (isinstance(live, dict) and isinstance(new, dict)):
+        return new
+    removed = (last.keys() - new.keys()) if isinstance(last, dict) else set()
+    merged = {name: value for name, value in live.items() if name not in removed}
+    for name, value in new.items():
+        merged[name] = _three_way(live.get(name), value, last.get(name) if isinstance(last, dict) else None)
+    return merged

@@ -1,0 +1,169 @@
+"""Writes a Tenant with server-side apply, or predicts the result without writing.
+
+`tenancy apply` owns the fields of its manifests as the field manager `tenancy-cli`. If it is forced, it first
+takes over the fields of all other managers, so that the manifest determines the whole spec.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from cli.apply.field_ownership import (
+    ApplyMethod,
+    managers_of,
+    other_fields,
+    own_fields,
+    transferred_managed_fields,
+)
+from cli.apply.merged_spec import (
+    conflicting_paths,
+    kept_paths,
+    kubectl_apply_spec,
+    path_text,
+    server_side_spec,
+)
+from cluster.client import Cluster
+from cluster.errors import ClusterError
+from tenancy.base.errors import Rejection
+from tenancy.base.kinds import kind_of
+from tenancy.base.manifest import Manifest
+
+_CONFLICT: Final = 409
+_INVALID: Final = 422
+# A status write by the watcher changes the resource version, so that a take-over has to be repeated.
+_ATTEMPTS: Final = 5
+# Metadata that the API server sets. The output of `kubectl get -o yaml` has it, but it must not be applied.
+_SERVER_SET_METADATA: Final = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "uid",
+)
+
+
+class FieldConflict(Rejection):
+    """Another field manager has set fields to other values."""
+
+    reason = "FieldConflict"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The Tenant that results from a manifest."""
+
+    tenant: Manifest
+    # Fields that stay although the manifest does not contain them, with the managers that own them.
+    kept: tuple[str, ...] = ()
+
+
+def predicted_tenant(
+    cluster: Cluster | None, live: Manifest | None, manifest: Manifest, method: ApplyMethod
+) -> Prediction:
+    """The Tenant that results from applying the manifest. Writes nothing.
+
+    The API server computes or checks the result in a dry run. If `cluster` is None, the result is computed
+    from the managedFields of the live Tenant. Raises FieldConflict if another manager has set a field of the
+    manifest, and ClusterError if the API server rejects the Tenant.
+    """
+    manifest = without_server_fields(manifest)
+    if live is None:
+        return Prediction(manifest if cluster is None else _send(cluster, manifest, method, is_dry_run=True))
+    _check_conflicts(live, manifest, method)
+    must_take_over = transferred_managed_fields(live, _spec(manifest), method) is not None
+    if cluster is None or must_take_over or method.is_client_side:
+        result = {**live, "spec": _computed_spec(live, _spec(manifest), method)}
+        if cluster is not None:
+            _check_with_dry_run(cluster, result, method)
+    else:
+        result = _send(cluster, manifest, method, is_dry_run=True)
+    return Prediction(result, tuple(_kept(live, manifest, result)))
+
+
+def write_tenant(
+    cluster: Cluster, live: Manifest | None, manifest: Manifest, method: ApplyMethod
+) -> Manifest:
+    """Apply the manifest, and return the new Tenant. Raises FieldConflict and ClusterError."""
+    manifest = without_server_fields(manifest)
+    for _ in range(_ATTEMPTS):
+        if live is None:
+            break
+        _check_conflicts(live, manifest, method)
+        managed_fields = transferred_managed_fields(live, _spec(manifest), method)
+        if managed_fields is None or _take_over(cluster, live, managed_fields, method):
+            break
+        live = cluster.get(kind_of(manifest), manifest["metadata"]["name"])
+    return _send(cluster, manifest, method, is_dry_run=False)
+
+
+def without_server_fields(manifest: Manifest) -> Manifest:
+    """The manifest without its status, and without metadata that the API server sets."""
+    metadata = {
+        field: value for field, value in manifest["metadata"].items() if field not in _SERVER_SET_METADATA
+    }
+    return {**{field: value for field, value in manifest.items() if field != "status"}, "metadata": metadata}
+
+
+def _computed_spec(live: Manifest, new: Manifest, method: ApplyMethod) -> Manifest:
+    if method.is_client_side:
+        return kubectl_apply_spec(live, new)
+    own, others = own_fields(live, new, method), other_fields(live, new, method)
+    return server_side_spec(live["spec"], new, own, others)
+
+
+def _check_conflicts(live: Manifest, manifest: Manifest, method: ApplyMethod) -> None:
+    """Raise FieldConflict with the fields that other managers own, and with these managers."""
+    if method.is_forced or method.is_client_side:
+        return
+    others = other_fields(live, _spec(manifest), method)
+    paths = list(conflicting_paths(live["spec"], _spec(manifest), others))
+    if not paths:
+        return
+    entries = [entry for path in paths for entry in managers_of(live, path) if not method.is_own(entry)]
+    managers = {f"{entry['manager']} at {entry.get('time', 'an unknown time')}" for entry in entries}
+    raise FieldConflict(
+        path_text(paths[0]),
+        f"{', '.join(map(path_text, paths))}: set to another value by {', '.join(sorted(managers))}; remove "
+        "these fields from the manifest, or run `tenancy apply --force-conflicts` to take over all fields",
+    )
+
+
+def _kept(live: Manifest, manifest: Manifest, result: Manifest) -> list[str]:
+    texts = []
+    for path in kept_paths(result["spec"], _spec(manifest)):
+        if managers := sorted({entry["manager"] for entry in managers_of(live, path)}):
+            texts.append(f"{path_text(path)} (set by {', '.join(managers)})")
+    return texts
+
+
+def _take_over(cluster: Cluster, live: Manifest, managed_fields: list[Manifest], method: ApplyMethod) -> bool:
+    """Write the managedFields. Returns False if the Tenant has changed since it was read."""
+    patch = [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
+        {"op": "replace", "path": "/metadata/managedFields", "value": managed_fields},
+    ]
+    try:
+        cluster.patch(kind_of(live), live["metadata"]["name"], patch, field_manager=method.manager)
+    except ClusterError as error:
+        if error.status not in (_CONFLICT, _INVALID):
+            raise
+        return False
+    return True
+
+
+def _check_with_dry_run(cluster: Cluster, result: Manifest, method: ApplyMethod) -> None:
+    """Raise ClusterError if the API server would reject the spec."""
+    patch = [{"op": "replace", "path": "/spec", "value": result["spec"]}]
+    name, manager = result["metadata"]["name"], method.manager
+    cluster.patch(kind_of(result), name, patch, field_manager=manager, is_dry_run=True)
+
+
+def _send(cluster: Cluster, manifest: Manifest, method: ApplyMethod, *, is_dry_run: bool) -> Manifest:
+    return cluster.apply(
+        manifest, field_manager=method.manager, is_forced=method.is_forced, is_dry_run=is_dry_run
+    )
+
+
+def _spec(manifest: Manifest) -> Manifest:
+    spec: Manifest = manifest.get("spec") or {}
+    return spec
