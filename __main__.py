@@ -1,11 +1,11 @@
-"""The Pulumi program for operators. The stack's name selects the platform or one tenant.
+"""The Pulumi program for `pulumi up` by hand. The stack's name selects the platform or one tenant.
 
-`pulumi up --stack platform` installs the platform. Change its settings with `pulumi config set`. They are
-listed in `tenancy/platform/settings.py`. The setting `plans` is the path of a plans file.
+`pulumi up --stack platform` installs the platform. Change its settings with `pulumi config set`. The module
+`tenancy/platform/settings.py` lists the settings. The setting `plans` is the path of a plans file.
 
 `pulumi up --stack tenant-NAME` applies the same objects as the watcher, on the same stack. It reads the
-Tenant and the plans from the cluster that kubectl uses. Two settings replace them with files: `manifest` is
-the path of a file with the Tenant, and `plans` is the path of a plans file.
+Tenant and the plans from the cluster that kubectl uses. With two settings, it reads files instead: `manifest`
+is the path of a file with the Tenant, and `plans` is the path of a plans file.
 """
 
 from pathlib import Path
@@ -92,10 +92,10 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
 
 
 def refuse_to_drop(leaving: list[Manifest]) -> None:
-    """Stop if these namespaces would be removed from the stack although they must be kept in the cluster.
+    """Stop if namespaces are removed from the tenant but must be kept in the cluster.
 
-    The stack's state may not mark them as retained yet, and Pulumi would then delete them. A preview only
-    warns.
+    If the stack's state does not mark a namespace as retained yet, Pulumi would delete the namespace. In a
+    preview, this function only logs a warning.
     """
     names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)
     if not leaving:
@@ -107,8 +107,8 @@ def refuse_to_drop(leaving: list[Manifest]) -> None:
         )
         return
     raise pulumi.RunError(
-        f"spec.deletionPolicy: this would remove {names} from the stack and could delete them; "
-        "apply the Tenant with kubectl, and the watcher removes them from the stack and keeps them"
+        f"spec.deletionPolicy: `pulumi up` would remove {names} from the stack and could delete them; "
+        "apply the Tenant with kubectl, and the watcher removes them from the stack, but not from the cluster"
     )
 
 

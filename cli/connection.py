@@ -49,7 +49,7 @@ class Connection:
 
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds that integrations (such as Istio) define, if the cluster serves their CRDs."""
+        """The kinds of integrations, such as Istio, whose CRDs the cluster serves."""
         return served_kinds(self.cluster)
 
     def plans(self, file: Path | None = None) -> Plans:
@@ -71,8 +71,8 @@ class Connection:
         """All live managed objects by tenant, with one list request per kind.
 
         If `unreadable` is given, kinds that the user may not list are skipped, and their keys are added to
-        `unreadable`. If it is not given, such a kind raises ClusterError. Kinds that every tenant has always
-        raise ClusterError if the user may not list them.
+        `unreadable`. Raises ClusterError for such a kind if `unreadable` is None, or if every tenant has
+        objects of this kind.
         """
         objects: dict[str, dict[ObjectKey, Manifest]] = {}
         for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):

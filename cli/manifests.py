@@ -224,7 +224,7 @@ def _is_tenant(document: Any) -> bool:
 
 
 def _fault(document: Manifest) -> tuple[str, str] | None:
-    """The field that has an invalid API version or name, and the problem. None if both are valid."""
+    """The path of the invalid field and the problem. None if the API version and the name are valid."""
     api_versions = [kind.api_version for kind in TENANTS]
     if document["apiVersion"] not in api_versions:
         return "apiVersion", f"is {document['apiVersion']!r}, but must be {' or '.join(api_versions)}"

@@ -88,7 +88,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) ->
 
 
 def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], total_width: int) -> Table:
-    """A table that fits into `total_width`, if wrapping its cells can make it that narrow."""
+    """A table that fits into `total_width` if possible. Cells wrap if necessary."""
     lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [
         max([len(title), *(line[index].cell_len for line in lines)]) for index, title in enumerate(columns)
@@ -115,7 +115,7 @@ def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:
-    """The indices of the columns that must wrap. As few as possible wrap, and the widest wrap first."""
+    """The indices of the columns that must wrap. As few columns as possible wrap, the widest ones first."""
     folded: set[int] = set()
     for widest in sorted(range(len(widths)), key=lambda index: -widths[index]):
         min_widths = (

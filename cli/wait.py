@@ -27,7 +27,7 @@ _TRANSIENT_REASONS: Final = {error.reason for error in (StackBusy, ClusterUnreac
 
 
 class NotSettled(TenancyError):
-    """The timeout expired before all tenants were settled. `is_settled` defines settled."""
+    """The timeout expired before all tenants were settled. See `is_settled`."""
 
     reason = "NotSettled"
 

@@ -19,7 +19,7 @@ from tenancy.base.names import FIELD_MANAGER
 
 _WATCH_TIMEOUT_S: Final = 300
 _PAGE_SIZE: Final = 500
-# Requests only the metadata of objects, because the schema of one CRD can have megabytes.
+# Requests only the metadata of objects, because the schema of a CRD can be megabytes long.
 _METADATA_ONLY: Final = "application/json;as={};g=meta.k8s.io;v=v1"
 # Code, agent and text of a Warning header. The text is quoted like a JSON string.
 _WARNING: Final = re.compile(r'\d+ \S+ ("(?:[^"\\]|\\.)*")')
@@ -36,9 +36,10 @@ class Cluster:
 
     @classmethod
     def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Cluster":
-        """Connect with a kubeconfig and context. By default, use kubectl's or the pod's service account.
+        """Connect with a kubeconfig and context. The default is the configuration that kubectl uses.
 
-        Raises ClusterError if there is no usable configuration. Sends no request.
+        If there is none, the pod's service account is used. Raises ClusterError if there is no usable
+        configuration. Sends no request.
         """
         return cls(Transport.connect(kubeconfig, context))
 
@@ -65,7 +66,7 @@ class Cluster:
         fields: str = "",
         is_metadata_only: bool = False,
     ) -> tuple[Manifests, str]:
-        """All objects of a kind that match, and the resource version to watch from.
+        """All objects of a kind that match the selectors, and the resource version to watch from.
 
         `selector` is a label selector, and `fields` is a field selector. `name` restricts the list to one
         object, and is ignored if `fields` is set. The resource version is empty if the server returns none.
@@ -98,7 +99,7 @@ class Cluster:
         name: str = "",
         is_metadata_only: bool = False,
     ) -> Iterator[tuple[str, Manifest]]:
-        """Watch events since `version`, including bookmarks, until the server closes the stream.
+        """The watch events since `version`, including bookmarks, until the server closes the stream.
 
         Raises WatchExpired if the watch cannot continue from `version`.
         """
@@ -138,7 +139,7 @@ class Cluster:
     ) -> Manifest:
         """Apply the object with server-side apply.
 
-        If not forced, the request fails if another field manager has set a field to a different value.
+        If `is_forced` is false, the request fails if another field manager has set a field to another value.
         """
         metadata = manifest["metadata"]
         query = {"fieldManager": field_manager, "force": "true" if is_forced else ""}
@@ -186,7 +187,7 @@ class Cluster:
         *,
         is_foreground: bool = False,
     ) -> None:
-        """Delete an object and its dependents. Do nothing if it does not exist or its uid is not `uid`.
+        """Delete an object and its dependents. Do nothing if it does not exist or has another uid.
 
         With foreground deletion, the object remains until its dependents are deleted.
         """

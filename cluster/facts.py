@@ -22,7 +22,7 @@ def read_facts(
     own: Container[ObjectKey] = (),
     unreadable: Container[str] = (),
 ) -> Facts:
-    """Read which of the objects that a Tenant needs already exist in the cluster.
+    """Read the live objects that may conflict with the objects of a Tenant.
 
     Sends one request per object that may belong to somebody else. Objects in `own` and namespaces in the
     Tenant's status belong to the tenant, so they are not read. Kinds in `unreadable` are not read either.

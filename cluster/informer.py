@@ -20,7 +20,8 @@ from tenancy.base.manifest import Manifest, ObjectKey, object_key
 
 log = structlog.get_logger(__name__)
 
-# A shorter watch without events counts as failed, because starting it again at once would be a busy loop.
+# A watch that ends within this time without an event counts as failed. The retry delay then prevents a busy
+# loop.
 _SHORT_WATCH_S: Final = 1.0
 
 # Arguments: the old and the new object. The old one is None on creation, the new one is None on deletion.
@@ -76,7 +77,7 @@ class Informer(threading.Thread):
                 self._failures += 1
 
     def retry_now(self) -> None:
-        """Retry now instead of after the retry delay, because the cause of the failure may be solved."""
+        """End the current retry delay. Call this if the cause of the failure may be solved."""
         self._failures = 0
         self._retry_now.set()
 

@@ -68,7 +68,7 @@ class LivePlans(ABC):
         return self.is_loaded.is_set() and not self._problem
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Watch for new versions. `on_change` is called on the watching thread after one comes into force."""
+        """Watch for new versions. `on_change` is called on the watching thread for each accepted version."""
         self._on_change = on_change
         self.thread.start()
 
@@ -135,7 +135,7 @@ class FilePlans(LivePlans):
         before = self._loaded
         while not self._stopping.wait(_POLL_S):
             content = self._content()
-            # Load the content only if two reads return the same, because an editor may be writing the file.
+            # An editor may be writing the file, so load content only if two reads return the same content.
             if content == before != self._loaded:
                 self._loaded = content
                 self._load(content)
@@ -149,7 +149,7 @@ class FilePlans(LivePlans):
             return None
 
     def _involved_object(self) -> Manifest:
-        """The platform's namespace, because a file is not an object."""
+        """The platform's namespace, because a file is not a Kubernetes object."""
         try:
             namespace = self._cluster.get(NAMESPACE, SYSTEM_NAMESPACE)
         except ClusterError:

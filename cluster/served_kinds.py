@@ -1,4 +1,7 @@
-"""The optional kinds that the cluster serves. Other projects provide their CRDs, which may be missing."""
+"""The optional kinds that the cluster serves.
+
+Optional kinds belong to other projects, and their CRDs may be missing.
+"""
 
 import threading
 from collections.abc import Callable
@@ -47,7 +50,7 @@ class Integrations:
         on_served: Callable[[], None],
         on_crd: Callable[[str], None],
     ) -> None:
-        """`on_served` is called when the served kinds change, `on_crd` with the name of each changed CRD."""
+        """`on_served` is called when the served kinds change. `on_crd` gets the name of each changed CRD."""
         self.crds = Informer(cluster, CRD, self._crd_changed, is_metadata_only=True)
         self._cluster = cluster
         self._on_object = on_object

@@ -28,7 +28,7 @@ def known_hosts(tenant: Manifest) -> list[str]:
 
 
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
-    """Whether a Tenant is new, has a new spec, or was just deleted. A new status alone needs no work."""
+    """Whether a Tenant is new, has a new spec or was just marked for deletion. A new status needs no work."""
     return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
         for field in ("uid", "generation", "deletionTimestamp")
@@ -64,8 +64,8 @@ def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
 def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
     """The tenant's live namespaces, by name.
 
-    These are the namespaces with its label and those in its status, except those that belong to another
-    tenant.
+    These are the namespaces with the tenant's label and the namespaces in the tenant's status. Namespaces
+    that belong to another tenant are left out.
     """
     tenant_name = tenant["metadata"]["name"]
     labelled, _ = cluster.list(NAMESPACE, tenant_selector(tenant_name))
@@ -143,7 +143,7 @@ class Tenants:
         return self._written.put(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
 
     def forget(self, tenant: Manifest) -> None:
-        """Forget a Tenant that is deleted."""
+        """Discard the written version of a deleted Tenant."""
         self._written.forget(tenant)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:

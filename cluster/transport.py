@@ -18,7 +18,8 @@ from tenancy.base.manifest import Manifest
 JSON: Final = "application/json"
 _CONNECT_TIMEOUT_S: Final = 5
 _READ_TIMEOUT_S: Final = 30
-# The API server sends a bookmark about once a minute. If nothing arrives for longer, the connection is lost.
+# The API server sends a bookmark about once a minute. If nothing arrives within this timeout, the connection
+# is lost.
 _WATCH_READ_TIMEOUT_S: Final = 90
 # Retry only GET requests, and only if the response has a Retry-After header.
 _RETRIES: Final = urllib3.Retry(
@@ -46,9 +47,10 @@ class Transport:
 
     @classmethod
     def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Transport":
-        """Connect with a kubeconfig and context. By default, use kubectl's or the pod's service account.
+        """Connect with a kubeconfig and context. The default is the configuration that kubectl uses.
 
-        Raises ClusterError if there is no usable configuration. Sends no request.
+        If there is none, the pod's service account is used. Raises ClusterError if there is no usable
+        configuration. Sends no request.
         """
         settings = client.Configuration()
         try:

@@ -19,7 +19,7 @@ class WrittenObjects:
         return manifest
 
     def newest(self, seen: Manifest) -> Manifest:
-        """The informer's version of the object, or the written version if that one is newer."""
+        """The newer of two versions: `seen`, which an informer has received, and the written version."""
         with self._lock:
             written = self._by_uid.get(seen["metadata"]["uid"])
         return written if written is not None and _version(written) > _version(seen) else seen

@@ -22,8 +22,8 @@ This page is generated from the code by `./dev generate`. Do not edit it."""
 # truncated help texts.
 _COMMAND_LIST: Final = re.compile(r"^\*\*Commands\*\*:\n\n(\* .*\n)+\n", re.MULTILINE)
 
-# `cli.main` sets the same variable. Typer then does not detect the shell for completion, and documents it as
-# an argument.
+# `cli.main` sets the same variable. Typer then does not detect the user's shell. Instead, it documents the
+# shell as an argument of the completion options.
 _ENV: Final = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "true"}
 
 

@@ -92,8 +92,8 @@ def mutated_text(checkout: Path, mutation: Mutation) -> str:
     text = (checkout / mutation.file).read_text(encoding="utf-8")
     if (count := text.count(mutation.old)) != 1:
         raise SetupFailed(
-            f"{mutation.file} contains the text that mutation {mutation.name} replaces {count} times. The"
-            f" text must occur once. Update `old` of the mutation in embedded/mutations.py:\n{mutation.old}"
+            f"The text `old` of mutation {mutation.name} occurs {count} times in {mutation.file}, but must"
+            f" occur once. Update `old` in embedded/mutations.py:\n{mutation.old}"
         )
     return text.replace(mutation.old, mutation.new)
 
@@ -190,8 +190,8 @@ def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None)
 def _execute(command: list[str], folder: Path, environment: dict[str, str], output: BinaryIO) -> int:
     """Run a command and return its exit code.
 
-    The command runs in a new session, so Ctrl-C in the terminal does not reach it. This function sends SIGINT
-    to the command once instead.
+    The command runs in a new session, so Ctrl-C in the terminal does not reach it. If this process is
+    interrupted, the function sends SIGINT to the command once.
     """
     process = subprocess.Popen(
         command,

@@ -89,7 +89,7 @@ MUTATIONS: Final = (
     Mutation(
         "managed-objects-are-not-guarded",
         "the managed-objects admission policy allows every request",
-        "tenancy/admission/write_protection.py",
+        "tenancy/admission/managed_objects.py",
         '"others": f"!{is_platform}",\n            "not-a-namespace"',
         '"others": "false",\n            "not-a-namespace"',
         ("tests/admission/test_managed.py::test_tenants_admin_changes_nothing_managed",),

@@ -63,7 +63,7 @@ def newest_version(url: str, stack: Stack) -> int | None:
     try:
         history = stack.history(page_size=_ALL_UPDATES, show_secrets=False)
     except CommandError:
-        return None  # The update itself has succeeded.
+        return None  # This is not an error, because the update itself has succeeded.
     # Only the Pulumi service numbers updates. On other backends, the version is the number of updates.
     return history[0].version or len(history) if history else 0
 

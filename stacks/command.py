@@ -1,8 +1,8 @@
 """Runs the Pulumi CLI. All commands, including those of the Automation API, use `PulumiProcess.run`.
 
-Unlike the Automation API's own class, `PulumiProcess` has a time limit, and ends all processes that a command
-started. It marks these processes with an environment variable. The next watcher can then find the processes
-that a killed watcher has left running.
+The Automation API has its own class for commands. `PulumiProcess` adds a time limit, and after a timeout it
+ends all processes that the command started. It marks these processes with an environment variable. If a
+watcher is killed, the next watcher uses this variable to find processes that still run.
 """
 
 import contextlib

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from stacks.project import RECORD_KEY
 from tenancy.changes import UpdateRecord
 
-# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, the CLI sets
-# the message of the newest commit instead.
+# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, every update
+# has a message, because the CLI uses the message of the newest commit by default.
 _BY_HAND: Final = "by hand"
 
 

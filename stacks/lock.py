@@ -10,7 +10,8 @@ from stacks.errors import Lock
 def is_abandoned(lock: Lock) -> bool:
     """Whether the process that took the lock ran on this host and has ended.
 
-    It has ended if there is no process with its pid, or if that process started after the lock was taken.
+    It has ended if no process has its pid. It has also ended if the process that now has its pid started
+    after the lock was taken.
     """
     if lock.host != socket.gethostname():
         return False

@@ -1,4 +1,4 @@
-"""One operation on a stack, its Pulumi program, and the Automation API's stack with fewer CLI commands."""
+"""One operation on a stack, its Pulumi program, and an Automation API stack that runs fewer CLI commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

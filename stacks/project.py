@@ -47,7 +47,7 @@ def work_folder(
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
         settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
         if record is not None:
-            # The text is ASCII. Otherwise, the settings file would contain surrogate pairs of JSON for
+            # The text is ASCII. Otherwise, the settings file would contain JSON surrogate pairs for
             # characters such as emoji, and the CLI's YAML parser rejects surrogate pairs.
             text = json.dumps(record.model_dump(by_alias=True, mode="json"), separators=(",", ":"))
             settings["config"] = {RECORD_KEY: text}
@@ -85,7 +85,7 @@ def clear_run_folder(run_dir: Path) -> None:
 
 
 def create_pulumi_home(run_dir: Path) -> Path:
-    """Create a PULUMI_HOME that links to the contents of the current one, except for its log folder.
+    """Create a PULUMI_HOME folder with links to all entries of the current one, except its log folder.
 
     The CLI has no option to switch its log files off. Writing them takes a tenth of an update's time, and the
     engine's events contain the errors. If `logs` is a file, the CLI writes no log.

@@ -21,7 +21,7 @@ class Operation(StrEnum):
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
-    # The tenant no longer has the namespace, but the namespace is kept in the cluster.
+    # The namespace no longer belongs to the tenant, but it is kept in the cluster.
     RELEASE = "release"
 
 
@@ -57,7 +57,7 @@ class Cause(StrEnum):
 
 
 class UpdateRecord(Model):
-    """The spec of an update and the changes that it made. Every backend stores it in the stack's history."""
+    """The spec and the changes of one update of a stack. Every backend stores the record in the history."""
 
     cause_type: Cause = Field(default=Cause.SPEC, description="Why the update ran.")
     generation: int = Field(description="The generation of the spec.")
@@ -91,7 +91,7 @@ def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 
 
 def object_change(key: ObjectKey, desired: Manifest, live: Manifest | None) -> ObjectChange:
-    """The change from a live object to the desired one. If they are equal, it is an update without fields."""
+    """The change from a live object to the desired one. If both are equal, it is an update without fields."""
     if live is None:
         return _of(Operation.CREATE, key)
     fields = tuple(

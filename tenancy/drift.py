@@ -12,7 +12,7 @@ from typing import Any, Final
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
 
-# The paths of fields in which the live object must not have more than the desired object.
+# Matches the paths of fields in which the live object must not have entries that the desired object lacks.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
 # The same paths for kinds to which the API server adds defaults.
 _OURS_IN: Final = {
@@ -64,8 +64,8 @@ def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
     """A merge patch that reverts the changes of a live object. Empty if a patch can't revert any change.
 
     `pulumi up` does not revert all changes. It compares only fields that the program sets, and treats an
-    empty list or map as not set. It would not remove a rule that somebody added to an empty list, for
-    example.
+    empty list or map as not set. For example, it would not remove a rule that somebody added to an empty
+    list.
     """
     patch: Manifest = {
         field: inner

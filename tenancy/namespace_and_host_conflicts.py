@@ -1,4 +1,4 @@
-"""Rejects names that belong to somebody else: namespaces, hosts and extra objects. No I/O."""
+"""Rejects a tenant if one of its namespaces, hosts or extra objects belongs to somebody else. No I/O."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,10 +13,10 @@ from tenancy.objects.policy_annotations import hosts_overlap
 from tenancy.spec.tenant import TenantModel
 
 _NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
-# Kinds that the tenant's users also create. Such an object can have the same name as an extra object.
+# Kinds of extra objects that users create too. A user's object can have the same name as an extra object.
 SHARED_KINDS: Final = {kind.key for kind in (CONFIG_MAP, SERVICE, DISRUPTION_BUDGET)}
 
-# Objects that were read from the cluster. None: the object does not exist.
+# Objects that were read from the cluster. The value is None if the object does not exist.
 LiveObjects = Mapping[ObjectKey, Manifest | None]
 
 
@@ -55,7 +55,7 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
     if not tenant.spec.adopt:
         return "exists already and belongs to no tenant; set spec.adopt to true to adopt it"
     if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in labels:
-        return "is the platform's own, and can't be adopted"
+        return "is reserved for Kubernetes or the platform, and can't be adopted"
     if is_deleting(live):
         return "is being deleted, and can't be adopted"
     return None

@@ -20,7 +20,7 @@ _LEADING_ZEROS: Final = re.compile(r"(^|[.:])0+(?=\d)")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of a connection: a pod, or an address outside the cluster if `namespace` is empty.
+    """One end of a connection. It is a pod if `namespace` is set, and an address outside the cluster if not.
 
     If `address` is empty, no ipBlock matches the endpoint.
     """

@@ -1,7 +1,7 @@
 """Resource usage of a tenant, by namespace and in total.
 
 The used and hard amounts come from the live ResourceQuotas. The measured CPU and memory usage comes from
-PodMetrics. They exist only if the cluster has a metrics server.
+PodMetrics. PodMetrics exist only if the cluster has a metrics server.
 """
 
 from collections.abc import Iterable, Mapping

@@ -37,8 +37,8 @@ from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
-# At a stop, the time for running updates to finish, and then the time for canceled updates to end. The sum is
-# less than the default termination grace period of a pod, which is 30 s.
+# When the watcher stops, it waits `_FINISH_S` for running updates. Then it cancels them and waits `_CANCEL_S`
+# until they have ended. The sum is less than the default termination grace period of a pod, which is 30 s.
 _FINISH_S: Final = 15.0
 _CANCEL_S: Final = 10.0
 
@@ -113,15 +113,16 @@ class Watcher:
         )
         # These services start when the informers have listed all objects. They do not need the plans.
         self._observers: list[Service] = [pod_metrics, recorder, *([self._dns] if self._dns else ())]
-        # These services reconcile and repair tenants. They start when the plans are loaded as well.
+        # These services reconcile and repair tenants. They start when the informers have listed all objects
+        # and the plans are loaded.
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Call `on_change` with a tenant's name after each change. Must be set before `start`."""
+        """Make the watcher call `on_change` with the name of each changed tenant. Use this before `start`."""
         self._on_change = on_change
 
     def desired(self, tenant: str) -> DesiredState | None:
-        """The desired state from the tenant's last accepted spec. None before that, and during a deletion."""
+        """The desired state of the last accepted spec. None if no spec was accepted, or during deletion."""
         return self._reconciler.desired(tenant)
 
     def start(self) -> None:

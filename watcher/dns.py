@@ -26,9 +26,9 @@ _GATHER_S: Final = 1.0
 def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
     """The names of the namespaces, in groups. Namespaces of one group can resolve each other's services.
 
-    A namespace that is being deleted, or has no tenant label, is the only one in its group. It must not be in
-    its tenant's group, because another tenant may use its name next. It must not be left out either, because
-    it would then be treated as a platform namespace.
+    A namespace that is being deleted, or has no tenant label, is alone in its group. It must not be in the
+    group of its tenant, because the next namespace with the same name may belong to another tenant. It must
+    not be omitted either, because a namespace without a group is treated as a platform namespace.
     """
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for namespace in namespaces:

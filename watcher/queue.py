@@ -1,7 +1,8 @@
-"""The work queue of tenants. It contains a tenant at most once, and only one worker at a time processes it.
+"""The work queue of tenants. It contains each tenant at most once.
 
-If a tenant is added while a worker processes it, it is queued again when the worker is done. After a failure,
-a tenant is queued after a retry delay. `add_now` cancels the delay, for example after a change of the spec.
+Only one worker at a time processes a tenant. If a tenant is added while a worker processes it, it is queued
+again when the worker is done. If the worker fails, the tenant is queued again after a retry delay. `add_now`
+cancels the delay, for example after a change of the spec.
 """
 
 import heapq
@@ -25,7 +26,7 @@ class TenantQueue:
         self._is_closed = False
 
     def add(self, tenant: str, after_s: float = 0.0) -> None:
-        """Queue a tenant after `after_s` seconds, or after its retry delay or pause if that is later."""
+        """Queue a tenant after `after_s` seconds, but not before its retry delay or its pause has ended."""
         with self._changed:
             due = max(time.monotonic() + after_s, self._not_before.get(tenant, 0.0))
             self._schedule(tenant, due)
@@ -46,7 +47,7 @@ class TenantQueue:
                 if self._due and self._due[0][0] <= now:
                     due, tenant = heapq.heappop(self._due)
                     if self._waiting.get(tenant) != due:
-                        continue  # An outdated entry: the tenant was then queued for an earlier time.
+                        continue  # An outdated entry: the tenant has since been queued for an earlier time.
                     del self._waiting[tenant]
                     self._working.add(tenant)
                     return tenant

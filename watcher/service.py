@@ -64,9 +64,10 @@ class PeriodicService(Service):
 class QueueWorkers(Service):
     """Threads that process the tenants of a queue.
 
-    `process` returns the number of seconds after which to process the tenant again, or None. If `process`
-    raises an exception, the queue retries the tenant after a delay, and `on_failure` is called with the
-    tenant and the exception. `pause_s` is the minimum time between two runs for one tenant.
+    `process` returns the number of seconds after which to process the tenant again, or None to wait until the
+    tenant is added again. If `process` raises an exception, the queue retries the tenant after a delay, and
+    `on_failure` is called with the tenant and the exception. `pause_s` is the minimum time between two runs
+    for one tenant.
     """
 
     def __init__(

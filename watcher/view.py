@@ -1,6 +1,7 @@
 """The data that the page, `tenancy list`, `tenancy show` and `tenancy history` display. No I/O.
 
-It is computed from the Tenant, its live objects and its stack's history. Field names in JSON are camelCase.
+The data is computed from the Tenant, its live objects and its stack's history. Field names in JSON are
+camelCase.
 """
 
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
 from tenancy.changes import Cause, ObjectChange
 from tenancy.objects.roles import role_name
-from tenancy.spec.tenant import AccessRole
+from tenancy.spec.access import AccessRole
 from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
 
@@ -30,7 +31,7 @@ class QuotaBar(Model):
 
 
 class InUse(Model):
-    """The measured usage of the pods. None if it is unknown, for example without a metrics API."""
+    """The measured usage of the pods. A value is None if it is unknown, for example without a metrics API."""
 
     cpu: str | None = None
     memory: str | None = None
@@ -93,7 +94,7 @@ class UpdateView(Model):
     cause: str
     # None if the watcher did not run the update.
     cause_type: Cause | None = None
-    # The field manager that wrote the spec. Empty if a new spec is not the cause.
+    # The field manager that wrote the spec. Empty if the cause of the update is not a new spec.
     by: str = ""
     result: str
     started: str

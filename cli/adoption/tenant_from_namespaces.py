@@ -15,7 +15,8 @@ from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name
 from tenancy.base.quantity import quantity_value
 from tenancy.base.quota_keys import OVERRIDE_KEYS
 from tenancy.plans import Plan, Plans
-from tenancy.spec.tenant import AccessRole, DeletionPolicy, Purpose, SubjectKind
+from tenancy.spec.access import AccessRole, SubjectKind
+from tenancy.spec.tenant import DeletionPolicy, Purpose
 
 # The user-facing ClusterRoles of Kubernetes, and the most similar tenant role for each of them.
 _ROLES: Final = {"admin": AccessRole.ADMIN, "edit": AccessRole.OPERATOR, "view": AccessRole.VIEWER}
@@ -28,7 +29,10 @@ _PURPOSES: Final = {
 
 
 def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespace]) -> Manifest:
-    """A Tenant that adopts these namespaces with their access and quotas. Its deletion retains them."""
+    """A Tenant that adopts these namespaces with their access and quotas.
+
+    If the Tenant is deleted, the namespaces stay in the cluster.
+    """
     spec: dict[str, Any] = {"plan": plan, "adopt": True, "deletionPolicy": DeletionPolicy.RETAIN.value}
     short_names = _short_names(name, [namespace.name for namespace in namespaces])
     if short_names:
@@ -59,7 +63,7 @@ def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
 
 
 def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace]) -> str:
-    """The name of the smallest plan that is large enough. If none is, the name of the largest plan."""
+    """The name of the smallest plan that is large enough. If no plan is large enough, the largest plan."""
     needs = needs_of_namespaces(namespaces)
     by_size = sorted(plans.plans, key=lambda name: tuple(plan_limits(plans.plans[name]).values()))
     for name in by_size:
@@ -125,7 +129,7 @@ def _access_entries(
 
 
 def access_role(binding: Manifest) -> AccessRole | None:
-    """The tenant role that corresponds to the binding's ClusterRole. None if no tenant role does."""
+    """The tenant role that corresponds to the binding's ClusterRole. None if there is no such role."""
     role = binding["roleRef"]
     return _ROLES.get(role["name"]) if role["kind"] == "ClusterRole" else None
 

@@ -24,7 +24,8 @@ from tenancy.spec.tenant_status import Phase
 
 FIELD_MANAGER: Final = "tenancy-cli"
 _CONFLICT: Final = 409
-# Metadata that the API server sets. The output of `kubectl get -o yaml` has it, but it must not be applied.
+# Metadata that the API server sets. The output of `kubectl get -o yaml` contains these fields, but they must
+# not be applied.
 _SERVER_SET_METADATA: Final = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -171,7 +172,7 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 def _content(tenant: Manifest) -> tuple[object, ...]:
     """The spec, labels and annotations.
 
-    The watcher writes other parts of a Tenant. A change of those must not count as a change by the user.
+    The watcher writes other parts of a Tenant. A change of these parts does not count as a user's change.
     """
     metadata = tenant["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")

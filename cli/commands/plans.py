@@ -1,8 +1,8 @@
 """`tenancy plans`: lists the plans in force, and previews the effect of a changed plans file on live tenants.
 
 `tenancy plans impact` previews all live tenants twice, with the plans in force and with the new plans. If the
-two previews of a tenant are equal, the tenant counts as unchanged. Any changes in them have another cause,
-such as drift.
+two previews of a tenant are equal, the tenant counts as unchanged. Changes that both previews contain have
+another cause, such as drift.
 """
 
 from collections.abc import Mapping

@@ -31,7 +31,7 @@ from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateV
 
 _SHOWN_UPDATES: Final = 5
 _BAR_WIDTH: Final = 20
-# The colours of a quota bar, each with the lowest ratio of used to total quota that has the colour.
+# The colours of a quota bar. Each colour applies from this ratio of used to total quota.
 _COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
 
 

@@ -9,7 +9,7 @@ from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 
 _REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
-# Each entry has the commands, the verbs that they need, and the kinds that they need the verbs for.
+# Each entry has commands, the verbs that these commands need, and the kinds to which the verbs apply.
 _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
     ("list, show, waiting in apply", ("get", "list", "watch"), TENANTS),
     ("show, diff, preview", ("list",), MANAGED_KINDS),

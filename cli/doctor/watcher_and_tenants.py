@@ -125,7 +125,7 @@ def _condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:
 
 
 def _written_at(tenant: Manifest) -> str:
-    """The time of the last write to the spec in managedFields. If there is none, the creation time."""
+    """The time of the last write to the spec, from managedFields. If it is missing, the creation time."""
     entries = tenant["metadata"].get("managedFields") or ()
     times = [
         entry["time"] for entry in entries if "f:spec" in (entry.get("fieldsV1") or {}) and "time" in entry

@@ -1,6 +1,6 @@
 """Reads manifests and plans at a git revision, with the command `git`.
 
-The clone must contain the revision. A shallow clone may not contain it.
+The clone must contain the revision. A shallow clone may lack the revision.
 """
 
 import subprocess

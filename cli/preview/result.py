@@ -36,7 +36,7 @@ class TenantPreview(Model):
 
     name: str
     display_name: str = ""
-    file: str = Field(default="", description="The file of the tenant's manifest. Empty if no file has it.")
+    file: str = Field(default="", description="The file of the tenant's manifest. Empty if there is none.")
     line: int = Field(default=0, description="The first line of the manifest. Lines count from 1.")
     outcome: Outcome
     changes: tuple[ObjectChange, ...] = Field(default=(), description="The changed objects and fields.")

@@ -26,8 +26,8 @@ LOCK_TIMEOUT_S = 30.0
 # The number of attempts to start. An attempt is repeated only if another program takes a chosen port.
 START_ATTEMPTS = 5
 POLL_S = 0.05
-# The API server creates its certificate, which is valid for a year. An older certificate than this is deleted
-# before the start, so that the API server creates a new one.
+# The API server creates its certificate, which is valid for a year. If the certificate is older than this, it
+# is deleted before the start, so that the API server creates a new one.
 CERTIFICATE_MAX_AGE_S = 300 * 86400.0
 
 
@@ -105,7 +105,7 @@ class ControlPlane:
             self._group = None
 
     def check(self, *, timeout_s: float = 0) -> None:
-        """Raise ControlPlaneError if a process has exited. Waits for an exit for at most `timeout_s`."""
+        """Raise ControlPlaneError if a process has exited. Waits at most `timeout_s` for an exit."""
         assert self._group is not None, "the control plane is not started"
         try:
             exits = self._group.exits(timeout_s=timeout_s)

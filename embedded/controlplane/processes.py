@@ -114,7 +114,7 @@ class ProcessGroup:
         self._exits.append(process_exit)
 
     def _messages(self, *, timeout_s: float | None) -> list[dict[str, Any]]:
-        """The next responses of the guard. Waits up to `timeout_s` for them; None means no limit."""
+        """The next responses of the guard. Waits up to `timeout_s`, or without a limit if it is None."""
         assert self._guard.stdout is not None
         readable, _, _ = select.select([self._guard.stdout], [], [], timeout_s)
         if not readable:

@@ -1,6 +1,6 @@
 """`./dev run` in the foreground: applies the sample tenants, and shows all tenants.
 
-On a terminal, it shows a table that is updated. Otherwise, it prints a line for each change.
+On a terminal, the command shows a table and keeps it up to date. Otherwise, it prints a line for each change.
 """
 
 import time

@@ -17,7 +17,8 @@ _NAME = "tools"
 def startup_tools(context: str | None) -> tuple[str, ...]:
     """The tools that an instance needs to start.
 
-    `context` is a context of the user's kubeconfig. None means the embedded control plane.
+    `context` is a context of the user's kubeconfig. If it is None, the instance uses the embedded control
+    plane.
     """
     # With a context, the instance needs kubectl to read the user's kubeconfig.
     return (*CONTROL_PLANE_TOOLS, *STACK_TOOLS) if context is None else ("kubectl", *STACK_TOOLS)

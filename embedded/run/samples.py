@@ -53,8 +53,8 @@ def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> 
     for sample in samples:
         tenant = tenant_by_key.get(_key(sample))
         reason = f"{sample['metadata']['name']}: {reason_text(tenant) if tenant else 'it was deleted'}"
-        # A failure in the status of an earlier run does not count, because the watcher will retry. It counts
-        # only if the object has changed since it was applied.
+        # A failure in the status of an earlier run does not count, because the watcher will retry. So a
+        # failure counts only if the object has changed since it was applied.
         if tenant is None or (phase_of(tenant) == Phase.FAILED and _has_changed(tenant, sample)):
             failed.append(reason)
         elif phase_of(tenant) != Phase.ACTIVE or not is_status_current(tenant):

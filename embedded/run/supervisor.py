@@ -29,9 +29,10 @@ from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
 class Supervisor:
     """A context manager that starts an instance and stops it at the end.
 
-    `context` is a context of the user's kubeconfig. Empty means the current context. None means the embedded
-    control plane. If `tools` contains the tools for nodes, the control plane starts with nodes. Otherwise,
-    nodes are added when `prepare_later_tools` has got these tools.
+    `context` is a context of the user's kubeconfig. If it is empty, the instance uses the current context. If
+    it is None, the instance uses the embedded control plane. If `tools` contains the tools for nodes, the
+    control plane starts with nodes. Otherwise, nodes are added when `prepare_later_tools` has downloaded or
+    built these tools.
     """
 
     cluster: Cluster
@@ -94,7 +95,7 @@ class Supervisor:
         return self._later.progress() if self._later else ""
 
     def stop(self) -> None:
-        """Stop all processes. The watcher uses the control plane, so it is stopped first."""
+        """Stop all processes. The watcher is stopped first, because it uses the control plane."""
         self._closing.close()
 
     def _start(self) -> None:

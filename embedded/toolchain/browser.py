@@ -82,7 +82,8 @@ def _install_with_playwright() -> Path | None:
 def _is_working(browser: Path) -> bool:
     """Whether the browser prints its version.
 
-    It fails on systems where `chromium` is only a script that tells the user how to install the browser.
+    On some systems, `chromium` is only a script that tells the user how to install the browser. This script
+    fails.
     """
     return browser.exists() and _succeeds([str(browser), "--version"], _VERSION_TIMEOUT_S)
 

@@ -22,7 +22,7 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.tools import MODULES, machine
 
 _REQUIREMENTS = MODULES / "go" / "requirements.lock"
-# The processes that `run_go` calls in all threads have started and that are still running.
+# The running processes that `run_go` has started, in any thread.
 _running_processes: set["subprocess.Popen[str]"] = set()
 
 
@@ -42,8 +42,9 @@ def go_environment() -> dict[str, str]:
     """The environment variables for Go commands.
 
     They are those of this process, but the variables that affect builds have fixed values or are removed.
-    `GOTOOLCHAIN=local` keeps Go from downloading another Go version. The compiler is a Go program: with less
-    garbage collection, up to a memory limit per process, it takes a seventh less CPU time (measured).
+    `GOTOOLCHAIN=local` keeps Go from downloading another Go version. `GOGC` and `GOMEMLIMIT` also affect the
+    compiler, which is a Go program. With these values, the compiler runs garbage collection less often, and
+    takes a seventh less CPU time (measured).
     """
     removed = ("GOROOT", "GOOS", "GOARCH")
     inherited = {name: value for name, value in os.environ.items() if name not in removed}

@@ -39,7 +39,7 @@ def is_compatible_version(name: str, actual: Version, pinned: Version) -> bool:
         return actual[0] == pinned[0] and actual[1] >= pinned[1]
     if name == _PROVIDER:
         # The Python package pulumi_kubernetes requires the provider in the same version as the package. If
-        # it is missing, Pulumi downloads it.
+        # this version of the provider is missing, Pulumi downloads it.
         return actual == pinned
     return actual[:2] == pinned[:2]
 

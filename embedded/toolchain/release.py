@@ -1,6 +1,6 @@
 """Downloads official releases of the tools, and compares them with their published checksums.
 
-`Releases.fetch` returns False if it cannot get a release for any reason. It does not retry downloads.
+If `Releases.fetch` cannot get a release, it returns False, whatever the reason. It does not retry downloads.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ def checksum_in(text: str, file_name: str) -> str | None:
 class Releases:
     """Downloads releases. Each archive is downloaded only once.
 
-    If the server of a checksum cannot be reached, nothing is downloaded any more.
+    If a server with checksums cannot be reached, no more files are downloaded.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Finds or gets the tools.
 
-It looks for a tool on PATH, in the cache and among the installed Pulumi plugins. If the tool is not there, it
-downloads an official release. If there is no usable release, it builds the tool.
+This module looks for a tool on PATH, in the cache and among the installed Pulumi plugins. If the tool is not
+there, the module downloads an official release. If there is no usable release, the module builds the tool.
 """
 
 import os
@@ -43,7 +43,7 @@ def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
 
 
 def present_tools(names: Iterable[str]) -> dict[str, Path]:
-    """The paths of those of the tools that are on this machine, by name. Downloads and builds nothing."""
+    """The paths of the tools that are already on this machine, by name. Downloads and builds nothing."""
     return {name: path for name in names if (path := present_tool(_tool(name)))}
 
 
@@ -124,7 +124,7 @@ def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
 
 
 def _installed_plugin(tool: Tool) -> Path | None:
-    """The path of the Pulumi provider, if `pulumi plugin install` has installed the tool's version of it."""
+    """The path of the tool among the installed Pulumi plugins. None if its version is not installed."""
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     folder = home / "plugins" / f"{tool.name.removeprefix('pulumi-')}-v{tool.version}"
     binary = folder / tool.name

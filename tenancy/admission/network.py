@@ -216,7 +216,7 @@ def _tenant_network_policies() -> list[Manifest]:
         ],
         variables={**NETWORKS, "tenant": TENANT_NAME},
         # The policy does not check NetworkPolicies with the managed label. Only the platform can set this
-        # label (see `write_protection`).
+        # label (see `managed_objects`).
         conditions={
             "spec-is-new": SPEC_IS_NEW,
             "not-managed": f"object.metadata.?labels[?'{MANAGED_LABEL}'].orValue('') != 'true'",

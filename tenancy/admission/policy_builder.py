@@ -12,6 +12,7 @@ from tenancy.base.labels import MANAGED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest
 
 API_VERSION: Final = "admissionregistration.k8s.io/v1"
+WRITES: Final = ("CREATE", "UPDATE", "DELETE")
 TENANT_NAMESPACES: Final = {"matchLabels": {MANAGED_LABEL: "true"}}
 ANNOTATIONS: Final = {"annotations": "namespaceObject.metadata.?annotations.orValue({})"}
 # CEL: the name of the tenant that owns the namespace of the request, or an empty string.

@@ -66,7 +66,7 @@ POD: Final = Kind("v1", "Pod", "pods")
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-# The API server answers a review when it is created, and does not store it.
+# The API server returns the result of a review in the response to `create`, and does not store the review.
 TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenreviews", False)
 SUBJECT_ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False

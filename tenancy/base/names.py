@@ -25,8 +25,8 @@ def namespace_name(tenant_name: str, name: str | None = None) -> str:
 def session_job_name(session_name: str) -> str:
     """The name of an AISession's Job.
 
-    Kubernetes copies a Job's name into a label of its pods. A name that is too long for a label value is cut
-    and gets a hash as suffix.
+    Kubernetes copies a Job's name into a label of its pods. A name that is too long for a label value is
+    truncated and gets a hash as suffix.
     """
     job_name = f"aisession-{session_name}"
     if len(job_name) <= NAMESPACE_MAX_LENGTH:
@@ -46,9 +46,7 @@ def tenant_of_stack(stack: str) -> str:
     """
     prefix, _, tenant_name = stack.partition("-")
     if prefix != "tenant" or not tenant_name:
-        raise ValueError(
-            f"stack {stack!r} does not belong to a tenant: its name must be tenant-NAME, or platform"
-        )
+        raise ValueError(f"stack {stack!r} has an unexpected name: use tenant-NAME for a tenant, or platform")
     return tenant_name
 
 

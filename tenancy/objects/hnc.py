@@ -19,12 +19,13 @@ _NO_PROPAGATION: Final = {"propagate.hnc.x-k8s.io/none": "true"}
 def hnc_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """A HierarchyConfiguration for each namespace.
 
-    The root namespace has one too. Otherwise somebody else could create it and set a parent that does not
-    belong to the tenant. Raises InvalidSpec if `hnc.parent` is not a namespace of the tenant.
+    The root namespace also gets a HierarchyConfiguration. Otherwise, somebody else could create one and set a
+    parent that does not belong to the tenant. Raises InvalidSpec if `hnc.parent` is not a namespace of the
+    tenant.
     """
     # The spec does not contain `allowCascadingDeletion: false`, because HNC removes a false value when it
-    # writes the object. If somebody sets the field to true, it is drift, because the desired spec does not
-    # contain it.
+    # writes the object. If somebody sets the field to true, the change is still drift, because the desired
+    # spec does not contain the field.
     root = _root(tenant, settings)
     return [
         namespaced_manifest(

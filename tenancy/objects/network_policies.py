@@ -1,7 +1,7 @@
 """The NetworkPolicies of one namespace. Plans and tenants can allow more peers, but can't disable isolation.
 
-Every policy sets both `ingress` and `egress`, if necessary to an empty list. If one of the fields were
-missing, a rule that somebody adds to it would belong to another field manager, and would not be reverted.
+Every policy sets both `ingress` and `egress`, if necessary to an empty list. If a policy did not set one of
+the fields, a rule that somebody adds there would belong to another field manager, and would not be reverted.
 """
 
 from typing import Any, Final

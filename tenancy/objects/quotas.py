@@ -23,8 +23,7 @@ UNSPLIT_KEYS: Final = frozenset(QUOTA_KEYS)
 def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
     """The ResourceQuotas of one namespace.
 
-    Raises InvalidSpec if one of the quotas limits the number of ResourceQuotas, and the namespace would have
-    more.
+    Raises InvalidSpec if one of the quotas allows fewer ResourceQuotas than the namespace would have.
     """
     _check_quota_count(settings)
     tenant_amounts = tenant.spec.resource_quotas.model_dump(exclude_none=True)

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.names import GROUP
+from tenancy.spec.access import Access, AccessRole, SubjectKind
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Access, AccessRole, SubjectKind, TenantModel
+from tenancy.spec.tenant import TenantModel
 
 API_GROUP: Final = "rbac.authorization.k8s.io"
 API_VERSION: Final = f"{API_GROUP}/v1"

@@ -1,4 +1,4 @@
-"""The settings of the platform's stack. They come from its Pulumi configuration. All have defaults."""
+"""The settings of the platform's stack, from the stack's Pulumi configuration. All settings have defaults."""
 
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -83,8 +83,8 @@ class PlatformSettings(Model):
             )
         if url.password:
             raise ValueError(
-                "contains a password: put the password into the Secret that passphraseSecret names, as the "
-                "environment variable that the backend reads"
+                "contains a password: put the password into the Secret that passphraseSecret names; as the "
+                "key, use the name of the environment variable that the backend reads"
             )
         return backend
 

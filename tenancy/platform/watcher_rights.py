@@ -20,7 +20,7 @@ from tenancy.base.names import GROUPS
 from tenancy.base.platform_names import EVENT_NAMESPACE, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
 from tenancy.objects.roles import API_GROUP, API_VERSION, role_name
 from tenancy.platform.watcher_session_rights import session_rules
-from tenancy.spec.tenant import AccessRole
+from tenancy.spec.access import AccessRole
 
 Rules = list[dict[str, Any]]
 
@@ -106,8 +106,8 @@ def _cluster_rules() -> Rules:
             "resourceNames": _ROLE_NAMES,
         },
         {
-            # The watcher detects added and removed integrations by their CRDs. If a Tenant is deleted, it
-            # checks whether somebody deleted the Tenant or its CRD.
+            # The watcher detects added and removed integrations by their CRDs. If a Tenant is deleted, the
+            # watcher checks whether somebody deleted the Tenant or its CRD.
             "apiGroups": [CRD.group],
             "resources": [CRD.plural],
             "verbs": ["get", "list", "watch"],

@@ -21,7 +21,7 @@ RESULT_FILE: Final = "/dev/termination-log"
 CONTAINER: Final = "session"
 # How long a finished Job is kept, so that users can read its log.
 JOB_TTL_S: Final = 3600
-# An arbitrary user ID other than that of root. Images that do not set a user run with it as well.
+# An arbitrary non-root user ID. Every session's container runs with it, even if its image sets no user.
 _USER: Final = 65532
 
 

@@ -112,7 +112,7 @@ def _outcome(
         message = f"the container failed with exit code {terminated.get('exitCode')}"
         message = f"{message}; to read its log: {_log_command(job)}"
         return SessionPhase.FAILED, terminated.get("reason") or "Error", message
-    pod_gone = "the pod no longer exists, so its result is lost; it may have been deleted"
+    pod_gone = "the pod no longer exists, so its result is lost; the pod may have been deleted"
     reason = final_condition.get("reason") or "JobFailed"
     return SessionPhase.FAILED, reason, final_condition.get("message") if pod else pod_gone
 

@@ -48,9 +48,9 @@ def decision(
 ) -> StartDecision:
     """The sessions to start, and the reasons why the others wait.
 
-    `max_sessions` is the tenant's limit of running sessions. `free_slots` is how many more sessions may start
-    now. `quotas` are the ResourceQuotas by namespace. `reserved` is the demand of started sessions that the
-    status of the quotas does not include yet, by namespace.
+    `max_sessions` is the tenant's limit of running sessions. `free_slots` is the number of sessions that may
+    start now. `quotas` are the ResourceQuotas by namespace. `reserved` is the demand of started sessions that
+    the status of the quotas does not include yet, by namespace.
     """
     result = StartDecision()
     reserved_by_namespace = dict(reserved)
@@ -84,7 +84,7 @@ def _queued(max_sessions: int) -> StartDelay:
         message = "the tenant may run no sessions: maxSessions is 0"
     else:
         message = (
-            f"the session waits for other sessions: the tenant may run {max_sessions} at once (maxSessions) "
-            "within its quotas, and older sessions start first"
+            f"the session waits for other sessions: the tenant may run at most {max_sessions} at once "
+            "(maxSessions), all of them must fit into its quotas, and older sessions start first"
         )
     return StartDelay(SessionReason.QUEUED, message)

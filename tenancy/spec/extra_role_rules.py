@@ -2,7 +2,7 @@
 
 - Cluster-scoped resources are rejected. A Role can't grant access to them, so such a rule is a mistake.
 - For resources that isolate the tenant, only read access can be granted.
-- Namespaced resources of other projects are allowed. These rules exist to grant access to such resources.
+- Namespaced resources of other projects are allowed. The main purpose of added rules is access to them.
 - `serviceaccounts/token` is allowed. A subject that can create pods can already use any service account of
   the namespace.
 
@@ -25,7 +25,7 @@ _VERBS: Final = (*READ_VERBS, "create", "update", "patch", "delete", "deletecoll
 _GROUP = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?")
 _RESOURCE = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[a-z0-9]+)?")
 
-# API groups in which a tenant gets no permissions. Only platform administrators use these resources.
+# API groups whose resources only platform administrators use. A tenant gets no permissions in them.
 _FORBIDDEN_GROUPS: Final = {
     KLEFF_GROUP,
     "admissionregistration.k8s.io",

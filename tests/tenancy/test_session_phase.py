@@ -122,7 +122,7 @@ def test_failed_session_tells_what_kubernetes_knows() -> None:
     assert (without_reason["reason"], without_reason["message"]) == ("BackoffLimitExceeded", "it failed")
     without_pod = status_of(NEW, failed)
     assert without_pod["reason"] == "BackoffLimitExceeded"
-    assert without_pod["message"].endswith("it may have been deleted")
+    assert without_pod["message"].endswith("the pod may have been deleted")
 
 
 def test_timeout_ends_it_as_terminated() -> None:

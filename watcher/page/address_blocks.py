@@ -33,7 +33,8 @@ def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
     for block in blocks.values():
         inner = [other for other in blocks.values() if _is_within(other.network, block.network)]
         addresses = [address for address in _range_starts(blocks.values()) if block.contains(address)]
-        # Prefer an address that is in no smaller block, because the rules of a smaller block apply to it too.
+        # Prefer an address outside all smaller blocks, because the rules of a smaller block apply to all
+        # addresses in that block.
         distinctive = [
             address for address in addresses if not any(other.contains(address) for other in inner)
         ]
@@ -66,7 +67,11 @@ def _is_within(inner: IpNetwork, outer: IpNetwork) -> bool:
 
 
 def _range_starts(blocks: Iterable[Block]) -> list[Address]:
-    """The lowest address of each range, in order. The limits of the blocks divide addresses into ranges."""
+    """The lowest address of each range, in order.
+
+    A range starts at the first address of an IP version, a block or an exception, or directly after a block
+    or an exception.
+    """
     starts: set[Address] = set(_FIRST_ADDRESSES)
     for block in blocks:
         for network in (block.network, *block.exceptions):

@@ -104,7 +104,7 @@ class Feed(threading.Thread):
                 self._listeners.discard(listener)
 
     def _changed_rows(self, tenant: str) -> list[str | None]:
-        """A list with the tenant's row if it differs from the last one. Otherwise, the list is empty."""
+        """A list with the tenant's row. The list is empty if the row has not changed."""
         try:
             row = self._row(tenant)
             text = row.model_dump_json(by_alias=True) if row else None

@@ -19,7 +19,7 @@ from tenancy.desired import DesiredState
 from watcher.page.reachability_graph import reachability
 from watcher.view import TenantRow, UpdateView, tenant_row, tenant_view, update_view
 
-# A cached history expires, because an update that an operator runs with Pulumi does not change the status.
+# A cached history expires, because the status does not change if a person runs `pulumi up` by hand.
 _CACHE_S: Final = 60.0
 _CACHE_MAX_SIZE: Final = 64
 

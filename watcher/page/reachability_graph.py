@@ -20,10 +20,10 @@ from watcher.page.address_blocks import Block, address_blocks, outside_addresses
 from watcher.page.compute_limit import ComputeLimit, LimitExceeded
 from watcher.page.open_ports import open_ports, port_ranges
 
-# The label that the API server sets to a namespace's name, and the name of the cluster DNS's namespace.
+# The label in which the API server stores a namespace's name, and the name of the cluster DNS's namespace.
 [(_NAMESPACE_NAME, _DNS_NAMESPACE)] = CLUSTER_DNS["namespaceSelector"]["matchLabels"].items()
 _DNS_PODS: Final = CLUSTER_DNS["podSelector"]["matchLabels"]
-# The label value of all other tenants. No tenant can have this name, because it is not valid.
+# The value of the tenant label for all other tenants. It is not a valid name, so no tenant can have it.
 _OTHERS: Final = "other tenants"
 _TOO_MUCH: Final = "too many NetworkPolicies to draw: list them with kubectl get networkpolicies"
 

@@ -87,7 +87,7 @@ def _check_host(header: str) -> None:
 
 
 def _check_site(header: str) -> None:
-    """Reject requests from other websites. They cannot read the responses, but could overload the watcher."""
+    """Reject requests from other websites. Such websites cannot read responses, but could cause high load."""
     if header not in _OWN_SITE:
         raise RequestRejected(403, "requests from other websites are not allowed")
 

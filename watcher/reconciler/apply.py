@@ -1,8 +1,8 @@
 """Runs `up` on a tenant's stack.
 
-One run applies the desired state. An earlier run is needed in two cases. If quotas share a budget, it lowers
-some quotas before others are raised. If namespaces are removed from the tenant but kept in the cluster, it
-marks them as retained.
+The last run applies the desired state. In two cases, another run is necessary before the last run. If quotas
+share a budget, this other run lowers some quotas, so that the last run can raise others. If namespaces are
+removed from the tenant but kept in the cluster, the other run marks these namespaces as retained.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def apply(
 ) -> StackResult:
     """Apply the desired state.
 
-    Raises MustWait if the tenant has to wait, or Rejection, StackError or ClusterError if a step fails.
+    Raises MustWait if the tenant has to wait. Raises Rejection, StackError or ClusterError if a step fails.
     """
 
     def up(step: DesiredState, message: str) -> StackResult:
@@ -53,8 +53,9 @@ def _mark_retained_namespaces(
 ) -> None:
     """Mark namespaces as retained in the stack's state before they are removed from the Pulumi program.
 
-    Pulumi reads `retain_on_delete` of a removed resource from the stack's state. Without this run, Pulumi
-    would delete a namespace that is removed in the same change that sets `deletionPolicy: Retain`.
+    Pulumi reads `retain_on_delete` of a removed resource from the stack's state. One change of the spec can
+    set `deletionPolicy: Retain` and also remove a namespace. Without this run, Pulumi would then delete the
+    namespace.
     """
     leaving = leaving_namespaces(cluster, manifest, desired)
     if not leaving:
@@ -67,7 +68,7 @@ def _mark_retained_namespaces(
 def _lower_quotas(
     cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: RunUpdate
 ) -> None:
-    """Lower quotas before others are raised, so that the sum of all quotas never exceeds the budget.
+    """Lower some quotas before others are raised, so that the sum of all quotas never exceeds the budget.
 
     Raises MustWait if other quotas cannot be raised yet.
     """

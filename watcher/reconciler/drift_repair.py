@@ -1,7 +1,8 @@
 """Reverts edits and deletions of applied objects within a second or two, on separate threads.
 
-Repairs do not use the stack. Therefore, a rejected spec, a locked stack, a backend that does not answer or a
-retry delay of the tenant does not delay them. The next update records the repairs in the stack's history.
+Repairs do not use the stack. Therefore, they do not wait while the spec is rejected, the stack is locked, the
+backend does not answer, or the tenant has a retry delay. The next update records the repairs in the stack's
+history.
 """
 
 import threading
@@ -82,7 +83,7 @@ class Repairs:
         self.check(name)
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Queue a managed object if its change has to be reverted. Informers call this on their threads."""
+        """Queue a managed object if its change has to be reverted. Informers' threads call this method."""
         for manifest in (before, after):
             if manifest is None:
                 continue
@@ -96,7 +97,7 @@ class Repairs:
                 self.check(tenant)  # Somebody else may have created the namespace without its objects.
 
     def check(self, tenant: str) -> None:
-        """Compare all objects of a tenant with the last applied ones, and queue those that differ."""
+        """Compare a tenant's live objects with the last applied objects. Queue the objects that differ."""
         if applied := self._applied.get(tenant):
             live = self._managed.of(tenant)
             self._suspect(tenant, {key for key in applied.all_keys if applied.to_restore(key, live.get(key))})
@@ -141,7 +142,7 @@ class Repairs:
         self._queue.add(tenant)
 
     def _repair_suspects(self, tenant: str) -> None:
-        """Repair the queued objects of a tenant. Raises TryAgain if some have to be checked again."""
+        """Repair the queued objects of a tenant. Raises TryAgain if some objects must be checked again."""
         with self._guard:
             suspects = self._suspects.pop(tenant, set())
         try:
@@ -154,7 +155,7 @@ class Repairs:
             raise TryAgain
 
     def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Restore the objects that differ from the last applied ones. Returns the objects to check again.
+        """Restore live objects that differ from the last applied objects. Returns the objects to check again.
 
         Reads the objects from the API server, because the informers' copies may be outdated.
         """
@@ -197,5 +198,5 @@ class Repairs:
 
 
 def _order(key: ObjectKey) -> tuple[bool, int, ObjectKey]:
-    """Sort key that puts namespaces first and RoleBindings last, so that isolation comes before access."""
+    """Sort key: namespaces first, RoleBindings last. So isolation is restored before users get access."""
     return key.kind != NAMESPACE.kind, apply_stage(key), key

@@ -142,7 +142,7 @@ class Reporter:
     def reject_namesake(self, namesake: Manifest, manifest: Manifest) -> None:
         """Reject the newer of two Tenants with the same name.
 
-        If it is being deleted, remove its finalizer, because no object was created for it.
+        If the newer Tenant is being deleted, remove its finalizer, because no object was created for it.
         """
         if is_deleting(namesake) and has_finalizer(namesake):
             self._tenants.remove_finalizer(namesake)

@@ -26,14 +26,14 @@ from tenancy.drift import object_drift, repair_patch
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import Applied
 
-# Kinds with immutable fields. An object of these kinds is deleted and created again if it cannot be changed.
-# A namespace never is, because it contains the tenant's own objects.
+# Kinds with immutable fields. If an object of these kinds cannot be changed, it is deleted and created again.
+# A namespace is never deleted for a repair, because it contains the tenant's own objects.
 _WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A repair of one object. `drift` is a short phrase, and `change` is the change that the repair made."""
+    """A repair of an object. `drift` describes the drift, and `change` is the change that the repair made."""
 
     drift: str
     change: ObjectChange
@@ -77,7 +77,7 @@ def _can_be_created(cluster: Cluster, key: ObjectKey) -> bool:
 def _within_budget(
     cluster: Cluster, tenant: str, applied: Applied, key: ObjectKey, quota: Manifest
 ) -> Manifest:
-    """The quota with the limits that the budget allows now. Other quotas may still exceed their shares."""
+    """The quota with the limits that the budget allows now. Other quotas may still have to be lowered."""
     objects = {**(applied.objects or {}), key: quota}
     quotas = tuple(manifest for other, manifest in objects.items() if other.kind == key.kind)
     step = budget_step(DesiredState(tenant, quotas, has_budget=True), live_quotas(cluster, tenant))

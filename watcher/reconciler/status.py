@@ -122,7 +122,8 @@ def failed_status(
         integrations_ready=KEEP,
         drifted=_drifted(repaired, unrepaired),
         namespaces=KEEP,
-        # After an update that failed half way, the applied state is unknown. The next update applies it all.
+        # After an update that failed half way, the applied state is unknown. The next update then applies the
+        # whole desired state.
         applied_digest=None if half_done else KEEP,
         last_update=LastUpdate(result="failed", message=half_done) if half_done else KEEP,
         stack=KEEP,

@@ -33,7 +33,8 @@ from watcher.sessions.deletion import delete_sessions
 
 log = structlog.get_logger(__name__)
 
-# The longest time until a waiting tenant is reconciled again. The deletion of a namespace queues it earlier.
+# The longest time until a waiting tenant is reconciled again. The deletion of a namespace queues the tenant
+# earlier.
 _LOOK_AGAIN_S: Final = 15.0
 # The maximum number of AISessions that a message lists.
 _NAMED: Final = 5
@@ -105,7 +106,8 @@ class Terminator:
     def _keep_applied(self, tenant: Manifest) -> None:
         """Repair drift until the destroy begins. If the tenant is paused, stop repairing it.
 
-        If the status has one of these reasons, the destroy has begun or repairs are already running.
+        If the reason of the Ready condition is Deleting or DestroyFailed, the destroy has begun, or repairs
+        are already running.
         """
         has_begun = ready_verdict(tenant)[0] in (Reason.DELETING, Reason.DESTROY_FAILED)
         if is_paused(tenant) or not has_begun:
@@ -129,8 +131,8 @@ class Terminator:
         name = tenant["metadata"]["name"]
         if _is_retained(tenant):
             remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
-            # Remove the stack before the release. A released namespace may get another owner, and must not be
-            # in this stack then.
+            # Remove the stack before the namespaces are released. A released namespace may get another owner,
+            # and this stack must not contain the namespace of another owner.
             self._stacks.forget(name)
             for namespace in self._own_namespaces(tenant):
                 release_namespace(self._cluster, namespace)

@@ -41,7 +41,10 @@ class WaitForNamespaces:
 
 @dataclass(frozen=True)
 class Contested:
-    """Somebody else keeps changing an object. The watcher runs no update for its repairs until that ends."""
+    """Somebody else changes an object again after each repair.
+
+    While this continues, the watcher still repairs the object, but runs no updates to record the repairs.
+    """
 
     key: ObjectKey
     repairs: Mapping[ObjectKey, Repair]
@@ -71,9 +74,10 @@ Step = InSync | WaitForNamespaces | Contested | RunUpdate
 
 
 class MustWait(Exception):
-    """The tenant cannot be updated before the cluster changes. That change queues the tenant again.
+    """The tenant waits for a change in the cluster, such as the deletion of a namespace.
 
-    `applied` is the intermediate state that was applied before the wait, or None.
+    The change queues the tenant again. `applied` is the intermediate state that was applied before the wait,
+    or None.
     """
 
     reason = Reason.NAMESPACE_TERMINATING

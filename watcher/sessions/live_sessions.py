@@ -39,7 +39,8 @@ def status_of(session: Manifest) -> AISessionStatus:
 class LiveSessions:
     """The sessions in the cluster, by tenant. Thread-safe.
 
-    `unfinished` also returns statuses that this process has written and the watch has not reported yet.
+    `unfinished` returns each session with the newest status that this process has written, even if the watch
+    has not reported this status yet.
     """
 
     def __init__(self, cluster: Cluster, namespaces: Informer, on_change: Callable[[str], None]) -> None:

@@ -29,8 +29,8 @@ from watcher.sessions.start_backoff import StartBackoff, pod_refusal, refusal_re
 
 log = structlog.get_logger(__name__)
 
-# The shortest and the longest time until the next check whether the API server rejected the pod of a Job. The
-# watch reports new pods, but no rejections. The time between two checks grows with the age of the Job.
+# The API server may reject the pod of a Job. The watch does not report this, so the reconciler has to check
+# it. These are the shortest and the longest time between two checks. The time grows with the Job's age.
 _MIN_POD_CHECK_S: Final = 2.0
 _MAX_POD_CHECK_S: Final = 30.0
 
@@ -48,8 +48,7 @@ class SessionReconciler:
     def reconcile(self, tenant: str) -> float | None:
         """Reconcile the tenant's sessions.
 
-        Returns after how many seconds to reconcile them again if nothing changes, or None if that is not
-        necessary.
+        Returns the seconds after which to reconcile them again, or None to wait for the next change.
         """
         waiting: list[Waiting] = []
         requeues_s: list[float | None] = []
@@ -122,7 +121,7 @@ class SessionReconciler:
     def _withdraw(self, session: Manifest, job: Manifest, problem: str) -> None:
         """Delete a Job whose pod was rejected. The session waits for another start.
 
-        While the session has no Job, the wait does not count towards its timeout.
+        The time without a Job does not count towards the timeout of the session.
         """
         # Write the status before the deletion. If the status still named the deleted Job, the session would
         # count as terminated.

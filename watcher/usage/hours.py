@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from tenancy.base.model import Model
 
 _GIB: Final = 2**30
-# By resource: the unit of its hours, and the size of this unit in CPUs, bytes or pods.
+# For each resource: the unit in reports, and the size of this unit in CPUs, bytes or pods.
 _UNITS: Final = {
     "cpu": ("CPU-hours", 1),
     "memory": ("GiB-hours", _GIB),
@@ -70,7 +70,7 @@ def usage_row(series: Series, hours: Hours) -> UsageRow:
 def tenant_rows(rows: Iterable[UsageRow]) -> list[UsageRow]:
     """One row for each tenant and resource, summed over the tenant's namespaces.
 
-    The result has the same order as the first row of each tenant and resource in `rows`.
+    The rows are in the order in which their tenants and resources first occur in `rows`.
     """
     sums: dict[tuple[str, str], UsageRow] = {}
     for row in rows:

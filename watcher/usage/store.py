@@ -13,12 +13,13 @@ from typing import Final
 from watcher.usage.database import reading, writing
 from watcher.usage.hours import Hours, Series, UsageReport, usage_row
 
-# A longer time between two records counts as a gap. The limit is given in seconds and in periods, and the
-# larger value applies. A missed record or a restart of the watcher does not count as a gap.
+# If the time between two records is longer than this limit, it counts as a gap. The limit is given in seconds
+# and in periods, and the larger value applies. One missed record or a restart of the watcher causes no gap.
 _STEP_MAX_S: Final = 150.0
 _STEP_MAX_PERIODS: Final = 2.5
 _HOUR_S: Final = 3600
-# How long the spans are kept as they were recorded. After that, they are merged into hours.
+# A span is a period in which the amounts of a series did not change. After this time, spans are merged into
+# hours.
 _KEEP_EXACT_S: Final = 24 * _HOUR_S
 _KEEP_S: Final = 400 * 24 * _HOUR_S
 _DROP_STEP_S: Final = 24 * _HOUR_S
@@ -102,8 +103,8 @@ class UsageStore:
             if since_s >= until_s:
                 return
             times = {"since": since_s, "until": until_s}
-            # A span that continues into another hour is not merged. Each series has at most one such span
-            # that starts in a given hour.
+            # A span that continues into a later hour is not merged. For each series, at most one such span
+            # starts in an hour.
             database.execute(_MERGE_SPANS, times)
             database.execute(_DELETE_MERGED, times)
             database.execute("INSERT INTO span SELECT series, first_s, last_s, used, hard, share FROM merged")
@@ -112,7 +113,7 @@ class UsageStore:
             database.execute("UPDATE state SET merged_s = ?", (until_s,))
 
     def hours(self, since_s: float, until_s: float, tenant: str = "") -> dict[Series, Hours]:
-        """The hours between two Unix times, by series. An empty `tenant` means all tenants."""
+        """The `Hours` of each series between two Unix times. An empty `tenant` selects all tenants."""
         with reading(self.path) as database:
             times = {"since": since_s, "until": until_s, "tenant": tenant}
             return {Series(*row[:3]): Hours(*row[3:]) for row in database.execute(_SELECT_HOURS, times)}

@@ -12,7 +12,7 @@ from cli.preview.findings.finding import Gain
 from tenancy.base.kinds import ROLE, ROLE_BINDING
 from tenancy.base.manifest import Manifest, ObjectKey, Objects
 from tenancy.objects.roles import role_name
-from tenancy.spec.tenant import AccessRole
+from tenancy.spec.access import AccessRole
 
 # From the fewest permissions to the most.
 _ROLES: Final = (AccessRole.VIEWER, AccessRole.OPERATOR, AccessRole.ADMIN)

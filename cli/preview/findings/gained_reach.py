@@ -18,7 +18,8 @@ from tenancy.reachability import network_from_cidr
 class AllowedTraffic(NamedTuple):
     """One peer and one port that a policy allows.
 
-    `pods` is the policy's pod selector. `pods`, `peer` and `port` are JSON texts. None means any.
+    `pods` is the policy's pod selector. `pods`, `peer` and `port` are JSON texts. If all peers are allowed,
+    `peer` is None. If all ports are allowed, `port` is None.
     """
 
     direction: str
@@ -28,9 +29,9 @@ class AllowedTraffic(NamedTuple):
 
 
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
-    """A gain for all traffic that no old rule allowed.
+    """A gain for each peer and port that no old rule allowed.
 
-    Namespaces that had no network policies are ignored. They are new, or all traffic was allowed before.
+    A namespace that had no network policies is ignored. It is new, or all its traffic was allowed before.
     """
     old_traffic = _allowed_traffic(before)
     for namespace, traffic_keys in _allowed_traffic(after).items():

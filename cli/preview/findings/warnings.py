@@ -28,7 +28,8 @@ def change_warnings(
 ) -> tuple[Finding, ...]:
     """Warnings about a new or updated tenant.
 
-    `before` are the tenant's old objects. Only live objects have a status, which some warnings need.
+    `before` contains the tenant's old objects. Some warnings need the status of these objects, which only
+    live objects have.
     """
     old = {key: manifest for key, manifest in before.items() if not is_deleting(manifest)}
     name, new = desired.tenant, desired.by_key
@@ -109,7 +110,7 @@ def _lowered_levels(old: Objects, new: Objects) -> Iterator[Gain]:
 
 
 def _merged(rule: Rule, tenant: str, gains: Iterable[Gain]) -> Iterator[Finding]:
-    """One finding per text of a gain, with all namespaces that have a gain with this text."""
+    """One finding for all gains with the same text. The finding lists the namespaces of these gains."""
     gains_by_text: dict[str, list[Gain]] = {}
     for gain in gains:
         gains_by_text.setdefault(gain.text, []).append(gain)

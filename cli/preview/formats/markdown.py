@@ -71,7 +71,7 @@ def _comment(head: list[str], details: list[tuple[str, str]], limit: int) -> str
 
 
 def _alert(severity: Severity, findings: list[Finding]) -> Iterator[str]:
-    """An alert block. The most severe findings come first, so that the size limit removes the others."""
+    """An alert block. The most severe findings come first, so the size limit removes less severe findings."""
     if findings:
         most_severe_first = sorted(findings, key=lambda finding: _RULE_ORDER.index(finding.rule))
         lines = _limited([f"> - {_finding_text(finding)}" for finding in most_severe_first], "> - ")
