@@ -4,9 +4,8 @@ It is computed from the Tenant, its live objects and its stack's history. Field 
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from stacks.history import Update
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.labels import PURPOSE_LABEL
 from tenancy.base.manifest import Manifest, Objects, is_deleting
@@ -16,6 +15,9 @@ from tenancy.objects.roles import role_name
 from tenancy.spec.tenant import AccessRole
 from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
+
+if TYPE_CHECKING:
+    from stacks.history import Update
 
 _ROLES: Final = {role_name(role): role for role in AccessRole}
 
@@ -152,7 +154,7 @@ def tenant_view(tenant: Manifest, live: Objects, drift: Iterable[ObjectChange] =
     )
 
 
-def update_view(update: Update) -> UpdateView:
+def update_view(update: "Update") -> UpdateView:
     record = update.record
     return UpdateView(
         version=update.version,
