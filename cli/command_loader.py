@@ -63,6 +63,11 @@ class CommandGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = {name: TyperCommand(name=name) for name in COMMANDS}
+        self._global_options = [
+            _command_option(option)
+            for option in self.params
+            if isinstance(option, TyperOption) and option.rich_help_panel == GLOBAL_OPTIONS
+        ]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command with its help text, but without its parameters, for a list of commands."""
@@ -92,11 +97,7 @@ class CommandGroup(TyperGroup):
     def with_global_options(self, command: Any) -> Any:
         """Add the global options to the command and its subcommands."""
         for each in (command, *getattr(command, "commands", {}).values()):
-            for option in self.params:
-                if isinstance(option, TyperOption) and option.rich_help_panel == GLOBAL_OPTIONS:
-                    own = copy(option)
-                    own.expose_value, own.callback = False, _set_global_option
-                    each.params.append(own)
+            each.params.extend(self._global_options)
         return command
 
 
@@ -141,6 +142,13 @@ def _convert_only_given_values(parameters: list[Any]) -> None:
 
 def _given_value_converter(process_value: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda ctx, value: process_value(ctx, value) if value else None
+
+
+def _command_option(option: TyperOption) -> TyperOption:
+    """The global option as an option of a command, whose function does not have it as a parameter."""
+    own = copy(option)
+    own.expose_value, own.callback = False, _set_global_option
+    return own
 
 
 def _set_global_option(context: Any, option: Any, value: Any) -> None:

@@ -61,8 +61,8 @@ def test_global_options_are_accepted_anywhere_on_the_line(platform: Platform, te
     for arguments in ((*options, "list"), ("list", *options), (*options[:2], "list", *options[2:])):
         result = tenancy(*arguments, KUBECONFIG="/nowhere")
         assert (result.returncode, result.stdout) == (0, expected), result.stderr
-    for arguments in (("--context", "none-such", "list"), ("list", "--context", "none-such")):
-        assert "none-such" in tenancy(*arguments).stderr
+    for line in ("--context none-such list", "list --context none-such"):
+        assert "none-such" in tenancy(*line.split()).stderr
     # The option after the command is used if both are given.
     assert tenancy("--context", "none-such", "list", *options).stdout == expected
 
@@ -74,7 +74,6 @@ def test_global_options_are_accepted_by_subcommands(platform: Platform, tenancy:
     for arguments in (
         ("plans", *options, "impact", str(plans)),
         ("plans", "impact", str(plans), *options),
-        ("plans", "impact", *options, str(plans)),
     ):
         result = tenancy(*arguments, KUBECONFIG="/nowhere")
         assert "compared with" in result.stdout, result.stderr
