@@ -115,7 +115,7 @@ class _NamesCommand(TyperCommand):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """The options of the command that start with `incomplete`."""
-        _, command, _ = ctx.parent.command.resolve_command(ctx.parent, [self.name, incomplete])
+        command = ctx.parent.command.with_global_options(load_command(self.name or ""))
         return command.shell_complete(ctx, incomplete)
 
 
@@ -152,15 +152,18 @@ def _command_option(option: TyperOption) -> TyperOption:
 
 
 def _set_global_option(context: Any, option: Any, value: Any) -> None:
-    """Use the option of the command instead of the same option before the command."""
+    """Use the option of the command instead of the same option before the command.
+
+    Values of an option that can be repeated are added to the values before the command.
+    """
     if not value:
         return
     options = context.find_root().params
-    options[option.name] = value
+    options[option.name] = [*(options.get(option.name) or ()), *value] if option.multiple else value
     if not context.resilient_parsing:
         from cli.connection import Connection
 
-        context.obj = Connection.from_options(options)
+        context.obj = Connection.from_options(**options)
 
 
 def _help_text(name: str) -> str:

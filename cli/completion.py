@@ -15,7 +15,7 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
         # This import needs more time than all others of a completion, and most completions need no cluster.
         from cli.connection import Connection
 
-        names = Connection.from_options(context.find_root().params).tenant_names()
+        names = Connection.from_options(**context.find_root().params).tenant_names()
     except Exception:
         return []
     return sorted(name for name in names if name.startswith(incomplete))

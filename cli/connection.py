@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
@@ -43,9 +43,11 @@ class Connection:
     context: str | None = None
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> "Connection":
-        """The connection for the global options, by the names of the parameters in `cli.main`."""
-        return cls(options.get("_kubeconfig"), options.get("_context"))
+    def from_options(
+        cls, kubeconfig: Path | None = None, cluster_context: str | None = None, **_: object
+    ) -> "Connection":
+        """The connection that the options of `tenancy` select. Options that do not affect it are ignored."""
+        return cls(kubeconfig, cluster_context)
 
     @cached_property
     def cluster(self) -> Cluster:

@@ -34,15 +34,14 @@ def _print_version(is_requested: bool) -> None:
 @app.callback()
 def start(
     context: typer.Context,
-    _kubeconfig: Annotated[
+    kubeconfig: Annotated[
         Path | None,
         typer.Option(
-            "--kubeconfig",
             rich_help_panel=GLOBAL_OPTIONS,
             help="The kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the pod's service account.",
         ),
     ] = None,
-    _context: Annotated[
+    cluster_context: Annotated[
         str | None,
         typer.Option(
             "--context",
@@ -61,7 +60,7 @@ def start(
 
     # Log lines of the called modules would mix with the output of the commands.
     configure_log("critical")
-    context.obj = Connection.from_options(context.params)
+    context.obj = Connection.from_options(kubeconfig, cluster_context)
 
 
 def main() -> None:

@@ -4,22 +4,18 @@ It is computed from the Tenant, its live objects and its stack's history. Field 
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.labels import PURPOSE_LABEL
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
 from tenancy.changes import Cause, ObjectChange
-from tenancy.objects.roles import role_name
-from tenancy.spec.tenant import AccessRole
 from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
 
 if TYPE_CHECKING:
     from stacks.history import Update
-
-_ROLES: Final = {role_name(role): role for role in AccessRole}
 
 
 class QuotaBar(Model):
@@ -185,13 +181,18 @@ def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
 
 
 def _access(live: Objects) -> list[AccessView]:
+    # These modules import the models of the spec, which takes longer than the rest of `tenancy list`.
+    from tenancy.objects.roles import role_name
+    from tenancy.spec.tenant import AccessRole
+
+    roles = {role_name(role): role for role in AccessRole}
     namespaces: dict[tuple[str, str, str], list[str]] = {}
     for key, binding in live.items():
-        if key.kind != ROLE_BINDING.kind or key.name not in _ROLES:
+        if key.kind != ROLE_BINDING.kind or key.name not in roles:
             continue
         for subject in binding.get("subjects") or ():
             prefix = f"{subject['namespace']}/" if subject.get("namespace") else ""
-            access = (subject["kind"], prefix + subject["name"], _ROLES[key.name].value)
+            access = (subject["kind"], prefix + subject["name"], roles[key.name].value)
             namespaces.setdefault(access, []).append(key.namespace)
     return [
         AccessView(kind=kind, name=name, role=role, namespaces=tuple(sorted(names)))

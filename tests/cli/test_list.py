@@ -129,6 +129,7 @@ def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> N
     ):
         command_line = f"tenancy {words.format(platform.admin_kubeconfig)}"
         assert completed(command_line, KUBECONFIG="/nowhere") == ["tabular"]
+    assert completed("tenancy show tabbed tab") == []
     assert completed("tenancy show --pl") == ["--plans"]
     assert completed("tenancy show --output y") == ["yaml"]
     # Without a cluster, completion must not print an error into the command line.
