@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 import yaml
@@ -18,7 +18,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tenancy.changes import ObjectChange, Operation
+if TYPE_CHECKING:
+    # This import is slow, and most commands print no changes.
+    from tenancy.changes import ObjectChange
 
 
 class Format(StrEnum):
@@ -60,11 +62,12 @@ console = _data_console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 error_console = _data_console(stderr=True)
 
 PHASE_STYLES = {"Active": "green", "Pending": "yellow", "Terminating": "yellow", "Failed": "bold red"}
+# The keys are the values of `tenancy.changes.Operation`.
 _SIGNS = {
-    Operation.CREATE: ("+", "green"),
-    Operation.UPDATE: ("~", "yellow"),
-    Operation.DELETE: ("-", "red"),
-    Operation.RELEASE: ("^", "cyan"),
+    "create": ("+", "green"),
+    "update": ("~", "yellow"),
+    "delete": ("-", "red"),
+    "release": ("^", "cyan"),
 }
 
 
@@ -127,7 +130,7 @@ def _folded(widths: Sequence[int], total_width: int) -> set[int]:
     return folded
 
 
-def print_changes(changes: Iterable[ObjectChange]) -> None:
+def print_changes(changes: Iterable["ObjectChange"]) -> None:
     """Print one line per changed object.
 
     For an updated object, also print each changed field with its old and new value.

@@ -4,6 +4,8 @@ A tenant is identified by its name. If both API groups have a Tenant with the sa
 the tenant, and the newer object is rejected.
 """
 
+from typing import TYPE_CHECKING
+
 from cluster.client import Cluster
 from cluster.informer import Informer, OnChange
 from cluster.live_objects import tenant_of
@@ -13,8 +15,10 @@ from tenancy.base.labels import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import FINALIZER
 from tenancy.changes import Cause, ObjectChange, UpdateRecord
-from tenancy.desired import DesiredState
 from tenancy.same_name_in_both_groups import has_finalizer, precedence
+
+if TYPE_CHECKING:
+    from tenancy.desired import DesiredState
 
 
 def known_namespaces(tenant: Manifest) -> list[str]:
@@ -78,7 +82,7 @@ def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
     }
 
 
-def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState) -> list[Manifest]:
+def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: "DesiredState") -> list[Manifest]:
     """The tenant's live namespaces that are not in the desired state."""
     return [
         namespace

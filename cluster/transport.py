@@ -1,6 +1,6 @@
 """Sends HTTP requests to the Kubernetes API. Handles the kubeconfig, TLS, timeouts and errors.
 
-No other module uses the official client library.
+No other module uses `kubernetes_library`, the official client library.
 """
 
 import json
@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import urllib3
 import yaml
-from kubernetes import client, config
 
 from cluster.errors import ClusterError, WatchExpired
+from cluster.kubernetes_library import client, config
 from tenancy.base.manifest import Manifest
 
 JSON: Final = "application/json"

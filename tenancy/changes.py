@@ -6,15 +6,17 @@ history shows them.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.base.model import Model
-from tenancy.desired import DesiredState
 from tenancy.drift import field_differences, unwanted
+
+if TYPE_CHECKING:
+    from tenancy.desired import DesiredState
 
 
 class Operation(StrEnum):
@@ -66,7 +68,7 @@ class UpdateRecord(Model):
     changes: tuple[ObjectChange, ...] = ()
 
 
-def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
+def object_changes(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
     """The changes that turn a tenant's live objects into the desired objects.
 
     Objects that are being deleted count as deleted. All objects in a terminating namespace count as deleted

@@ -7,10 +7,12 @@ Defaults that the API server adds to some kinds are allowed too.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.desired import DesiredState
+
+if TYPE_CHECKING:
+    from tenancy.desired import DesiredState
 
 # Matches the paths of fields in which the live object must not have entries that the desired object lacks.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
@@ -31,7 +33,7 @@ Difference = tuple[str, Any, Any]
 _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
-def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
+def drift(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
     """The objects that differ from the desired ones, each with a short description of the difference."""
     return {
         key: difference
@@ -40,7 +42,7 @@ def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[Obj
     }
 
 
-def unwanted(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+def unwanted(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
     """Live objects that the desired state does not contain."""
     return {key: manifest for key, manifest in live.items() if key not in desired.by_key}
 

@@ -5,20 +5,18 @@ camelCase.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
-from stacks.history import Update
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.labels import PURPOSE_LABEL
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
 from tenancy.changes import Cause, ObjectChange
-from tenancy.objects.roles import role_name
-from tenancy.spec.access import AccessRole
 from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
 
-_ROLES: Final = {role_name(role): role for role in AccessRole}
+if TYPE_CHECKING:
+    from stacks.history import Update
 
 
 class QuotaBar(Model):
@@ -153,7 +151,7 @@ def tenant_view(tenant: Manifest, live: Objects, drift: Iterable[ObjectChange] =
     )
 
 
-def update_view(update: Update) -> UpdateView:
+def update_view(update: "Update") -> UpdateView:
     record = update.record
     return UpdateView(
         version=update.version,
@@ -184,13 +182,18 @@ def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
 
 
 def _access(live: Objects) -> list[AccessView]:
+    # These modules import the models of the spec, which takes longer than the rest of `tenancy list`.
+    from tenancy.objects.roles import role_name
+    from tenancy.spec.tenant import AccessRole
+
+    roles = {role_name(role): role for role in AccessRole}
     namespaces: dict[tuple[str, str, str], list[str]] = {}
     for key, binding in live.items():
-        if key.kind != ROLE_BINDING.kind or key.name not in _ROLES:
+        if key.kind != ROLE_BINDING.kind or key.name not in roles:
             continue
         for subject in binding.get("subjects") or ():
             prefix = f"{subject['namespace']}/" if subject.get("namespace") else ""
-            access = (subject["kind"], prefix + subject["name"], _ROLES[key.name].value)
+            access = (subject["kind"], prefix + subject["name"], roles[key.name].value)
             namespaces.setdefault(access, []).append(key.namespace)
     return [
         AccessView(kind=kind, name=name, role=role, namespaces=tuple(sorted(names)))

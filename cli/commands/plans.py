@@ -17,7 +17,13 @@ from cli.output import Format, FormatOption, error_console, print_data, print_ta
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import Base, read_live
 from cli.preview.exit_code import exit_code
-from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
+from cli.preview.formats.render import (
+    OldFormatOption,
+    OutputFileOption,
+    PreviewFormat,
+    PreviewFormatOption,
+    write_preview,
+)
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.yaml_lines import field_line
 from cluster.tenants import read_tenants
@@ -28,7 +34,7 @@ from tenancy.base.quota_keys import REPORTED_KEYS
 from tenancy.plans import Plan, Plans, read_plans
 from tenancy.spec.settings import PodSecurity
 
-app = typer.Typer(rich_markup_mode="markdown")
+app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
 
 
 class PlanRow(Model):
@@ -68,7 +74,8 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
 def show_impact(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="NEW.yaml", help="The new plans file.")],
-    form: PreviewFormatOption = PreviewFormat.TABLE,
+    output: PreviewFormatOption = PreviewFormat.TABLE,
+    old_output: OldFormatOption = None,
     output_file: OutputFileOption = None,
 ) -> None:
     """Show which tenants in the cluster a new plans file would change, and how.
@@ -80,7 +87,7 @@ def show_impact(
     new = read_plans(file)
     with error_console.status("reading…"):
         impact = _impact(read_live(connection), connection.plans(), new, file)
-    write_preview(impact, form, output_file, default_file=file.as_posix())
+    write_preview(impact, old_output or output, output_file, default_file=file.as_posix())
     raise typer.Exit(exit_code(impact))
 
 

@@ -1,6 +1,6 @@
 """The result of a preview. All output formats are rendered from it. No I/O.
 
-`--format json` prints these models with camelCase names: see `cli.preview.formats.json_format`.
+`--output json` prints these models with camelCase names: see `cli.preview.formats.json_format`.
 """
 
 from collections.abc import Iterator

@@ -14,11 +14,12 @@ TenancyError
     └── UnknownModel       the plans file has no AI model of this name
 """
 
-from typing import Final
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Final
 
 from tenancy.base.reasons import Reason
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _UNKNOWN_FIELD: Final = "extra_forbidden"
 _WORDS: Final = {_UNKNOWN_FIELD: "there is no such field here", "missing": "is required"}
@@ -97,7 +98,7 @@ class UnknownModel(NotOffered):
     reason = "UnknownModel"
 
 
-def validation_message(error: ValidationError, root: str) -> tuple[str, str]:
+def validation_message(error: "ValidationError", root: str) -> tuple[str, str]:
     """The field path and the message of the first fault in a pydantic error.
 
     The path starts with `root`. Unknown fields come before other faults. If the name of a required field is

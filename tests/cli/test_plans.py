@@ -40,11 +40,11 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     # This tenant has the same error with the plans in force, so the new plans do not affect it.
     platform.await_condition(new_tenant("plans-lost", plan="none-such"), "UnknownPlan")
     new_plans.write_text(SHIPPED_PLANS.read_text())
-    result = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    result = previews.run("plans", "impact", "new.yaml", "--output", "json")
     assert result.returncode == 0, result.stdout + result.stderr
 
     new_plans.write_text(SHIPPED_PLANS.read_text().replace('cpu: "32"', 'cpu: "16"'))
-    result = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    result = previews.run("plans", "impact", "new.yaml", "--output", "json")
     assert result.returncode == 2, result.stdout + result.stderr
     tenants = {tenant["name"]: tenant for tenant in json.loads(result.stdout)["tenants"]}
     assert tenants["plans-lost"]["outcome"] == "unchanged"
@@ -54,7 +54,7 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     # Removing a plan that a tenant uses is an error.
     head, _, _ = SHIPPED_PLANS.read_text().partition("  enterprise:")
     new_plans.write_text(head)
-    result = previews.run("plans", "impact", "new.yaml", "--format", "markdown")
+    result = previews.run("plans", "impact", "new.yaml", "--output", "markdown")
     assert result.returncode == 1
     assert "there is no plan 'enterprise'" in result.stdout
     assert "(new.yaml&#58;" in result.stdout

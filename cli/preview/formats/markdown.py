@@ -66,7 +66,7 @@ def _comment(head: list[str], details: list[tuple[str, str]], limit: int) -> str
             space = space_left
     if omitted:
         names = escaped_markdown(_listed(omitted))
-        blocks.append(f"*Omitted to keep the comment short: the details of {names}. Use `--format json`.*")
+        blocks.append(f"*Omitted to keep the comment short: the details of {names}. Use `--output json`.*")
     return "\n\n".join(blocks) + "\n"
 
 

@@ -27,11 +27,13 @@ class PreviewFormat(StrEnum):
 PreviewFormatOption = Annotated[
     PreviewFormat,
     typer.Option(
-        "--format",
+        "--output",
         "-o",
         help="The output format: a table, Markdown for a pull request, JSON, or SARIF for code scanning.",
     ),
 ]
+# The name of the option in earlier versions, which pipelines of users still contain.
+OldFormatOption = Annotated[PreviewFormat | None, typer.Option("--format", hidden=True)]
 OutputFileOption = Annotated[
     Path | None,
     typer.Option(help="Write the preview to this file, and print only a summary line."),
