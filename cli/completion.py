@@ -14,9 +14,15 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     Returns an empty list on any error. An error message would appear in the command line that the user is
     typing.
     """
-    options = context.find_root().params
+    options = context.find_root().params.get
     try:
-        connection = Connection(options.get("kubeconfig"), options.get("cluster_context"))
+        connection = Connection.from_options(
+            options("kubeconfig"),
+            options("cluster_context"),
+            options("as_user"),
+            options("as_groups"),
+            options("as_uid"),
+        )
         tenants = read_tenants(connection.cluster)
     except Exception:
         return []

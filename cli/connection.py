@@ -14,6 +14,7 @@ from typing import Final
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
+from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.live_objects import tenant_of
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import served_kinds
@@ -42,10 +43,23 @@ class Connection:
 
     kubeconfig: Path | None = None
     context: str | None = None
+    impersonation: Impersonation = NO_IMPERSONATION
+
+    @classmethod
+    def from_options(
+        cls,
+        kubeconfig: Path | None,
+        context: str | None,
+        as_user: str | None,
+        as_groups: list[str] | None,
+        as_uid: str | None,
+    ) -> "Connection":
+        """The connection that the global options select."""
+        return cls(kubeconfig, context, Impersonation(as_user or "", tuple(as_groups or ()), as_uid or ""))
 
     @cached_property
     def cluster(self) -> Cluster:
-        return Cluster.connect(self.kubeconfig, self.context)
+        return Cluster.connect(self.kubeconfig, self.context, self.impersonation)
 
     @cached_property
     def served(self) -> frozenset[Kind]:

@@ -66,6 +66,13 @@ def _print_version(is_requested: bool) -> None:
         raise typer.Exit
 
 
+def _not_empty(text: str) -> str:
+    """Reject an empty value, such as that of an unset shell variable. It would switch impersonation off."""
+    if not text:
+        raise typer.BadParameter("must not be empty")
+    return text
+
+
 @app.callback()
 def start(
     context: typer.Context,
@@ -78,13 +85,40 @@ def start(
     cluster_context: Annotated[
         str | None, typer.Option("--context", help="The kubeconfig context. Default: the current context.")
     ] = None,
+    as_user: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="USER",
+            parser=_not_empty,
+            help="The user to impersonate. Default: the field `as` of the kubeconfig's user.",
+        ),
+    ] = None,
+    as_groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as-group",
+            metavar="GROUP",
+            parser=_not_empty,
+            help="A group to impersonate, together with a user. Repeat the option for several groups.",
+        ),
+    ] = None,
+    as_uid: Annotated[
+        str | None,
+        typer.Option(
+            "--as-uid",
+            metavar="UID",
+            parser=_not_empty,
+            help="The UID to impersonate, together with a user.",
+        ),
+    ] = None,
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Manage tenants on Kubernetes. Inspect them, preview and apply changes, show history, and roll back."""
-    context.obj = Connection(kubeconfig, cluster_context)
+    context.obj = Connection.from_options(kubeconfig, cluster_context, as_user, as_groups, as_uid)
 
 
 def main() -> None:

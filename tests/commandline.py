@@ -23,8 +23,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kubernetes.config import kube_config
-
 from tests.platform import ROOT
 
 # Packages that read the environment at import time; each forked process imports them again.
@@ -112,8 +110,6 @@ def _run_command_line(request: dict[str, Any], set_by_imports: Mapping[str, str]
     os.environ.clear()
     os.environ.update({**set_by_imports, **request["environment"]})
     time.tzset()
-    # `kube_config` read KUBECONFIG at import time, before the fork.
-    kube_config.KUBE_CONFIG_DEFAULT_LOCATION = os.environ.get("KUBECONFIG", "~/.kube/config")
     os.chdir(request["cwd"])
     sys.argv = ["tenancy", *request["arguments"]]
     from cli.main import main
