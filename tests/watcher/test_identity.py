@@ -1,0 +1,171 @@
+"""The watcher and `pulumi up` by hand read and write with the identity of the kubeconfig.
+
+Some kubeconfigs have the credentials of an account that can do nothing but impersonate the watcher's service
+account. A request without impersonation would be forbidden.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cluster.client import Cluster
+from embedded.controlplane.kubeconfig import write_kubeconfig
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
+from tests.cluster.connect_proxy import connect_proxy
+from tests.kubeconfigs import allow, changed_kubeconfig, identity, impersonator_token
+from tests.platform import NewTenant, Platform, tenant_manifest
+from tests.waiting import eventually
+
+Completed = subprocess.CompletedProcess[str]
+
+WATCHER_USER = f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"
+HAND = tenant_manifest("idhand", plan="basic")
+UP = ("up", "--yes", "--skip-preview")
+
+
+@pytest.fixture(scope="module")
+def impersonator(running_platform: Platform) -> Path:
+    """A kubeconfig that impersonates the watcher's service account."""
+    path = running_platform.folder / "impersonator.kubeconfig"
+    token = impersonator_token(running_platform.admin, "impersonator")
+    fields = {"token": token, "as": WATCHER_USER}
+    changed_kubeconfig(running_platform.admin_kubeconfig, path, fields)
+
+    def can_impersonate() -> bool:
+        return identity(Cluster.connect(path))["username"] == WATCHER_USER
+
+    eventually(can_impersonate, "the role is effective")
+    return path
+
+
+@pytest.fixture(scope="module")
+def reader(running_platform: Platform) -> Path:
+    """The administrator's kubeconfig, which impersonates a user that can read everything."""
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
+    allow(running_platform.admin, "idreader", "idreader", rules)
+    path = running_platform.folder / "reader.kubeconfig"
+    return changed_kubeconfig(running_platform.admin_kubeconfig, path, {"as": "idreader"})
+
+
+def test_watcher_reads_and_writes_with_the_identity_of_its_kubeconfig(
+    platform: Platform, new_tenant: NewTenant, impersonator: Path
+) -> None:
+    platform.stop()
+    with connect_proxy() as proxy:
+        fields = {"proxy-url": f"http://127.0.0.1:{proxy.port}"}
+        kubeconfig = changed_kubeconfig(impersonator, platform.folder / "proxied.kubeconfig", cluster=fields)
+        # The option applies to the watcher and to Pulumi's provider. KUBECONFIG has no effect on either.
+        platform.start("--kubeconfig", str(kubeconfig), KUBECONFIG="/nowhere")
+        try:
+            manifest = new_tenant("idwatched")
+            platform.await_active(manifest)
+            reads = len(proxy.targets)
+            platform.remove("Role", "tenant-idwatched", "tenant-viewer")
+            platform.await_condition(manifest, "Repaired", "Drifted")
+            platform.expect_applied(manifest)
+            assert len(proxy.targets) > reads
+        finally:
+            platform.stop()
+    platform.start()
+
+
+def test_watcher_with_an_unsupported_kubeconfig_does_not_start(platform: Platform, tmp_path: Path) -> None:
+    fields = {"proxy-url": "socks5://127.0.0.1:1"}
+    kubeconfig = changed_kubeconfig(platform.admin_kubeconfig, tmp_path / "kubeconfig", cluster=fields)
+    result = subprocess.run(
+        [sys.executable, "-m", "watcher", "--kubeconfig", str(kubeconfig), "--run-dir", str(tmp_path)],
+        env=platform.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert f"watcher: {kubeconfig}: context 'embedded': cluster 'embedded': proxy-url: " in result.stderr
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """Results of the operator's commands on a changed spec, which ran while the watcher was stopped."""
+
+    # Keyed by the name of the command.
+    results: Mapping[str, Completed]
+    # The CPU quota after the commands that must fail, and after the last command.
+    cpu_before: str
+    cpu_after: str
+
+
+@pytest.fixture(scope="module")
+def by_hand(running_platform: Platform, impersonator: Path, reader: Path) -> Iterator[ByHand]:
+    platform = running_platform
+    kubeconfig = two_contexts(platform)
+    platform.ensure_started()
+    platform.add(HAND)
+    platform.await_active(HAND)
+    platform.stop()
+    platform.apply({**HAND, "spec": {"plan": "pro"}})
+    previews = {
+        "as bob": ((), changed_kubeconfig(platform.admin_kubeconfig, platform.folder / "bob", {"as": "bob"})),
+        "context": (("--config", "kubernetes:context=bob"), kubeconfig),
+        "kubeconfig": (("--config", "kubernetes:kubeconfig=x"), None),
+        "cluster": (("--config", "kubernetes:cluster=x"), None),
+    }
+    with ThreadPoolExecutor(len(previews)) as pool:
+        futures = {
+            name: pool.submit(platform.pulumi, "tenant-idhand", "preview", *arguments, kubeconfig=file)
+            for name, (arguments, file) in previews.items()
+        }
+        results = {name: future.result() for name, future in futures.items()}
+    results["as reader"] = platform.pulumi("tenant-idhand", *UP, kubeconfig=reader)
+    cpu_before = cpu(platform)
+    results["as watcher"] = platform.pulumi("tenant-idhand", *UP, kubeconfig=impersonator)
+    cpu_after = cpu(platform)
+    platform.start()
+    yield ByHand(results, cpu_before, cpu_after)
+    platform.verify_and_delete([HAND])
+
+
+def two_contexts(platform: Platform) -> Path:
+    """The administrator's kubeconfig with a second context, which impersonates bob."""
+    document: dict[str, Any] = yaml.safe_load(platform.admin_kubeconfig.read_text())
+    context = {"cluster": document["clusters"][0]["name"], "user": "bob"}
+    document["users"].append({"name": "bob", "user": {**document["users"][0]["user"], "as": "bob"}})
+    document["contexts"].append({"name": "bob", "context": context})
+    path = platform.folder / "contexts.kubeconfig"
+    write_kubeconfig(path, document)
+    return path
+
+
+def cpu(platform: Platform) -> str:
+    quota = platform.objects("idhand")["ResourceQuota", "tenant-idhand", "tenant-quota"]
+    return str(quota["spec"]["hard"]["cpu"])
+
+
+@pytest.mark.parametrize("name", ["as bob", "context"])
+def test_pulumi_by_hand_reads_with_the_identity_of_kubeconfig_and_context(name: str, by_hand: ByHand) -> None:
+    assert by_hand.results[name].returncode != 0
+    assert 'is forbidden: User "bob" cannot' in by_hand.results[name].stdout
+
+
+def test_pulumi_by_hand_writes_with_the_identity_of_its_reads(by_hand: ByHand) -> None:
+    assert by_hand.results["as reader"].returncode != 0
+    assert 'User "idreader" cannot patch resource' in by_hand.results["as reader"].stdout
+    assert by_hand.cpu_before == "500m"
+
+
+@pytest.mark.parametrize("name", ["kubeconfig", "cluster"])
+def test_pulumi_by_hand_rejects_settings_of_the_provider_alone(name: str, by_hand: ByHand) -> None:
+    assert by_hand.results[name].returncode != 0
+    assert f"kubernetes:{name}: this program does not support the setting" in by_hand.results[name].stdout
+
+
+def test_pulumi_by_hand_has_the_rights_of_the_impersonated_user(by_hand: ByHand) -> None:
+    result = by_hand.results["as watcher"]
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert by_hand.cpu_after == "4"
