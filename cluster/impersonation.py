@@ -1,12 +1,15 @@
 """The user that requests impersonate, and the HTTP headers that tell it to the API server."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 from urllib.parse import quote
 
 # The characters of a header name that `quote` would encode otherwise.
 _HEADER_NAME_CHARACTERS: Final = "!#$&'*+-.^_`|~"
+_CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -19,9 +22,16 @@ class Impersonation:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def lacks_user(self) -> bool:
-        """Whether another field is set, but not the user. The API server rejects such requests."""
-        return not self.user and bool(self.groups or self.uid or self.extra)
+    def problem(self) -> str:
+        """Why the API server would reject every request, or an empty string."""
+        if not self.user and (self.groups or self.uid or self.extra):
+            return "must be set, or use --as: groups and UIDs can be impersonated only with a user"
+        values = (self.user, self.uid, *self.groups, *chain.from_iterable(self.extra.values()))
+        if any(_CONTROL_CHARACTER.search(value) for value in values):
+            return (
+                "the impersonated user, its groups, UID and extra fields must not contain control characters"
+            )
+        return ""
 
     def replaced_by(self, other: "Impersonation") -> "Impersonation":
         """This impersonation with the fields that are set in `other`, as kubectl's options replace fields."""

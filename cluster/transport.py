@@ -97,9 +97,8 @@ class Transport:
         selected = _context_or_service_account(settings, kubeconfig, context)
         if selected:
             impersonation = selected.impersonation.replaced_by(impersonation)
-        if impersonation.lacks_user:
-            problem = "must be set, or use --as: groups and UIDs can be impersonated only with a user"
-            raise selected.user.error("as", problem) if selected else ClusterError(f"--as {problem}")
+        if problem := impersonation.problem:
+            raise selected.user.error("as", problem) if selected else ClusterError(f"--as: {problem}")
         _set_proxy(settings, proxy_of_context(selected.cluster) if selected else None)
         settings.connection_pool_maxsize = 64
         settings.retries = _RETRIES

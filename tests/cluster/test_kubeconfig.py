@@ -69,6 +69,8 @@ def rejection(file: Path, context: str | None = None) -> str:
             {},
             "user 'dev': as-user-extra.x: must be a list of strings",
         ),
+        ({"as": "bob\r\nX: y"}, {}, "user 'dev': as: the impersonated user, its groups, UID and extra"),
+        ({"as": "bob", "as-groups": ["a\nb"]}, {}, "user 'dev': as: the impersonated user, its groups"),
         ({"as-role": "x"}, {}, "user 'dev': as-role: tenancy does not support this field"),
         ({"auth-provider": {"name": "ldap"}}, {}, "user 'dev': auth-provider: tenancy does not support"),
         ({"tokenFile": "none"}, {}, "user 'dev': tokenFile: {folder}/none: No such file or directory"),

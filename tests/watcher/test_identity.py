@@ -15,10 +15,12 @@ import pytest
 import yaml
 
 from cluster.client import Cluster
+from cluster.errors import ClusterError
 from embedded.controlplane.kubeconfig import write_kubeconfig
+from tenancy.base.kinds import TENANTS
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tests.cluster.connect_proxy import connect_proxy
-from tests.kubeconfigs import allow, changed_kubeconfig, identity, impersonator_token
+from tests.kubeconfigs import allow, changed_kubeconfig, impersonator_token
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
@@ -36,11 +38,7 @@ def impersonator(running_platform: Platform) -> Path:
     token = impersonator_token(running_platform.admin, "impersonator")
     fields = {"token": token, "as": WATCHER_USER}
     changed_kubeconfig(running_platform.admin_kubeconfig, path, fields)
-
-    def can_impersonate() -> bool:
-        return identity(Cluster.connect(path))["username"] == WATCHER_USER
-
-    eventually(can_impersonate, "the role is effective")
+    eventually(lambda: can_list_tenants(path), "the role is effective")
     return path
 
 
@@ -50,7 +48,17 @@ def reader(running_platform: Platform) -> Path:
     rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
     allow(running_platform.admin, "idreader", "idreader", rules)
     path = running_platform.folder / "reader.kubeconfig"
-    return changed_kubeconfig(running_platform.admin_kubeconfig, path, {"as": "idreader"})
+    changed_kubeconfig(running_platform.admin_kubeconfig, path, {"as": "idreader"})
+    eventually(lambda: can_list_tenants(path), "the role is effective")
+    return path
+
+
+def can_list_tenants(kubeconfig: Path) -> bool:
+    try:
+        Cluster.connect(kubeconfig).list(TENANTS[0], name="none")
+    except ClusterError:
+        return False
+    return True
 
 
 def test_watcher_reads_and_writes_with_the_identity_of_its_kubeconfig(
