@@ -6,6 +6,8 @@
 `pulumi up --stack tenant-NAME` applies the same objects as the watcher, on the same stack. It reads the
 Tenant and the plans from the cluster that kubectl uses. With two settings, it reads files instead: `manifest`
 is the path of a file with the Tenant, and `plans` is the path of a plans file.
+
+The program and Pulumi's Kubernetes provider use the same kubeconfig, context and identity.
 """
 
 from pathlib import Path
@@ -59,9 +61,24 @@ def platform_settings(config: pulumi.Config) -> PlatformSettings:
         raise pulumi.RunError(": ".join(validation_message(error, "pulumi config"))) from None
 
 
+def connect() -> Cluster:
+    """Connect to the cluster of Pulumi's Kubernetes provider, with the same identity as the provider.
+
+    Raises RunError if a setting makes the provider use another kubeconfig than this program.
+    """
+    provider = pulumi.Config("kubernetes")
+    for name in ("kubeconfig", "cluster"):
+        if provider.get(name):
+            raise pulumi.RunError(
+                f"kubernetes:{name}: this program does not support the setting, because it reads the cluster "
+                "itself; use the variable KUBECONFIG or the setting kubernetes:context"
+            )
+    return Cluster.connect(context=provider.get("context"))
+
+
 def build_platform(config: pulumi.Config) -> None:
     settings = platform_settings(config)
-    cluster = Cluster.connect()
+    cluster = connect()
     kinds = optional_kinds(settings)
     served = [kind for kind in kinds if is_served(cluster, kind)]
     if absent := [kind.crd for kind in kinds if kind not in served]:
@@ -73,7 +90,7 @@ def build_platform(config: pulumi.Config) -> None:
 
 
 def build_tenant(config: pulumi.Config, name: str) -> None:
-    cluster = Cluster.connect()
+    cluster = connect()
     manifest = tenant_manifest(cluster, name, config.get("manifest"))
     if is_deleting(manifest):
         raise pulumi.RunError(f"the Tenant {name!r} is being deleted; the watcher destroys its stack")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
+from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.live_objects import tenant_of
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
@@ -41,17 +42,25 @@ class Connection:
 
     kubeconfig: Path | None = None
     context: str | None = None
+    impersonation: Impersonation = NO_IMPERSONATION
 
     @classmethod
     def from_options(
-        cls, kubeconfig: Path | None = None, cluster_context: str | None = None, **_: object
+        cls,
+        kubeconfig: Path | None = None,
+        cluster_context: str | None = None,
+        as_user: str | None = None,
+        as_groups: list[str] | None = None,
+        as_uid: str | None = None,
+        **_: object,
     ) -> "Connection":
         """The connection that the options of `tenancy` select. Options that do not affect it are ignored."""
-        return cls(kubeconfig, cluster_context)
+        impersonation = Impersonation(as_user or "", tuple(as_groups or ()), as_uid or "")
+        return cls(kubeconfig, cluster_context, impersonation)
 
     @cached_property
     def cluster(self) -> Cluster:
-        return Cluster.connect(self.kubeconfig, self.context)
+        return Cluster.connect(self.kubeconfig, self.context, self.impersonation)
 
     @cached_property
     def served(self) -> frozenset[Kind]:

@@ -31,6 +31,13 @@ def _print_version(is_requested: bool) -> None:
         raise typer.Exit
 
 
+def _not_empty(text: str) -> str:
+    """Reject an empty value, such as that of an unset shell variable. It would switch impersonation off."""
+    if not text:
+        raise typer.BadParameter("must not be empty")
+    return text
+
+
 @app.callback()
 def start(
     context: typer.Context,
@@ -49,6 +56,36 @@ def start(
             help="The kubeconfig context. Default: the current context.",
         ),
     ] = None,
+    as_user: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            rich_help_panel=GLOBAL_OPTIONS,
+            metavar="USER",
+            parser=_not_empty,
+            help="The user to impersonate. Default: the field `as` of the kubeconfig's user.",
+        ),
+    ] = None,
+    as_groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as-group",
+            rich_help_panel=GLOBAL_OPTIONS,
+            metavar="GROUP",
+            parser=_not_empty,
+            help="A group to impersonate, together with a user. Repeat the option for several groups.",
+        ),
+    ] = None,
+    as_uid: Annotated[
+        str | None,
+        typer.Option(
+            "--as-uid",
+            rich_help_panel=GLOBAL_OPTIONS,
+            metavar="UID",
+            parser=_not_empty,
+            help="The UID to impersonate, together with a user.",
+        ),
+    ] = None,
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
@@ -60,7 +97,7 @@ def start(
 
     # Log lines of the called modules would mix with the output of the commands.
     configure_log("critical")
-    context.obj = Connection.from_options(kubeconfig, cluster_context)
+    context.obj = Connection.from_options(kubeconfig, cluster_context, as_user, as_groups, as_uid)
 
 
 def main() -> None:

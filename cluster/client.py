@@ -12,6 +12,7 @@ from typing import Final
 import urllib3
 
 from cluster.errors import ClusterError, WatchExpired
+from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.transport import JSON, Transport, json_lines
 from tenancy.base.kinds import Kind, kind_of
 from tenancy.base.manifest import Manifest
@@ -35,13 +36,18 @@ class Cluster:
         self._transport = transport
 
     @classmethod
-    def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Cluster":
+    def connect(
+        cls,
+        kubeconfig: Path | None = None,
+        context: str | None = None,
+        impersonation: Impersonation = NO_IMPERSONATION,
+    ) -> "Cluster":
         """Connect with a kubeconfig and context. The default is the configuration that kubectl uses.
 
-        If there is none, the pod's service account is used. Raises ClusterError if there is no usable
-        configuration. Sends no request.
+        If there is none, the pod's service account is used. The fields of `impersonation` replace those of
+        the kubeconfig. Raises ClusterError if there is no usable configuration. Sends no request.
         """
-        return cls(Transport.connect(kubeconfig, context))
+        return cls(Transport.connect(kubeconfig, context, impersonation))
 
     def version(self) -> Manifest:
         """The response of the API server's path `/version`."""

@@ -24,7 +24,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cluster.kubernetes_library import config
 from tests.platform import ROOT
 
 # Packages that read the environment at import time; each forked process imports them again.
@@ -120,8 +119,6 @@ def _run_command_line(request: dict[str, Any], set_by_imports: Mapping[str, str]
     os.environ.clear()
     os.environ.update({**set_by_imports, **request["environment"]})
     time.tzset()
-    # `kube_config` read KUBECONFIG at import time, before the fork.
-    config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION = os.environ.get("KUBECONFIG", "~/.kube/config")
     os.chdir(request["cwd"])
     sys.argv = ["tenancy", *request["arguments"]]
     from cli.main import main

@@ -184,7 +184,7 @@ def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
 def _access(live: Objects) -> list[AccessView]:
     # These modules import the models of the spec, which takes longer than the rest of `tenancy list`.
     from tenancy.objects.roles import role_name
-    from tenancy.spec.tenant import AccessRole
+    from tenancy.spec.access import AccessRole
 
     roles = {role_name(role): role for role in AccessRole}
     namespaces: dict[tuple[str, str, str], list[str]] = {}

@@ -11,6 +11,7 @@ from cli.completion import TenantName
 from cli.connection import Connection
 from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
 from cli.times import display_time
+from cluster.impersonation import NO_IMPERSONATION
 from stacks.errors import StackNotFound
 from watcher.view import UpdateView, update_view
 
@@ -36,6 +37,9 @@ def history(
     `tenancy rollback`.
     """
     connection: Connection = context.obj
+    if connection.impersonation != NO_IMPERSONATION:
+        # The state backend does not know the impersonated user. The user must be able to read the Tenant.
+        connection.tenant(name)
     updates = read_updates(connection, name)
     if not updates:
         # Raises NoSuchTenant if the tenant does not exist.

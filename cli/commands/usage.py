@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from cli.completion import tenant_names
 from cli.output import Format, console, print_data, print_table
 from cli.times import parse_time
+from cluster.impersonation import NO_IMPERSONATION
 from tenancy.base.errors import TenancyError
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from watcher.usage.hours import UsageReport, UsageRow, tenant_rows
@@ -41,6 +42,7 @@ class WatcherUnreachable(TenancyError):
 
 
 def usage(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -94,6 +96,11 @@ def usage(
     The command needs --watcher or --db. If the watcher's web page requires a login, set the environment
     variable TENANCY_TOKEN to a token.
     """
+    if context.obj.impersonation != NO_IMPERSONATION:
+        raise typer.BadParameter(
+            "`tenancy usage` cannot impersonate a user, because it sends no requests to the API server",
+            param_hint="--as",
+        )
     now = datetime.now(UTC)
     begin, end = _time(since, now, "--since"), _time(until, now, "--until") if until else now
     if begin >= end:
