@@ -20,6 +20,7 @@ from cli.commands import (
     pause_resume,
     plans,
     rollback,
+    sessions,
     show,
     usage,
 )
@@ -54,6 +55,7 @@ app.command("history")(history.history)
 app.command("rollback")(rollback.rollback)
 app.command("pause")(pause_resume.pause)
 app.command("resume")(pause_resume.resume)
+app.add_typer(sessions.app, name="sessions")
 app.add_typer(plans.app, name="plans")
 app.command("import")(import_namespaces.import_namespaces)
 app.command("doctor")(doctor)
