@@ -60,7 +60,9 @@ def list_sessions(
     ] = None,
     namespace: Annotated[
         str,
-        typer.Option("--namespace", "-n", help="List only sessions in this namespace. Default: all of them."),
+        typer.Option(
+            "--namespace", "-n", help="List only sessions in this namespace. Default: all namespaces."
+        ),
     ] = "",
     phase: Annotated[
         SessionPhase | None, typer.Option(case_sensitive=False, help="List only sessions in this phase.")

@@ -1,20 +1,16 @@
 """The AI sessions on a tenant's page, and in the data of the page."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tenancy.base.kinds import POD
 from tests.page.browser import Tab
 from tests.page.client import PageClient
 from tests.page.looks import LOOKS, Scheme, Width, axe_violations, set_look
 from tests.platform import Platform, tenant_manifest
 from tests.sessions.sessions import Sessions, sessions_of
 from tests.shared import shared_tenants
-from tests.waiting import eventually
 
 RESULT = "a confidential result"
 
@@ -25,20 +21,12 @@ def sessions(running_platform: Platform) -> Iterator[Sessions]:
     with shared_tenants(running_platform, tenant_manifest("talkative", maxSessions=1)):
         sessions = sessions_of(running_platform, "talkative")
         sessions.create("runs", model=None)
-        set_pod_status(sessions, "runs", phase="Running")
+        sessions.set_pod_status("runs", phase="Running")
         sessions.await_phase("runs", "Running")
         sessions.create("waits", model=None, kind="research")
         sessions.await_phase("waits", "Pending", "Queued")
         yield sessions
         sessions.clear()
-
-
-def set_pod_status(sessions: Sessions, name: str, **status: object) -> None:
-    """Write the status of a session's pod, as the kubelet would."""
-    (pod,) = eventually(lambda: sessions.pods(name), f"session {name} has a pod")
-    sessions.platform.admin.patch(
-        POD, pod["metadata"]["name"], {"status": status}, namespace=sessions.namespace, subresource="status"
-    )
 
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
@@ -47,8 +35,6 @@ def test_the_sessions_are_accessible(scheme: Scheme, width: Width, sessions: Ses
     tab.open(f"/tenants/{sessions.tenant}")
     expect(tab.section("Sessions").get_by_role("row")).to_have_count(3)
     assert axe_violations(tab) == []
-    if folder := os.environ.get("TENANCY_SCREENSHOTS"):
-        tab.page.screenshot(path=Path(folder) / f"sessions-{scheme}-{width}.png", full_page=True)
 
 
 def test_tenant_page_shows_its_sessions_and_follows_them(
@@ -71,7 +57,7 @@ def test_tenant_page_shows_its_sessions_and_follows_them(
         "restartCount": 0,
         "state": state,
     }
-    set_pod_status(sessions, "runs", phase="Succeeded", containerStatuses=[container])
+    sessions.set_pod_status("runs", phase="Succeeded", containerStatuses=[container])
     # The page changes without a reload. The ended session moves to the end.
     expect(rows.nth(2)).to_contain_text("Completed")
     expect(rows.nth(1)).to_contain_text("Starting")

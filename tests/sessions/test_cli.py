@@ -14,7 +14,7 @@ import yaml
 from cli.sessions.text import SESSION_COLUMNS
 from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.controlplane.plane import ControlPlane
-from tenancy.base.kinds import AISESSION, Kind
+from tenancy.base.kinds import AISESSION, CRD, MANAGED_KINDS, OPTIONAL_KINDS, TENANTS, Kind
 from tenancy.base.manifest import Manifest
 from tenancy.objects.roles import API_GROUP, API_VERSION
 from tests.cli.conftest import Completed, Run, tenancy
@@ -264,6 +264,35 @@ def test_missing_rights_are_named(
         platform, waiting.namespace, [*rules, {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
     )
     eventually(lambda: refusal("logs").endswith(missing.format("get pods/log")), lambda: refusal("logs"))
+
+
+def test_show_of_a_tenant_says_which_right_on_sessions_is_missing(
+    waiting: Sessions, platform: Platform, tenancy: Run, tmp_path: Path
+) -> None:
+    reader = kubeconfig_of(platform, "reader", tmp_path)
+    kinds = (*TENANTS, *MANAGED_KINDS, *OPTIONAL_KINDS, CRD)
+    rules = [
+        {"apiGroups": [kind.group], "resources": [kind.plural], "verbs": ["get", "list"]} for kind in kinds
+    ]
+    metadata = {"name": "reader"}
+    platform.apply({"apiVersion": API_VERSION, "kind": "ClusterRole", "metadata": metadata, "rules": rules})
+    platform.apply(
+        {
+            "apiVersion": API_VERSION,
+            "kind": "ClusterRoleBinding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": "reader"},
+            "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": "default"}],
+        }
+    )
+    show = ("show", "visible")
+    result = eventually(
+        lambda: shown if (shown := tenancy(*show, KUBECONFIG=reader)).returncode == 0 else None,
+        "the rights apply",
+    )
+    sessions_text = result.stdout.split("\nSessions\nunknown: ")[1].split("\n\n")[0]
+    needed = f"you need the right to list aisessions.platform.ai in namespace {waiting.namespace}"
+    assert sessions_text.endswith(needed)
 
 
 def grant(platform: Platform, namespace: str, rules: list[Manifest]) -> None:
