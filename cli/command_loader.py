@@ -50,6 +50,7 @@ COMMANDS: Final = {
     "rollback": Source("rollback.rollback", _one_name),
     "pause": Source("pause_resume.pause", _names),
     "resume": Source("pause_resume.resume", _names),
+    "sessions": Source("sessions.sessions"),
     "plans": Source("plans.list_plans"),
     "import": Source("import_namespaces.import_namespaces"),
     "doctor": Source("doctor.doctor"),

@@ -14,7 +14,7 @@ import urllib3
 from cluster.errors import ClusterError, WatchExpired
 from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.transport import JSON, Transport, json_lines
-from tenancy.base.kinds import Kind, kind_of
+from tenancy.base.kinds import POD, Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import FIELD_MANAGER
 
@@ -127,6 +127,25 @@ class Cluster:
                 yield event["type"], {**event["object"], "apiVersion": kind.api_version, "kind": kind.kind}
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise ClusterError(f"the watch of {kind.plural} was interrupted: {error}") from None
+        finally:
+            response.close()
+
+    def log(self, pod: str, namespace: str, container: str, *, is_followed: bool = False) -> Iterator[bytes]:
+        """The log of a container, in chunks. If it is followed, the chunks end when the container ends."""
+        query = {"container": container, "follow": "true" if is_followed else ""}
+        # A container may write nothing for hours.
+        response = self._transport.send(
+            "GET",
+            POD.path(namespace, pod, "log"),
+            query,
+            is_stream=True,
+            accept="*/*",
+            has_read_timeout=not is_followed,
+        )
+        try:
+            yield from response.stream(amt=None, decode_content=True)
+        except urllib3.exceptions.HTTPError as error:
+            raise ClusterError(f"the log of pod {namespace}/{pod} was interrupted: {error}") from None
         finally:
             response.close()
 

@@ -1,4 +1,4 @@
-"""Kubernetes Events about a tenant or about the plans."""
+"""Kubernetes Events about a tenant, a session or the plans."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -16,6 +16,8 @@ log = structlog.get_logger(__name__)
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 _MESSAGE_MAX_LENGTH: Final = 1000
+# The name of an Event is the name of the object and a suffix. Together they have at most 253 characters.
+_NAME_MAX_LENGTH: Final = 230
 _REFERENCE_FIELDS: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
@@ -27,7 +29,7 @@ def record_event(cluster: Cluster, involved: Manifest, severity: str, reason: st
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{metadata['name']}.{int(now.timestamp() * 1e6):x}",
+            "name": f"{metadata['name'][:_NAME_MAX_LENGTH].rstrip('-.')}.{int(now.timestamp() * 1e6):x}",
             "namespace": metadata.get("namespace", EVENT_NAMESPACE),
         },
         "involvedObject": {

@@ -130,7 +130,9 @@ class Transport:
         content_type: str = JSON,
         is_stream: bool = False,
         accept: str = JSON,
+        has_read_timeout: bool = True,
     ) -> Any:
+        read_timeout_s = _WATCH_READ_TIMEOUT_S if is_stream else _READ_TIMEOUT_S
         try:
             return self._api.call_api(
                 path,
@@ -141,10 +143,7 @@ class Transport:
                 auth_settings=["BearerToken"],
                 _preload_content=False,
                 _return_http_data_only=True,
-                _request_timeout=(
-                    _CONNECT_TIMEOUT_S,
-                    _WATCH_READ_TIMEOUT_S if is_stream else _READ_TIMEOUT_S,
-                ),
+                _request_timeout=(_CONNECT_TIMEOUT_S, read_timeout_s if has_read_timeout else None),
             )
         except client.ApiException as error:
             error_class = WatchExpired if error.status == 410 else ClusterError

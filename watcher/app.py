@@ -102,8 +102,8 @@ class Watcher:
             self.metrics,
             pod_metrics.reported,
         )
-        self._sessions = SessionController(cluster, self.tenants, plans, namespaces, options.session_retry_s)
-        self.metrics.register(SessionPhaseCollector(self._sessions.phase_counts))
+        self.sessions = SessionController(cluster, self.tenants, plans, namespaces, options.session_retry_s)
+        self.metrics.register(SessionPhaseCollector(self.sessions.phase_counts))
         workers = QueueWorkers(
             "worker",
             self._queue,
@@ -120,6 +120,7 @@ class Watcher:
     def follow(self, on_change: Callable[[str], None]) -> None:
         """Make the watcher call `on_change` with the name of each changed tenant. Use this before `start`."""
         self._on_change = on_change
+        self.sessions.follow(on_change)
 
     def desired(self, tenant: str) -> DesiredState | None:
         """The desired state of the last accepted spec. None if no spec was accepted, or during deletion."""
@@ -129,17 +130,17 @@ class Watcher:
         """Start the watcher, and return at once. `not_ready` then says what the watcher waits for."""
         for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
             informer.start()
-        self._sessions.start()
+        self.sessions.start()
         self._plans.start(self._add_all)
         threading.Thread(target=self._start_services, name="start", daemon=True).start()
 
     def stop(self) -> None:
         """Process no more tenants, wait for running updates, and cancel updates that take too long."""
         log.info("stopping")
-        services = [*self._writers, self._sessions.workers]
+        services = [*self._writers, self.sessions.workers]
         for service in (*services, *self._observers):
             service.stop()
-        for informer in (*self._all_informers(), *self._sessions.informers):
+        for informer in (*self._all_informers(), *self.sessions.informers):
             informer.stop()
         self._plans.stop()
         join(services, _FINISH_S)
@@ -152,7 +153,7 @@ class Watcher:
 
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
-        return [f"cannot start AISessions: {problem}" for problem in _not_synced(self._sessions.informers)]
+        return [f"cannot start AISessions: {problem}" for problem in _not_synced(self.sessions.informers)]
 
     def not_listed(self) -> list[str]:
         """The kinds whose objects the informers have not listed yet, as messages."""
@@ -160,8 +161,8 @@ class Watcher:
 
     def not_healthy(self) -> list[str]:
         """The threads that have died, as messages."""
-        threads: list[threading.Thread] = [*self._all_informers(), *self._sessions.informers]
-        for service in (*self._observers, *self._writers, self._sessions.workers):
+        threads: list[threading.Thread] = [*self._all_informers(), *self.sessions.informers]
+        for service in (*self._observers, *self._writers, self.sessions.workers):
             threads += service.threads
         return [
             f"thread died: {thread.name}"
@@ -191,7 +192,7 @@ class Watcher:
         """Queue all tenants, because the plans or the served kinds have changed."""
         for name in self.tenants.names():
             self._queue.add_now(name)
-            self._sessions.wake(name)
+            self.sessions.wake(name)
 
     def _applied_loaded(self, tenant: str) -> None:
         self._repairs.check(tenant)
@@ -215,15 +216,15 @@ class Watcher:
             self.tenants.forget(known)
         if after is None or needs_work(before, after):
             self._queue.add_now(name)
-            self._sessions.wake(name)
+            self.sessions.wake(name)
         elif has_lost_finalizer(before, after):
             self._queue.add(name)
         elif before and known_namespaces(before) != known_namespaces(after):
-            self._sessions.wake(name)  # AISessions start only in namespaces that the Tenant's status lists.
+            self.sessions.wake(name)  # AISessions start only in namespaces that the Tenant's status lists.
 
     def _crd_changed(self, name: str) -> None:
         if name == AISESSION.crd:
-            for informer in self._sessions.informers:
+            for informer in self.sessions.informers:
                 informer.retry_now()
 
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
@@ -241,7 +242,7 @@ class Watcher:
             self._queue.add(tenant_of(after), self._usage_status_s)
         if kind == RESOURCE_QUOTA.kind:
             for tenant in tenants:
-                self._sessions.wake(tenant)  # AISessions that wait for quota may be able to start now.
+                self.sessions.wake(tenant)  # AISessions that wait for quota may be able to start now.
 
 
 def _not_synced(informers: Iterable[Informer]) -> list[str]:

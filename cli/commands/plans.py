@@ -1,4 +1,4 @@
-"""`tenancy plans`: lists the plans in force, and previews the effect of a changed plans file on live tenants.
+"""`tenancy plans`: shows the plans in force, and previews the effect of a changed plans file on live tenants.
 
 `tenancy plans impact` previews all live tenants twice, with the plans in force and with the new plans. If the
 two previews of a tenant are equal, the tenant counts as unchanged. Changes that both previews contain have
@@ -14,6 +14,7 @@ import typer
 from cli.connection import Connection
 from cli.manifests import ManifestSet, TenantDocument
 from cli.output import Format, FormatOption, error_console, print_data, print_table
+from cli.plan_details import plan_data, print_plan
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import Base, read_live
 from cli.preview.exit_code import exit_code
@@ -27,6 +28,7 @@ from cli.preview.formats.render import (
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.yaml_lines import field_line
 from cluster.tenants import read_tenants
+from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import is_deleting
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
@@ -35,6 +37,10 @@ from tenancy.plans import Plan, Plans, read_plans
 from tenancy.spec.settings import PodSecurity
 
 app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+
+
+class NoSuchPlan(TenancyError):
+    reason = "NoSuchPlan"
 
 
 class PlanRow(Model):
@@ -57,9 +63,7 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
     if context.invoked_subcommand is not None:
         return
     connection: Connection = context.obj
-    tenants_by_plan: dict[str, list[str]] = {}
-    for tenant in read_tenants(connection.cluster):
-        tenants_by_plan.setdefault(tenant["spec"]["plan"], []).append(tenant["metadata"]["name"])
+    tenants_by_plan = _tenants_by_plan(connection)
     rows = [_row(name, plan, tenants_by_plan) for name, plan in sorted(connection.plans().plans.items())]
     if output is not Format.TABLE:
         print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
@@ -68,6 +72,28 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
         ("PLAN", "CPU", "MEMORY", "STORAGE", "PODS", "NAMESPACES", "POD SECURITY", "NETWORK", "TENANTS"),
         map(_cells, rows),
     )
+
+
+@app.command("show")
+def show_plan(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the plan.")],
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show all settings of a plan, and the types and models of AI sessions.
+
+    The command also shows the defaults of settings that the plan does not set. All plans have the same types
+    and models.
+    """
+    connection: Connection = context.obj
+    plans = connection.plans()
+    if name not in plans.plans:
+        raise NoSuchPlan(f"there is no plan {name!r}; known: {', '.join(sorted(plans.plans))}")
+    tenants = sorted(_tenants_by_plan(connection).get(name, ()))
+    if output is Format.TABLE:
+        print_plan(name, plans, tenants)
+    else:
+        print_data(plan_data(name, plans, tenants), output)
 
 
 @app.command("impact")
@@ -125,6 +151,13 @@ def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPrev
     )
     unchanged = {"outcome": Outcome.UNCHANGED, "changes": (), "new_objects": (), "findings": ()}
     return with_new.model_copy(update=unchanged) if is_same else with_new
+
+
+def _tenants_by_plan(connection: Connection) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for tenant in read_tenants(connection.cluster):
+        names.setdefault(tenant["spec"]["plan"], []).append(tenant["metadata"]["name"])
+    return names
 
 
 def _row(name: str, plan: Plan, tenants_by_plan: Mapping[str, list[str]]) -> PlanRow:

@@ -1,4 +1,4 @@
-"""`tenancy plans` and `tenancy plans impact`."""
+"""`tenancy plans`, `tenancy plans show` and `tenancy plans impact`."""
 
 import json
 from pathlib import Path
@@ -31,6 +31,32 @@ def test_plans_are_listed_with_what_they_give_and_who_is_on_them(
     assert list(rows) == ["basic", "enterprise", "pro"]
     assert "planned" in rows["pro"]["tenants"]
     assert rows["pro"]["quotas"]["limits.cpu"] == "8"
+
+
+def test_a_plan_is_shown_with_its_limits_and_the_models_of_sessions(previews: Previews) -> None:
+    result = previews.run("plans", "show", "pro")
+    assert result.returncode == 0, result.stderr
+    text = result.stdout
+    assert text.startswith("pro\nTenants  ")
+    lines = [line.split() for line in text.splitlines()]
+    for line in (
+        ["maxNamespaces", "20"],
+        ["podSecurity", "restricted"],
+        ["serviceTypes", "[ClusterIP,", "LoadBalancer]"],
+        ["tenant-quota", "limits.cpu", "8"],
+        ["cpu", "50m", "500m", "4"],
+        ["research", "large", "registry.example/ai/research:1", "-", "-", "-", "default"],
+        ["standard", "image", "of", "the", "type", "MODEL=standard", "-"],
+    ):
+        assert line in lines, line
+    assert "at most 3 sessions at the same time. Ended sessions are kept for 30 days.\n" in text
+
+    data = json.loads(previews.run("plans", "show", "pro", "-o", "json").stdout)
+    assert data["settings"]["maxSessions"] == 3
+    assert data["sessions"]["types"]["research"]["model"] == "large"
+    result = previews.run("plans", "show", "gold")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "error: there is no plan 'gold'; known: basic, enterprise, pro\n"
 
 
 def test_the_impact_of_other_plans_is_told_tenant_by_tenant(

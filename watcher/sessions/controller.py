@@ -1,7 +1,7 @@
 """The controller of AISessions. Its queue and worker threads are separate from those for Tenants."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from cluster.client import Cluster
@@ -9,6 +9,7 @@ from cluster.informer import Informer
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants
 from tenancy.base.backoff import SESSION_START, Backoff
+from tenancy.sessions.row import SessionRow
 from watcher.queue import TenantQueue
 from watcher.service import QueueWorkers
 from watcher.sessions.live_sessions import LiveSessions
@@ -48,6 +49,18 @@ class SessionController:
     def wake(self, tenant: str) -> None:
         """Queue a tenant whose sessions may have changed, or may no longer have to wait."""
         self._queue.add(tenant, _GATHER_S)
+
+    def follow(self, on_update: Callable[[str], None]) -> None:
+        """Call `on_update` with the tenant's name after each change of a session. Set it before `start`."""
+        self._live.follow(on_update)
+
+    def rows(self, tenant: str) -> list[SessionRow]:
+        """The sessions of a tenant. Thread-safe."""
+        return self._live.rows(tenant)
+
+    def change_count(self, tenant: str) -> int:
+        """How often sessions of the tenant have changed since the watcher started."""
+        return self._live.change_count(tenant)
 
     def phase_counts(self) -> Mapping[str, int]:
         return self._live.phase_counts()

@@ -19,11 +19,11 @@ from tenancy.base.errors import validation_message
 from tenancy.base.kinds import JOB, NAMESPACE, POD
 from tenancy.base.labels import SESSION_LABEL, label_value
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.sessions.job import is_job_of
+from tenancy.sessions.job import first_created, is_job_of, owner_job
 from tenancy.sessions.phase import is_finished, is_pod_done, status_from_job, time_text, with_execution_time
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionPhase, SessionReason
 from watcher.sessions.deletion import delete_expired
-from watcher.sessions.live_sessions import LiveSessions, first_created, owner_job, qualified_name, status_of
+from watcher.sessions.live_sessions import LiveSessions, qualified_name, status_of
 from watcher.sessions.start import Starter, Waiting
 from watcher.sessions.start_backoff import StartBackoff, pod_refusal, refusal_reason
 

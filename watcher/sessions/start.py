@@ -18,7 +18,7 @@ from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import session_job_name
 from tenancy.base.quota_keys import JOB_KEYS
 from tenancy.sessions.capacity import Demand, session_demand, total_demand
-from tenancy.sessions.job import is_job_of, session_job
+from tenancy.sessions.job import is_job_of, selected_model, session_job
 from tenancy.sessions.start_order import Candidate, StartDelay, decision
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionReason
 from tenancy.spec.effective_settings import effective_settings
@@ -190,7 +190,10 @@ class Starter:
         if live_job is None:
             message = f"another Job has the name {name}: delete it, or create the session with another name"
             self._back_off(session, StartDelay(SessionReason.JOB_EXISTS, message))
-        elif self._live.write_status(session, AISessionStatus(reason=SessionReason.STARTING, job=name)):
+        elif self._live.write_status(
+            session,
+            AISessionStatus(reason=SessionReason.STARTING, job=name, ai_model=selected_model(live_job)),
+        ):
             log.info("session started", session=qualified_name(session), job=name)
         else:
             # The session has changed, so the Job was created from an outdated spec.
