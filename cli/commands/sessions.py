@@ -43,7 +43,7 @@ class _ListByDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(rich_markup_mode="markdown", cls=_ListByDefault)
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown", cls=_ListByDefault)
 SessionName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the AISession.")]
 NamespaceOption = Annotated[str, typer.Option("--namespace", "-n", help="The namespace of the AISession.")]
 
