@@ -47,10 +47,10 @@ class Transport:
 
     @classmethod
     def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Transport":
-        """Connect with a kubeconfig and context. The default is the configuration that kubectl uses.
+        """Connect with a kubeconfig and context. Sends no request.
 
-        If there is none, the pod's service account is used. Raises ClusterError if there is no usable
-        configuration. Sends no request.
+        If neither is given, the configuration of kubectl is used. If kubectl has no usable configuration, the
+        pod's service account is used. Raises ClusterError if there is no usable configuration at all.
         """
         settings = client.Configuration()
         try:

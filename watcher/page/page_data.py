@@ -25,7 +25,7 @@ _CACHE_MAX_SIZE: Final = 64
 
 
 class PageData:
-    """The data of the page. Changes nothing. Thread-safe."""
+    """Read-only access to the data of the page. Thread-safe."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class PageData:
         return tenant_row(tenant, self._managed.of(name)) if tenant else None
 
     def view(self, name: str) -> dict[str, Any] | None:
-        """The tenant without its history, as JSON data, or None if there is no such tenant."""
+        """The data of a tenant except its history, for JSON. None if there is no such tenant."""
         tenant = self._tenant(name)
         if tenant is None:
             return None
@@ -87,9 +87,10 @@ class PageData:
         return next(iter(self._tenants.named(name)), None)
 
     def _policies(self, namespaces: list[Manifest], live: Objects) -> list[Manifest]:
-        """All policies in the namespaces, including policies that are not managed and therefore not watched.
+        """All NetworkPolicies in the namespaces, read from the API server.
 
-        Tenants can create policies, and adopted namespaces may already contain some.
+        The informers watch only managed policies. Users of the tenant can create other policies, and an
+        adopted namespace may already contain policies.
         """
         try:
             return [

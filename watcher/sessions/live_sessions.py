@@ -123,7 +123,7 @@ class LiveSessions:
         }
 
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
-        """Write the status unless it is unchanged.
+        """Write the status if it has changed.
 
         Returns False if the session was deleted or recreated, or its spec has changed, since `session` was
         read. In this case the watch reports the change and triggers another reconcile.
@@ -152,7 +152,7 @@ class LiveSessions:
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. `job` no longer returns it, even before the watch reports the deletion."""
+        """Delete the Job. The method `job` ignores it at once, before the watch reports the deletion."""
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])
@@ -199,8 +199,8 @@ def _is_final(session: Manifest) -> bool:
 def first_created(pods: list[Manifest]) -> Manifest | None:
     """The oldest pod of a Job, or None. This is the pod that the Job controller created.
 
-    The Job controller creates only one pod for a session. Users can create later pods with an owner reference
-    to the same Job.
+    The Job controller creates only one pod for a session. Users can create more pods with an owner reference
+    to the same Job, but these pods are newer.
     """
     return min(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
 
