@@ -3,9 +3,9 @@
 `pulumi up --stack platform` installs the platform. Change its settings with `pulumi config set`. The module
 `tenancy/platform/settings.py` lists the settings. The setting `plans` is the path of a plans file.
 
-`pulumi up --stack tenant-NAME` applies the same objects as the watcher, on the same stack. It reads the
-Tenant and the plans from the cluster that kubectl uses. With two settings, it reads files instead: `manifest`
-is the path of a file with the Tenant, and `plans` is the path of a plans file.
+`pulumi up --stack tenant-NAME` updates the stack of one tenant. It applies the same objects as the watcher.
+By default, it reads the Tenant and the plans from the cluster that kubectl uses. To read the Tenant from a
+file, set `manifest` to the path of the file. To read the plans from a file, set `plans` to its path.
 
 The program and Pulumi's Kubernetes provider use the same kubeconfig, context and identity.
 """
@@ -109,10 +109,10 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
 
 
 def refuse_to_drop(leaving: list[Manifest]) -> None:
-    """Stop if namespaces are removed from the tenant but must be kept in the cluster.
+    """Stop if the tenant loses a namespace that must stay in the cluster.
 
-    If the stack's state does not mark a namespace as retained yet, Pulumi would delete the namespace. In a
-    preview, this function only logs a warning.
+    Pulumi deletes such a namespace if `retainOnDelete` is not set for it in the stack's state. In a preview,
+    this function only logs a warning.
     """
     names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)
     if not leaving:
@@ -124,8 +124,8 @@ def refuse_to_drop(leaving: list[Manifest]) -> None:
         )
         return
     raise pulumi.RunError(
-        f"spec.deletionPolicy: `pulumi up` would remove {names} from the stack and could delete them; "
-        "apply the Tenant with kubectl, and the watcher removes them from the stack, but not from the cluster"
+        f"spec.deletionPolicy: `pulumi up` would remove {names} from the stack, and could delete the namespaces; "
+        "apply the Tenant with kubectl, and the watcher removes them only from the stack"
     )
 
 

@@ -97,9 +97,8 @@ class Connection:
     def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> Mapping[str, Objects]:
         """All live managed objects by tenant, with one list request per kind.
 
-        If `unreadable` is given, kinds that the user may not list are skipped, and their keys are added to
-        `unreadable`. Raises ClusterError for such a kind if `unreadable` is None, or if every tenant has
-        objects of this kind.
+        If the user may not list a kind, this method skips the kind and adds its key to `unreadable`. If
+        `unreadable` is None, or if the kind is in CORE_KINDS, the method raises ClusterError instead.
         """
         objects: dict[str, dict[ObjectKey, Manifest]] = {}
         for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):

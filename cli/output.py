@@ -108,7 +108,7 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
     """The number of spaces between columns, and the indices of the columns that wrap.
 
-    The spaces are reduced first if more than one column would have to wrap.
+    The number of spaces is 3. If more than one column would wrap, the number is reduced to 2 or 1.
     """
     for gap in _GAPS:
         folded = _folded(widths, total_width - gap * (len(widths) - 1))
@@ -118,7 +118,7 @@ def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:
-    """The indices of the columns that must wrap. As few columns as possible wrap, the widest ones first."""
+    """The indices of the columns that must wrap. The widest columns wrap first, until the table fits."""
     folded: set[int] = set()
     for widest in sorted(range(len(widths)), key=lambda index: -widths[index]):
         min_widths = (

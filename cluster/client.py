@@ -42,10 +42,11 @@ class Cluster:
         context: str | None = None,
         impersonation: Impersonation = NO_IMPERSONATION,
     ) -> "Cluster":
-        """Connect with a kubeconfig and context. The default is the configuration that kubectl uses.
+        """Connect with a kubeconfig and context. Sends no request.
 
-        If there is none, the pod's service account is used. The fields of `impersonation` replace those of
-        the kubeconfig. Raises ClusterError if there is no usable configuration. Sends no request.
+        If neither is given, the configuration of kubectl is used. If kubectl has no configuration, the pod's
+        service account is used. The fields of `impersonation` replace those of the kubeconfig. Raises
+        ClusterError if there is no usable configuration.
         """
         return cls(Transport.connect(kubeconfig, context, impersonation))
 
@@ -75,7 +76,7 @@ class Cluster:
         """All objects of a kind that match the selectors, and the resource version to watch from.
 
         `selector` is a label selector, and `fields` is a field selector. `name` restricts the list to one
-        object, and is ignored if `fields` is set. The resource version is empty if the server returns none.
+        object, and is ignored if `fields` is set. The resource version is empty if the server omits it.
         """
         accept = _METADATA_ONLY.format("PartialObjectMetadataList") if is_metadata_only else JSON
         items: Manifests = []
@@ -164,7 +165,7 @@ class Cluster:
     ) -> Manifest:
         """Apply the object with server-side apply.
 
-        If `is_forced` is false, the request fails if another field manager has set a field to another value.
+        If `is_forced` is false, the request fails in case of a conflict with another field manager.
         """
         metadata = manifest["metadata"]
         query = {"fieldManager": field_manager, "force": "true" if is_forced else ""}
@@ -212,7 +213,7 @@ class Cluster:
         *,
         is_foreground: bool = False,
     ) -> None:
-        """Delete an object and its dependents. Do nothing if it does not exist or has another uid.
+        """Delete an object and its dependents. Do nothing if the object does not exist or has another uid.
 
         With foreground deletion, the object remains until its dependents are deleted.
         """

@@ -22,7 +22,7 @@ _REFERENCE_FIELDS: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
 def record_event(cluster: Cluster, involved: Manifest, severity: str, reason: str, message: str) -> None:
-    """Create an Event about the object `involved`. If this fails, log the error and do not raise it."""
+    """Create an Event about the object `involved`. If the request fails, only log the error."""
     now = datetime.now(UTC)
     metadata = involved["metadata"]
     event = {

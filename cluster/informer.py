@@ -77,7 +77,7 @@ class Informer(threading.Thread):
                 self._failures += 1
 
     def retry_now(self) -> None:
-        """End the current retry delay. Call this if the cause of the failure may be solved."""
+        """End the current retry delay. Call this method when the cause of the failure may be gone."""
         self._failures = 0
         self._retry_now.set()
 
@@ -86,7 +86,7 @@ class Informer(threading.Thread):
         self._retry_now.set()
 
     def stop_and_clear(self) -> None:
-        """Stop, and report all objects as deleted, because the cluster no longer serves their kind."""
+        """Stop, and report all objects as deleted. Call this if the cluster no longer serves the kind."""
         self.stop()
         self.is_synced.set()  # Otherwise, threads would wait forever for the first list.
         for key in list(self._objects):
@@ -124,7 +124,7 @@ class Informer(threading.Thread):
                 self._put(object_key(item), None if event == "DELETED" else item)
             self._version = item["metadata"]["resourceVersion"]
         if not has_events and time.monotonic() - started_s < _SHORT_WATCH_S:
-            raise ClusterError("the API server ended the watch at once")
+            raise ClusterError("the API server ended the watch immediately and sent no events")
 
     def _put(self, key: ObjectKey, item: Manifest | None) -> None:
         before = self._objects.get(key)

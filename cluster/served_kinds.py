@@ -30,7 +30,7 @@ def is_served(cluster: Cluster, kind: Kind) -> bool:
 
 
 def is_established(crd: Manifest | None) -> bool:
-    """Whether the CRD has the condition Established. The conditions of a new CRD are null."""
+    """Whether the CRD has the condition Established. False for a new CRD, whose conditions are null."""
     conditions = ((crd or {}).get("status") or {}).get("conditions") or []
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 

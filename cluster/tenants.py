@@ -108,7 +108,7 @@ def read_tenants(cluster: Cluster) -> list[Manifest]:
 
 
 class Tenants:
-    """The watcher's copy of all Tenants, including the latest changes that the watcher wrote."""
+    """The watcher's copy of all Tenants. It includes the watcher's changes before informers receive them."""
 
     def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
         self.informers = tuple(Informer(cluster, kind, on_change) for kind in TENANTS)
@@ -116,7 +116,7 @@ class Tenants:
         self._written = WrittenObjects()
 
     def named(self, name: str) -> list[Manifest]:
-        """All Tenants of this name in both API groups. The first one is the tenant."""
+        """All Tenants with this name in both API groups. The first Tenant takes precedence."""
         key = ObjectKey("Tenant", "", name)
         manifests = [
             self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))
@@ -147,7 +147,7 @@ class Tenants:
         return self._written.put(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
 
     def forget(self, tenant: Manifest) -> None:
-        """Discard the written version of a deleted Tenant."""
+        """Discard the version that the watcher wrote. Call this method after a Tenant is deleted."""
         self._written.forget(tenant)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:

@@ -89,10 +89,11 @@ class Transport:
         context: str | None = None,
         impersonation: Impersonation = NO_IMPERSONATION,
     ) -> "Transport":
-        """Connect with a kubeconfig and context. The default is the configuration that kubectl uses.
+        """Connect with a kubeconfig and context. Sends no request.
 
-        If there is none, the pod's service account is used. The fields of `impersonation` replace those of
-        the kubeconfig. Raises ClusterError if there is no usable configuration. Sends no request.
+        If neither is given, the configuration of kubectl is used. If kubectl has no configuration, the pod's
+        service account is used. The fields of `impersonation` replace those of the kubeconfig. Raises
+        ClusterError if there is no usable configuration.
         """
         settings = client.Configuration()
         selected = _context_or_service_account(settings, kubeconfig, context)

@@ -1,7 +1,7 @@
 """The faults that `./dev mutate` puts into the product, and the tests that must detect them.
 
-Each fault breaks one guarantee to users. The file must contain the text `old` exactly once. With the fault,
-all listed tests must fail.
+Each fault breaks one guarantee to users. The text `old` must occur exactly once in `file`. All `tests` must
+fail in a copy of the product with the fault.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault. It replaces the text `old` in `file` by `new`."""
+    """One fault. The text `new` replaces the text `old` in `file`."""
 
     name: str
     fault: str

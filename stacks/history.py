@@ -34,7 +34,7 @@ class Update:
 def updates_from_json(text: str) -> list[Update]:
     """The updates in the output of `pulumi stack history --json`, newest first.
 
-    Only the Pulumi service numbers updates. On other backends, versions are counted from the oldest update.
+    Only the Pulumi service numbers updates. On other backends, the oldest update has version 1.
     """
     entries: list[dict[str, Any]] = json.loads(text)
     return [_update(entry, len(entries) - index) for index, entry in enumerate(entries)]

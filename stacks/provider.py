@@ -42,7 +42,7 @@ def installed_provider_version() -> str | None:
 def _reported_version(binary: str) -> str:
     """Start the provider, and return the version that it reports over gRPC.
 
-    Returns an empty string if the provider does not answer. The provider prints the port that it listens on.
+    Returns an empty string if the provider does not answer. When the provider starts, it prints its port.
     """
     with subprocess.Popen(
         [binary], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

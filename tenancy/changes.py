@@ -28,7 +28,7 @@ class Operation(StrEnum):
 
 
 class FieldChange(Model):
-    """A changed field. `before` or `after` is None if the field is absent."""
+    """A changed field. For an added field, `before` is None. For a removed field, `after` is None."""
 
     path: str
     before: Any = None
@@ -59,7 +59,7 @@ class Cause(StrEnum):
 
 
 class UpdateRecord(Model):
-    """The spec and the changes of one update of a stack. Every backend stores the record in the history."""
+    """The spec and the changes of one update of a stack. Pulumi stores the record in the stack's history."""
 
     cause_type: Cause = Field(default=Cause.SPEC, description="Why the update ran.")
     generation: int = Field(description="The generation of the spec.")
@@ -93,7 +93,10 @@ def object_changes(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) 
 
 
 def object_change(key: ObjectKey, desired: Manifest, live: Manifest | None) -> ObjectChange:
-    """The change from a live object to the desired one. If both are equal, it is an update without fields."""
+    """The change from a live object to the desired object.
+
+    If both objects are equal, the result is an update with empty `fields`.
+    """
     if live is None:
         return _of(Operation.CREATE, key)
     fields = tuple(

@@ -120,8 +120,8 @@ def kubernetes_object(
 ) -> pulumi.Resource:
     """Register a Kubernetes object from its manifest.
 
-    The Pulumi SDK also has a class for each kind. These classes send the same data, but they convert every
-    field twice and take seconds to import.
+    This function does not use the classes that the Pulumi SDK has for each kind. These classes would send the
+    same data, but they convert every field twice and take seconds to import.
     """
     options.version = _PROVIDER_VERSION
     token = resource_type(manifest)

@@ -60,7 +60,10 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
 
 
 def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[ObjectKey]:
-    """The keys of the objects for `Facts.live`. These objects may exist and belong to somebody else."""
+    """The keys of the objects that a caller reads from the cluster for `Facts.live`.
+
+    An object with one of these keys can already exist in the cluster and belong to somebody else.
+    """
     try:
         tenant = tenant_from_manifest(manifest)
         namespaces = [namespace_key(namespace) for namespace in tenant.namespaces()]

@@ -1,8 +1,8 @@
 """Compares desired objects with live objects. No I/O.
 
 Every field of the desired object must have the same value in the live object. In `spec`, `rules`, `subjects`,
-`data` and `binaryData`, the live object must not have other fields. Other labels and annotations are allowed.
-Defaults that the API server adds to some kinds are allowed too.
+`data` and `binaryData`, the live object must not have additional fields. Additional labels and annotations
+are allowed. Defaults that the API server adds to some kinds are allowed too.
 """
 
 import re
@@ -34,7 +34,7 @@ _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
 def drift(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
-    """The objects that differ from the desired ones, each with a short description of the difference."""
+    """The desired objects whose live object is missing or different, with a description of the difference."""
     return {
         key: difference
         for key, manifest in desired.by_key.items()
@@ -63,11 +63,13 @@ def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
 
 
 def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
-    """A merge patch that reverts the changes of a live object. Empty if a patch can't revert any change.
+    """A merge patch that reverts changes that somebody made to a live object.
 
-    `pulumi up` does not revert all changes. It compares only fields that the program sets, and treats an
-    empty list or map as not set. For example, it would not remove a rule that somebody added to an empty
-    list.
+    The patch leaves out immutable fields, such as `roleRef`. The patch is empty if no other field differs.
+
+    `pulumi up` does not revert all changes. It compares only fields that the program sets, and it ignores
+    fields that the program sets to an empty list or map. For example, it would not remove a rule that
+    somebody added to an empty list.
     """
     patch: Manifest = {
         field: inner
@@ -112,9 +114,10 @@ def _difference(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> st
 
 
 def _differences(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Iterator[Difference]:
-    """The differences at and below `path`. An absent map or list equals an empty one.
+    """The differences at and below `path`.
 
-    The API server removes empty maps and lists.
+    An absent map or list counts as equal to an empty map or list, because the API server removes empty maps
+    and lists.
     """
     if isinstance(desired, Mapping):
         others = live or {}

@@ -23,7 +23,8 @@ LiveObjects = Mapping[ObjectKey, Manifest | None]
 def check_namespaces(tenant: TenantModel, holders: Mapping[str, str], live: LiveObjects) -> None:
     """Raise NamespaceTaken if a namespace of the tenant belongs to somebody else, or cannot be adopted.
 
-    `holders` contains the tenant of each namespace. `live` contains the live namespaces that were read.
+    `holders` maps each namespace to its tenant. `live` contains the Namespaces that the caller has read from
+    the cluster.
     """
     for index, namespace in enumerate(tenant.namespaces()):
         problem = _live_problem(tenant, index, live) or _holder_problem(tenant.name, namespace, holders)
@@ -37,7 +38,7 @@ def _holder_problem(tenant: str, namespace: str, holders: Mapping[str, str]) -> 
 
 
 def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) -> str | None:
-    """The reason why the live Namespace can't belong to the tenant. None if it can."""
+    """The reason why the live Namespace can't belong to the tenant. None if there is no such reason."""
     name, namespace_spec = list(tenant.namespaces().items())[index]
     key = namespace_key(name)
     if key not in live_objects:

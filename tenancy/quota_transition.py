@@ -1,9 +1,9 @@
 """The steps from the old shares of a tenant's budget to the new shares. No I/O.
 
 With `quotaScope: Tenant`, the tenant's quotas are a budget, and each namespace has a share of it. Limits that
-must decrease are lowered first. A limit that must increase is raised as soon as the sum of all limits stays
-within the budget. Apply the state that `budget_step` returns, and repeat with the new live quotas until
-`budget_step` returns the desired state.
+must decrease are lowered first. A limit that must increase waits until the sum of all limits stays within
+the budget after the increase. Callers apply the state that `budget_step` returns. They repeat this with the
+new live quotas until `budget_step` returns the desired state.
 """
 
 from collections import defaultdict
@@ -31,7 +31,10 @@ class Limit(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A resource, and the name of the ResourceQuotas that limit it. The namespaces share the limit."""
+    """A budget of the tenant. It limits one resource.
+
+    Each namespace has a ResourceQuota with the name `quota` and a share of the budget.
+    """
 
     quota: str
     resource: str
@@ -46,8 +49,8 @@ Limits = Mapping[str, Mapping[str, Limit]]
 def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
     """The state to apply next. While it is applied, the sum of the quotas stays within the budget.
 
-    The order in which the quotas are applied does not matter. If raising the limits of a resource now could
-    exceed the budget, this step only lowers limits of the resource.
+    The quotas can be applied in any order. If an increase could exceed the budget of a resource, this step
+    only lowers limits of the resource. A later step raises the other limits.
     """
     if not desired.has_budget:
         return desired
@@ -60,7 +63,7 @@ def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> De
 
 
 def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
-    """A message about the first namespace that uses more than its new share. None if no namespace does."""
+    """A message about the first namespace that uses more than its new share, or None."""
     if not desired.has_budget:
         return None
     limits = _live_limits(live)
@@ -79,7 +82,11 @@ def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 
 
 def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Figure]:
-    """The resources whose budget could be exceeded while some live limits are old and some are new."""
+    """The budgets that could be exceeded while the new limits are applied.
+
+    During this time, each namespace has either its old limit or its new limit. If the higher one of these
+    limits, summed over all namespaces, is larger than the budget, the budget could be exceeded.
+    """
     budget: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     highest: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     wanted = set()
@@ -97,9 +104,10 @@ def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Fi
 
 
 def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limits]) -> Manifest:
-    """A ResourceQuota with its new shares. If an increase must wait, the quota keeps the live limit.
+    """A ResourceQuota for the next step.
 
-    Objects of other kinds are returned unchanged.
+    Each limit is the new share, or the live limit if the increase must wait. Objects of other kinds are
+    returned unchanged.
     """
     key = object_key(manifest)
     if key.kind != "ResourceQuota":

@@ -23,7 +23,7 @@ class Reservations:
         self._guard = threading.Lock()
 
     def remember(self, tenant: str, namespaces: Iterable[str], hosts: Iterable[str]) -> None:
-        """Restore the reservations in a tenant's status, except namespaces that are already reserved."""
+        """Restore the reservations in a tenant's status. Skip namespaces that another tenant has reserved."""
         with self._guard:
             for namespace in namespaces:
                 self._holders.setdefault(namespace, tenant)

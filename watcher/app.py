@@ -118,16 +118,16 @@ class Watcher:
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Make the watcher call `on_change` with the name of each changed tenant. Use this before `start`."""
+        """Set the function to call with the name of each changed tenant. Call `follow` before `start`."""
         self._on_change = on_change
         self.sessions.follow(on_change)
 
     def desired(self, tenant: str) -> DesiredState | None:
-        """The desired state of the last accepted spec. None if no spec was accepted, or during deletion."""
+        """The desired state of the last accepted spec, if any. None while the tenant is being deleted."""
         return self._reconciler.desired(tenant)
 
     def start(self) -> None:
-        """Start the watcher, and return at once. `not_ready` then says what the watcher waits for."""
+        """Start the watcher, and return at once. `not_ready` reports what the watcher still waits for."""
         for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
             informer.start()
         self.sessions.start()
@@ -135,7 +135,7 @@ class Watcher:
         threading.Thread(target=self._start_services, name="start", daemon=True).start()
 
     def stop(self) -> None:
-        """Process no more tenants, wait for running updates, and cancel updates that take too long."""
+        """Stop processing tenants, wait for running updates, and cancel updates that take too long."""
         log.info("stopping")
         services = [*self._writers, self.sessions.workers]
         for service in (*services, *self._observers):
@@ -148,7 +148,7 @@ class Watcher:
         join(services, _CANCEL_S)
 
     def not_ready(self) -> list[str]:
-        """The reasons why the watcher does not reconcile tenants yet. Empty if it reconciles them."""
+        """The reasons why the watcher is not ready to reconcile tenants. Empty if the watcher is ready."""
         return [*self.not_listed(), *self._plans.not_loaded()]
 
     def notes(self) -> list[str]:

@@ -123,7 +123,10 @@ class _LiveCollector(Collector):
         yield from (used, hard, phases)
 
     def _usage(self) -> Iterator[GaugeMetricFamily]:
-        """One used amount and one limit per namespace and resource, even if there are several quotas."""
+        """The used amount, the hard limit and the measured usage of each resource in each namespace.
+
+        If several quotas limit a resource, only the quota with the lowest limit counts.
+        """
         used = GaugeMetricFamily(
             "tenancy_usage_used", "Used amount of a resource in a namespace.", labels=_USAGE_LABELS
         )

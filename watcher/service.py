@@ -41,11 +41,11 @@ class Service(ABC):
 
     @abstractmethod
     def _run(self) -> None:
-        """The function of each thread. Returns after `stop`."""
+        """The code that each thread runs. It must return after `stop` is called."""
 
 
 class PeriodicService(Service):
-    """Calls a function at the start and then once per period. Exceptions of the function are only logged."""
+    """Calls a function at the start and then once per period. Logs exceptions and continues."""
 
     def __init__(self, name: str, function: Callable[[], None], period_s: float) -> None:
         super().__init__(name)

@@ -44,7 +44,7 @@ class ApplyRefused(TenancyError):
 
 
 class ApplyRow(Model):
-    """A row of the table. Phase, reason, message and duration are set only if the command waits."""
+    """A row of the output. With `--no-wait` or `--dry-run`, `phase` and `took_s` are None."""
 
     name: str
     api_version: str
@@ -170,9 +170,9 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
-    """The spec, labels and annotations.
+    """The parts of a Tenant that users change: the spec, labels and annotations.
 
-    The watcher writes other parts of a Tenant. A change of these parts does not count as a user's change.
+    The watcher or the API server writes all other parts.
     """
     metadata = tenant["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")

@@ -1,8 +1,8 @@
 """`tenancy plans`: shows the plans in force, and previews the effect of a changed plans file on live tenants.
 
-`tenancy plans impact` previews all live tenants twice, with the plans in force and with the new plans. If the
-two previews of a tenant are equal, the tenant counts as unchanged. Changes that both previews contain have
-another cause, such as drift.
+`tenancy plans impact` previews each live tenant twice: with the plans in force, and with the new plans. If
+both previews are equal, the new plans do not change the tenant. Changes in such previews have another cause,
+such as drift.
 """
 
 from collections.abc import Mapping
@@ -140,7 +140,7 @@ def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
 
 
 def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
-    """The preview with the new plans. If both previews are equal, a preview without changes."""
+    """The preview with the new plans. If the old plans give an equal preview, the result has no changes."""
     old_rules, new_rules = (
         [finding.rule for finding in preview.findings] for preview in (with_old, with_new)
     )

@@ -118,9 +118,9 @@ def _preview(
 
 
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
-    """Read the manifests.
+    """Read the manifests in the paths that exist now.
 
-    A path that exists only at the git revision is valid. Its tenants have been removed since that revision.
+    A path that exists only at the git revision is skipped. The tenants in such a path count as deleted.
     """
     existing_paths = [
         path

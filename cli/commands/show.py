@@ -77,9 +77,9 @@ def show(
 
 
 def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], str]:
-    """Read the newest updates. If that fails, return no updates and the error message.
+    """The newest updates, and an error message if the history cannot be read.
 
-    The error is not raised, because the rest of the output does not need the updates.
+    An error does not stop the command, because the rest of the output does not need the updates.
     """
     try:
         return read_updates(connection, name)[:_SHOWN_UPDATES], ""

@@ -36,7 +36,7 @@ class UsageFormat(StrEnum):
 
 
 class WatcherUnreachable(TenancyError):
-    """The URL of the watcher's page is missing, or the watcher does not answer or rejects the request."""
+    """The watcher's URL is missing, the watcher does not answer, or the watcher rejects the request."""
 
     reason = "WatcherUnreachable"
 
@@ -105,7 +105,7 @@ def usage(
     begin, end = _time(since, now, "--since"), _time(until, now, "--until") if until else now
     if begin >= end:
         raise typer.BadParameter(
-            f"{since!r} is not before {until or 'now'!r} (--until)", param_hint="--since"
+            f"{since!r} must be before --until ({until or 'now'!r})", param_hint="--since"
         )
     if database:
         report = UsageStore(database).report(begin, end, name or "")
@@ -167,7 +167,7 @@ def _problem(error: requests.RequestException) -> str:
 def _csv(report: UsageReport) -> str:
     """The report as CSV.
 
-    Spreadsheet formulas need no escaping, because names are DNS labels and cannot contain a formula.
+    All names are DNS labels. A DNS label cannot be a spreadsheet formula, so the names need no escaping.
     """
     period = (report.since.isoformat(timespec="seconds"), report.until.isoformat(timespec="seconds"))
     text = io.StringIO()

@@ -1,4 +1,4 @@
-"""Checks whether the user has the permissions that the commands need, with SelfSubjectAccessReviews."""
+"""Uses SelfSubjectAccessReviews to check whether the user has the permissions that the commands need."""
 
 from typing import Final
 

@@ -59,7 +59,7 @@ class Preview(Model):
     other_documents: int = Field(default=0, description="The number of documents that are not Tenants.")
 
     def findings(self, *severities: Severity) -> Iterator[Finding]:
-        """The findings with these severities. Faults of documents come before findings of tenants."""
+        """The findings with these severities. Findings about unreadable documents come first."""
         tenant_findings = (finding for tenant in self.tenants for finding in tenant.findings)
         for finding in (*self.faults, *tenant_findings):
             if finding.severity in severities:

@@ -1,6 +1,6 @@
-"""Finds changes of spec fields that do not change any object of the tenant. No I/O.
+"""Finds changes of spec fields that have no effect on the tenant's objects, such as `paused`. No I/O.
 
-A comparison of the tenant's objects does not show these changes.
+A comparison of the tenant's objects does not show changes of these fields.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,10 @@
 """The guard process. It starts child processes, and stops them when its parent process exits.
 
-The guard reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. It must have
-only one thread: with PR_SET_PDEATHSIG, the kernel kills a child when the thread that forked the child exits.
-The guard uses only the standard library.
+The guard reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. The guard
+uses only the standard library.
+
+The guard must have only one thread. With PR_SET_PDEATHSIG, the kernel kills a child when the thread that
+forked the child exits, even if the guard process continues.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Kubeconfig files, and files that only their owner can read."""
+"""Writes kubeconfigs, and other files that only their owner can read."""
 
 import base64
 import os

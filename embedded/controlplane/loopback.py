@@ -1,4 +1,4 @@
-"""Finds free ports on 127.0.0.1, and sends HTTP requests to servers there without a proxy."""
+"""Finds free ports on 127.0.0.1, and sends HTTP requests to 127.0.0.1. The requests use no proxy."""
 
 import http.client
 import secrets

@@ -39,16 +39,16 @@ class ControlPlaneError(SetupFailed):
 
 
 class PortTaken(ControlPlaneError):
-    """Another program took a chosen port before the process of the control plane could listen on it."""
+    """Another program has taken the port that was chosen for a process of the control plane."""
 
 
 class ControlPlane:
     """A control plane. Use it as a context manager, or call start() and stop().
 
-    `binaries` contains the paths of etcd, kube-apiserver and kube-controller-manager, by name. With
-    `has_nodes`, it must also contain kubectl, kube-scheduler and kwok. Without `has_nodes`, `start_nodes` can
-    add nodes later. With `is_throw_away`, etcd does not sync data to disk, which is faster. The default of
-    `logs` is the folder `logs` in the data folder.
+    `binaries` contains the paths of etcd, kube-apiserver and kube-controller-manager, by name. If `has_nodes`
+    is true, the control plane starts with nodes, and `binaries` must also contain kubectl, kube-scheduler and
+    kwok. Otherwise, `start_nodes` can add nodes later. If `is_throw_away` is true, etcd does not sync data to
+    disk, which is faster. The default of `logs` is the folder `logs` in the data folder.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class ControlPlane:
                 )
 
     def _await_ok(self, name: str, path: str, token: str = "") -> None:
-        """Wait until a GET request to the process returns 200. The default token is that of `admin`."""
+        """Wait until a GET request to the process returns 200. `token` defaults to the token of `admin`."""
         port = self._ports[name]
         self._await(name, lambda: is_ok(port, path, ca=self.ca, token=token or self.token))
 

@@ -18,9 +18,9 @@ FOLDER = ROOT / "examples"
 
 @dataclass(frozen=True)
 class SampleOutcome:
-    """The sample tenants that are not Active yet, and those that have failed.
+    """The sample tenants that are not Active yet (`waiting`), and those that have failed (`failed`).
 
-    Each text contains the name of a tenant and the reason.
+    Each item contains the name of a tenant and the reason.
     """
 
     waiting: tuple[str, ...]
@@ -35,7 +35,7 @@ def sample_manifests() -> list[Manifest]:
 def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manifest]:
     """Apply the samples, and return the objects from the API server.
 
-    If an object exists from an earlier run, it contains the status of that run.
+    If a sample tenant exists from an earlier run, the returned object contains the status of that run.
     """
     try:
         return [cluster.apply(manifest) for manifest in manifests]

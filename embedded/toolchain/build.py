@@ -1,7 +1,7 @@
 """Builds tools from their Go modules under toolchain/.
 
-Several modules are built in parallel, with one progress line for all of them. The go.sum of each module pins
-all sources. The checkout is not modified.
+Several modules are built in parallel. One progress line shows the progress of all builds. The go.sum of each
+module pins all sources. The checkout is not modified.
 """
 
 import re
@@ -161,7 +161,10 @@ class _Builds:
             self._update_progress()
 
     def _update_progress(self) -> None:
-        """Show the number of downloads until the units of all tools are known, then the completed share."""
+        """Show the number of downloaded Go modules, or the completed share of the builds.
+
+        The share is shown when `_units` contains all tools.
+        """
         done_units, units = dict(self._done_units), dict(self._units)
         current = ", ".join(name for name, done in done_units.items() if done < units[name])
         if len(units) < len(self._tools):
@@ -183,7 +186,7 @@ def _tool_name_in_errors(tool: Tool) -> Iterator[None]:
 
 
 def _cancel(builds: Sequence[Future[None]]) -> None:
-    """Cancel the builds that have not started, kill the running ones, and wait until all have ended."""
+    """Cancel waiting builds, kill running builds, and wait until all builds have ended."""
     for build in builds:
         build.cancel()
     while wait(builds, timeout=0.1).not_done:
@@ -191,6 +194,9 @@ def _cancel(builds: Sequence[Future[None]]) -> None:
 
 
 def _flags(tool: Tool) -> list[str]:
-    """The flags that Go's build cache depends on. `go list` and `go build` must use the same flags."""
+    """The build flags that are part of the keys in Go's build cache.
+
+    `go list` and `go build` must use the same flags. Otherwise, they look for different keys in the cache.
+    """
     flags = {"all": _COMPILER_FLAGS} | dict.fromkeys(_UNOPTIMIZED_PACKAGES, f"{_COMPILER_FLAGS} -N -l")
     return ["-trimpath", "-tags", tool.tags, *(f"-gcflags={name}={value}" for name, value in flags.items())]

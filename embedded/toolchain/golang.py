@@ -41,10 +41,10 @@ def ensure_go(module: Path) -> Path:
 def go_environment() -> dict[str, str]:
     """The environment variables for Go commands.
 
-    They are those of this process, but the variables that affect builds have fixed values or are removed.
-    `GOTOOLCHAIN=local` keeps Go from downloading another Go version. `GOGC` and `GOMEMLIMIT` also affect the
-    compiler, which is a Go program. With these values, the compiler runs garbage collection less often, and
-    takes a seventh less CPU time (measured).
+    Go commands inherit the variables of this process. Variables that affect builds are removed or have fixed
+    values. `GOTOOLCHAIN=local` prevents Go from downloading another Go version. With `GOGC` and `GOMEMLIMIT`,
+    the compiler runs garbage collection less often, because the compiler itself is a Go program. In a
+    measurement, the compiler used a seventh less CPU time.
     """
     removed = ("GOROOT", "GOOS", "GOARCH")
     inherited = {name: value for name, value in os.environ.items() if name not in removed}
@@ -118,7 +118,7 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 def _delayed_signals() -> Iterator[None]:
     """Delay SIGINT and SIGTERM until the block ends.
 
-    If a signal raised an exception inside Popen, nothing would kill the started process.
+    If a signal handler raised an exception inside Popen, the started process would continue to run.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python runs signal handlers in the main thread only.

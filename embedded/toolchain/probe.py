@@ -1,7 +1,7 @@
 """Checks whether an installed binary has a compatible version.
 
-The check runs the binary, and kills it after PROBE_TIMEOUT_S. It raises no error. A binary whose version
-cannot be read is not compatible.
+The check runs the binary, and kills it after PROBE_TIMEOUT_S. If the version cannot be read, the binary
+counts as not compatible. The check raises no error.
 """
 
 import os

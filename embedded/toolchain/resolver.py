@@ -48,10 +48,10 @@ def present_tools(names: Iterable[str]) -> dict[str, Path]:
 
 
 def path_with(tools: Mapping[str, Path]) -> str:
-    """A value for PATH that selects these tools and the running Python, and no other versions of them.
+    """A value for PATH. A shell with this PATH runs these tools and the Python of this process.
 
-    If the current PATH already selects a tool, the folder of the tool is not moved to the front. It may
-    contain other programs, which would then take precedence.
+    If the current PATH already selects a tool, the folder of the tool keeps its position. At the front of
+    PATH, other programs in this folder would take precedence too.
     """
     path = os.environ.get("PATH", os.defpath)
     added = [str(tool.parent) for name, tool in tools.items() if shutil.which(name) != str(tool)]
@@ -93,7 +93,7 @@ def _tool(name: str) -> Tool:
 
 
 def _fetch_release(tool: Tool, releases: Releases) -> bool:
-    """Put an official release of the tool into the cache. Returns False if none is available."""
+    """Put an official release of the tool into the cache. Returns False if no release is available."""
 
     def write_files(tool: Tool, folder: Path) -> None:
         if not releases.fetch(tool, folder):

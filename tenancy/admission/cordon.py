@@ -1,6 +1,6 @@
-"""The admission policy for cordoned tenants: their users may not write in the namespaces of the tenant.
+"""The admission policy for cordoned tenants. It rejects write requests in the namespaces of the tenant.
 
-Users who may update Tenants are an exception.
+The policy does not apply to the platform, to Kubernetes components, or to users who may update Tenants.
 """
 
 from tenancy.admission.policy_builder import TENANT_NAME, WRITES, check, policy, rule, sender_is

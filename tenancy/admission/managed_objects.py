@@ -1,6 +1,7 @@
 """Admission policies for managed objects: only the platform may change them.
 
-Users may change those labels and annotations of a tenant's namespace that are not reserved for the platform.
+Some labels and annotations of a tenant's namespace are reserved for the platform. Users may change all other
+labels and annotations of the namespace.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ _PLATFORM_KEYS: Final = (ISTIO_LABEL, NODE_SELECTOR_ANNOTATION)
 def managed_object_policies(is_platform: str) -> list[Manifest]:
     """The policies for managed objects and for the namespaces of tenants.
 
-    `is_platform` is the CEL expression that decides whether the platform sends the request.
+    `is_platform` is a CEL expression. It is true if the platform sends the request.
     """
     return [*_managed_objects(is_platform), *_managed_namespaces(is_platform)]
 
@@ -81,8 +82,8 @@ def _managed_objects(is_platform: str) -> list[Manifest]:
 def _managed_namespaces(is_platform: str) -> list[Manifest]:
     """The policy for tenants' namespaces.
 
-    It is less strict than `_managed_objects`. Users may change labels and annotations that are not reserved
-    for the platform.
+    This policy is less strict than `_managed_objects`. Users may change labels and annotations that are not
+    reserved for the platform.
     """
     platform_keys = f"{', '.join(f'{prefix}*' for prefix in _PLATFORM_PREFIXES)}, {', '.join(_PLATFORM_KEYS)}"
     message = f"in a tenant's namespace, only the platform changes {platform_keys}; change the Tenant instead"
@@ -160,9 +161,10 @@ def _is_platform_key(key: str) -> str:
 
 
 def _same_values(before: str, after: str, is_relevant: Callable[[str], str]) -> str:
-    """CEL: whether the variables `before` and `after` have the same values for all relevant keys.
+    """CEL: whether the maps `before` and `after` contain the same relevant keys with the same values.
 
-    `is_relevant` returns the CEL expression that decides whether a key is relevant.
+    `before` and `after` are names of CEL variables. `is_relevant` returns a CEL expression that is true for
+    relevant keys.
     """
     old, new = f"variables.{before}", f"variables.{after}"
     return (

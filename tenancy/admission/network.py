@@ -159,7 +159,7 @@ def _routes() -> list[Manifest]:
 def _host_checks(field: str) -> list[Manifest]:
     """Checks that each host in `variables.hosts` belongs to the tenant and is not empty.
 
-    `field` is the path of the hosts in the object, for error messages.
+    `field` is the path of the hosts in the object. Error messages contain this path.
     """
     return [
         check(

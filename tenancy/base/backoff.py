@@ -15,7 +15,7 @@ class Backoff:
     last_s: float
 
     def wait_s(self, failures: int) -> float:
-        """The delay before the next retry. `failures` counts the failures before the latest one."""
+        """The delay before a retry. `failures` is 0 for the first retry, 1 for the second, and so on."""
         return min(self.first_s * 2.0 ** min(failures, _MAX_DOUBLINGS), self.last_s)
 
 

@@ -7,7 +7,7 @@ TenancyError
 │   ├── NameTaken          an older Tenant in the other API group has the same name
 │   ├── NamespaceTaken     a namespace belongs to somebody else, or cannot be adopted
 │   ├── HostTaken          a host belongs to another tenant
-│   ├── ObjectTaken        an object in `extraResources` would overwrite an object of the tenant's users
+│   ├── ObjectTaken        an extra object would overwrite an object that the platform does not manage
 │   └── QuotaInUse         a namespace uses more than its new share of the tenant's budget
 ├── PlansError             the plans file is invalid
 └── NotOffered             the plans file does not configure the type or the model of an AISession
@@ -101,9 +101,8 @@ class UnknownModel(NotOffered):
 def validation_message(error: "ValidationError", root: str) -> tuple[str, str]:
     """The field path and the message of the first fault in a pydantic error.
 
-    The path starts with `root`. Unknown fields come before other faults. If the name of a required field is
-    misspelt, pydantic reports two faults: the misspelt field is unknown, and the field with the correct name
-    is missing.
+    The path starts with `root`. Unknown fields come before other faults, because an unknown field is often a
+    misspelt required field. In this case, pydantic also reports that the required field is missing.
     """
     faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != _UNKNOWN_FIELD)
     fault = faults[0]

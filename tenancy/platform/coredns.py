@@ -58,7 +58,7 @@ class CorednsSettings:
 
 
 def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSettings | None = None) -> str:
-    """The Corefile. A group is a set of namespaces whose pods can resolve each other's names."""
+    """The Corefile. Pods can resolve the names in all namespaces of their own group."""
     settings = settings or CorednsSettings()
     group_lines = _group_lines(namespace_groups)
     domain, port = settings.domain, settings.port

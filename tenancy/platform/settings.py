@@ -76,7 +76,7 @@ class PlatformSettings(Model):
     def _backend_is_a_url_without_password(cls, backend: str) -> str:
         url = urlsplit(backend)
         if not url.scheme:
-            raise ValueError(f"{backend!r} is not a URL, such as s3://bucket or file://{STATE_FOLDER}")
+            raise ValueError(f"{backend!r} is not a URL such as s3://bucket or file://{STATE_FOLDER}")
         if url.scheme == "file" and (url.netloc or len(url.path) < 2):
             raise ValueError(
                 f"{backend!r} must name an absolute path in the pod, such as file://{STATE_FOLDER}"

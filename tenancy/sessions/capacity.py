@@ -67,7 +67,8 @@ def total_demand(demands: Iterable[Demand]) -> dict[str, Decimal]:
 def shortage(quotas: Iterable[Manifest], demand: Demand, reserved: Demand) -> Shortage | None:
     """The first quota that does not allow this demand, or None.
 
-    `reserved` is the demand of started sessions that the status of the quotas does not include yet.
+    Kubernetes updates the status of a quota with a delay. `reserved` is the demand of started sessions that
+    the status does not include yet.
     """
     for quota in quotas:
         if not _applies_to_sessions(quota):

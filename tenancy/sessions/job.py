@@ -67,7 +67,10 @@ def session_job(
 
 
 def is_job_of(job: Manifest, session: Manifest) -> bool:
-    """Whether the platform created the Job for this session, not for an earlier session of the same name."""
+    """Whether the platform created the Job for this session.
+
+    False for the Job of an earlier session that had the same name.
+    """
     # Anybody can set an owner reference, but only the platform can set the tenant label.
     tenant = (job["metadata"].get("labels") or {}).get(TENANT_LABEL)
     owners = job["metadata"].get("ownerReferences") or ()

@@ -1,6 +1,6 @@
 """The status of a session that has a Job. It is derived from the Job and the Job's pod.
 
-`start_order` decides about sessions that have no Job yet.
+`start_order` decides which sessions get a Job, and why the other sessions wait.
 """
 
 from datetime import UTC, datetime

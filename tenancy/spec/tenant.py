@@ -174,7 +174,10 @@ class TenantModel(Model):
     spec: TenantSpec
 
     def namespaces(self) -> dict[str, NamespaceSpec | None]:
-        """The tenant's namespaces by full name, in spec order. The value of the default namespace is None."""
+        """The spec of each namespace, by full name, in the order of `spec.namespaces`.
+
+        The value is None for the default namespace, which has no spec.
+        """
         if not self.spec.namespaces:
             return {namespace_name(self.name, self.spec.name): None}
         return {
@@ -183,7 +186,7 @@ class TenantModel(Model):
         }
 
     def namespace_field(self, index: int) -> str:
-        """The path of the field that names a namespace. `index` is the position in `namespaces()`."""
+        """The path of the field that sets a namespace's name. `index` is its position in `namespaces()`."""
         if self.spec.namespaces:
             field = "existing" if self.spec.namespaces[index].existing else "name"
             return f"spec.namespaces[{index}].{field}"

@@ -31,7 +31,7 @@ class ComputeLimit:
         self._remaining = _MAX_WORK
 
     def spend(self, connections: int, policies: Iterable[Manifest]) -> None:
-        """Subtract the work for testing this number of connections against the policies."""
+        """Subtract the work of a computation that tests this number of connections against the policies."""
         self._remaining -= connections * sum(len(str(policy["spec"])) for policy in policies)
         if self._remaining < 0:
             raise LimitExceeded

@@ -36,7 +36,7 @@ class PageRow(TenantRow):
 
 
 class PageData:
-    """The data of the page. Changes nothing. Thread-safe."""
+    """Read-only access to the data of the page. Thread-safe."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class PageData:
         return PageRow(**dict(row), session_changes=self._sessions.change_count(name))
 
     def view(self, name: str) -> dict[str, Any] | None:
-        """The tenant without its history, as JSON data, or None if there is no such tenant."""
+        """The data of a tenant except its history, for JSON. None if there is no such tenant."""
         tenant = self._tenant(name)
         if tenant is None:
             return None
@@ -109,9 +109,10 @@ class PageData:
         return next(iter(self._tenants.named(name)), None)
 
     def _policies(self, namespaces: list[Manifest], live: Objects) -> list[Manifest]:
-        """All policies in the namespaces, including policies that are not managed and therefore not watched.
+        """All NetworkPolicies in the namespaces, read from the API server.
 
-        Tenants can create policies, and adopted namespaces may already contain some.
+        The informers watch only managed policies. Users of the tenant can create other policies, and an
+        adopted namespace may already contain policies.
         """
         try:
             return [

@@ -1,7 +1,8 @@
 """Loads the last applied objects of tenants from their stacks.
 
-The watcher needs them after a restart, and after an update that failed half way. A separate thread reads the
-stack's history and state, so that workers do not wait for a backend that does not answer.
+The watcher compares these objects with the live objects to detect drift. It loads them after a restart, and
+after an update that failed half way. A separate thread reads the stack's history and state, so that workers
+do not wait for a backend that does not answer.
 """
 
 from collections.abc import Callable
@@ -29,8 +30,8 @@ log = structlog.get_logger(__name__)
 class AppliedLoader:
     """Loads the last applied objects of tenants.
 
-    Calls `on_loaded` with the tenant's name after loading has succeeded, and after it has failed with a new
-    error.
+    Calls `on_loaded` with the tenant's name after each success. After a failure, calls it only if the error
+    differs from the previous error of this tenant.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class AppliedLoader:
     def load_from_spec(self, manifest: Manifest) -> bool:
         """Compute the last applied objects from the Tenant's spec, without reading the backend.
 
-        Returns False and changes nothing if the spec is not the applied spec, or if the tenant is paused.
+        Returns False and changes nothing if the spec is not applied yet, or if the tenant is paused.
         """
         name, status = manifest["metadata"]["name"], manifest.get("status") or {}
         desired = self._desired(name, manifest["spec"])
@@ -66,7 +67,7 @@ class AppliedLoader:
         return self._applied.exchange(name, known, Applied(desired.by_key, has_budget=desired.has_budget))
 
     def want(self, manifest: Manifest) -> None:
-        """Queue a tenant, so that its last applied objects are loaded.
+        """Load a tenant's last applied objects in the background.
 
         Does nothing if these objects are already known, or if the tenant is paused.
         """
@@ -78,7 +79,7 @@ class AppliedLoader:
         self._queue.add(name)
 
     def problem_text(self, tenant: str) -> str:
-        """Text to append to a message: why the tenant's drift is not repaired. Empty if drift is repaired."""
+        """The text to append to a message if the tenant's drift is not repaired. Otherwise empty."""
         problem = self._problems.get(tenant)
         return (
             f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
@@ -126,7 +127,11 @@ class AppliedLoader:
         return None
 
     def _half_done(self, tenant: str, known: Applied | None, spec: Manifest) -> Applied:
-        """The applied objects after an update failed half way. The update may have run before a restart."""
+        """The applied objects after an update has failed half way.
+
+        After a restart, `known` is None. In this case, the stack's history provides the objects before the
+        update, and `spec` provides the objects after the update.
+        """
         before, after = (known.objects, known.next_objects) if known else (None, None)
         if before is None:
             newest = next((update for update in self._updates(tenant) if update.result == "succeeded"), None)

@@ -1,8 +1,10 @@
-"""Runs `up` on a tenant's stack.
+"""Runs `up` on a tenant's stack. The last run applies the desired state.
 
-The last run applies the desired state. In two cases, another run is necessary before the last run. If quotas
-share a budget, this other run lowers some quotas, so that the last run can raise others. If namespaces are
-removed from the tenant but kept in the cluster, the other run marks these namespaces as retained.
+Two cases need an additional run before the last run:
+
+- Quotas share a budget. The additional run lowers some quotas, so that the last run can raise other quotas.
+- Namespaces are removed from the tenant but kept in the cluster. The additional run marks these namespaces as
+  retained.
 """
 
 from collections.abc import Callable
@@ -53,9 +55,9 @@ def _mark_retained_namespaces(
 ) -> None:
     """Mark namespaces as retained in the stack's state before they are removed from the Pulumi program.
 
-    Pulumi reads `retain_on_delete` of a removed resource from the stack's state. One change of the spec can
-    set `deletionPolicy: Retain` and also remove a namespace. Without this run, Pulumi would then delete the
-    namespace.
+    If a resource is removed from the program, Pulumi reads the resource's `retain_on_delete` from the stack's
+    state. One change of the spec can set `deletionPolicy: Retain` and remove a namespace at the same time.
+    The state then lacks the option `retain_on_delete`. Without this run, Pulumi would delete the namespace.
     """
     leaving = leaving_namespaces(cluster, manifest, desired)
     if not leaving:
@@ -70,7 +72,7 @@ def _lower_quotas(
 ) -> None:
     """Lower some quotas before others are raised, so that the sum of all quotas never exceeds the budget.
 
-    Raises MustWait if other quotas cannot be raised yet.
+    Raises MustWait if quotas cannot be raised yet, because terminating namespaces still use the budget.
     """
     step = _next_state(cluster, desired)
     if step is desired:
@@ -82,7 +84,7 @@ def _lower_quotas(
 
 
 def _next_state(cluster: Cluster, desired: DesiredState) -> DesiredState:
-    """The desired state, but with the current limits for quotas that cannot be raised yet."""
+    """The desired state, except that quotas that cannot be raised yet keep their current limits."""
     quotas = live_quotas(cluster, desired.tenant)
     check_quotas_in_use(desired, quotas)
     return budget_step(desired, quotas)

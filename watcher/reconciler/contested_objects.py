@@ -1,8 +1,8 @@
 """Detects objects that somebody else, such as another controller, changes again after each repair.
 
 A round consists of one repair of an object and the update that records this repair in the stack's history.
-After several rounds in a row, the watcher still repairs the object, but runs no updates to record the
-repairs. It runs these updates again when nobody has changed the object for a while.
+After `_ROUNDS` rounds in a row, the watcher still repairs the object, but runs no updates to record the
+repairs. The watcher runs these updates again after nobody has changed the object for `_REST_S` seconds.
 """
 
 import threading
@@ -39,7 +39,8 @@ class DriftContested(TenancyError):
 class _Streak:
     """The number of rounds in a row of one object.
 
-    `last_s` is the time when the last round began or ended, and `repair` is the repair of the last round.
+    `last_s` is the time when the last round ended. If this round has not ended, `last_s` is the time when it
+    began. `repair` is the repair of the last round.
     """
 
     rounds: int
@@ -74,7 +75,7 @@ class ContestedObjects:
             return {key for key in repairs if self._streaks[key].rounds > _ROUNDS}
 
     def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """The objects among `keys` that have too many rounds in a row and whose last round was recent."""
+        """The objects in `keys` with too many rounds in a row and a last round less than `_REST_S` ago."""
         now_s = self._now_s()
         with self._guard:
             streaks = {key: streak for key in keys if (streak := self._streaks.get(key))}

@@ -1,8 +1,7 @@
 """Reverts edits and deletions of applied objects within a second or two, on separate threads.
 
-Repairs do not use the stack. Therefore, they do not wait while the spec is rejected, the stack is locked, the
-backend does not answer, or the tenant has a retry delay. The next update records the repairs in the stack's
-history.
+Repairs do not use the stack. They continue while the spec is rejected, the stack is locked, the backend does
+not answer, or the tenant has a retry delay. The next update records the repairs in the stack's history.
 """
 
 import threading
@@ -45,8 +44,8 @@ class RepairFailed(TenancyError):
 class Repairs:
     """Repairs the objects of all tenants.
 
-    Calls `on_repaired` with the tenant's name after repairs, and when the list of failed repairs changes. The
-    call is made on a worker thread.
+    A worker thread calls `on_repaired` with the tenant's name after repairs, and after the list of failed
+    repairs has changed.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Repairs:
         self._failures: dict[str, dict[ObjectKey, str]] = {}
 
     def keep(self, manifest: Manifest) -> None:
-        """Start to repair the drift of a tenant. If the tenant is paused, stop repairing it."""
+        """Start to repair the drift of a tenant. If the tenant is paused, stop repairing its drift."""
         name = manifest["metadata"]["name"]
         if is_paused(manifest):
             self._loader.forget(name)

@@ -1,4 +1,4 @@
-"""The last applied objects of each tenant. Drift is a difference between them and the live objects.
+"""The last applied objects of each tenant. A live object that differs from them has drifted.
 
 `apply` records them before and after each update. `applied_loader` loads them after a restart and after a
 failed update. `drift_repair` reads them on its own threads.
@@ -42,8 +42,8 @@ class Applied:
         """The version of the object that a repair must apply. None if the object needs no repair.
 
         During an update, the versions from before and after the update are both valid. A live object that
-        matches neither is restored to the version from before the update. A quota gets the smaller limit of
-        the two versions, because the update may already have raised other quotas of the same budget.
+        matches neither version is restored to the version from before the update. A quota gets the smaller
+        limit of the two versions, because the update may already have raised other quotas of the same budget.
         """
         if self.objects is None:
             return None
@@ -89,7 +89,7 @@ class LastApplied:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
-        """Set the tenant's value to `after` if it is still `before`. Returns whether the value was set."""
+        """Replace the tenant's value `before` by `after`. Returns False if the value is not `before`."""
         with self._locks[tenant]:
             if self._by_tenant.get(tenant) is not before:
                 return False
@@ -104,7 +104,7 @@ class LastApplied:
 
     @contextmanager
     def updating(self, desired: DesiredState) -> Iterator[None]:
-        """Record that an update to these objects runs inside the `with` block, and whether it succeeds.
+        """Record the start and the result of an update. The update runs inside the `with` block.
 
         If the stack is locked, another process may be applying the same objects. In this case, the versions
         from before and after the update both stay valid.
@@ -144,7 +144,7 @@ def half_done_objects(state: Objects, before: Objects | None, after: Objects | N
 
 
 def _lowest(quotas: list[Manifest]) -> Manifest:
-    """A copy of the first quota. Each resource gets its lowest limit among all the quotas."""
+    """The first quota, but with the lowest limit of each resource among all the quotas."""
     limits = [quota["spec"]["hard"] for quota in quotas]
     lowest = {
         resource: min((hard[resource] for hard in limits if resource in hard), key=quantity_value)

@@ -101,7 +101,7 @@ class Reconciler:
         return self._build(name, manifest)
 
     def desired(self, name: str) -> DesiredState | None:
-        """The desired state of the last accepted spec. None if no spec was accepted, or during deletion."""
+        """The desired state of the last accepted spec, if any. None while the tenant is being deleted."""
         return self._desired.get(name)
 
     def keep_applied(self) -> None:
@@ -185,7 +185,7 @@ class Reconciler:
         self.reporter.report_update(manifest, desired, update, result)
 
     def _finish(self, manifest: Manifest, desired: DesiredState) -> None:
-        """Remove objects that are not desired, and report success. The desired state is already applied."""
+        """After the desired state is applied, delete objects that are not desired, and report success."""
         self._applied.put(desired)
         self._repairs.check(desired.tenant)
         if failure := self._repairs.failure(desired.tenant):

@@ -22,7 +22,7 @@ from tenancy.spec.tenant_status import (
 
 
 class Keep(Enum):
-    """The type of KEEP."""
+    """The type of KEEP, which is the value of unchanged parts of a status."""
 
     KEEP = "keep"
 

@@ -1,6 +1,6 @@
 """Deletes objects that have a tenant's labels but are not desired.
 
-Pulumi deletes only objects that are in the stack's state. The state may lack some objects with these labels.
+Pulumi deletes only objects that are in the stack's state. This module deletes objects that the state lacks.
 """
 
 from collections.abc import Mapping

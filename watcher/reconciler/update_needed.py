@@ -66,7 +66,7 @@ class RunUpdate:
 
     @property
     def needs_refresh(self) -> bool:
-        """Whether the cluster may differ from the stack's state."""
+        """Whether `up` must refresh the stack's state, because the cluster may differ from the state."""
         return bool(self.repairs) or self.is_retry
 
 
@@ -140,7 +140,7 @@ def tenants_to_requeue(
 ) -> set[str]:
     """The tenants to reconcile after a change of a managed object.
 
-    Empty after a change by the watcher itself, because the object then matches the desired state.
+    Empty if the object matches the desired state, for example after the watcher itself has changed it.
     """
     return {
         name

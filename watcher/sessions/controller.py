@@ -27,7 +27,7 @@ class SessionController:
     def __init__(
         self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
     ) -> None:
-        """`retry_s` is the retry delay after the first rejected start of a session."""
+        """`retry_s` is the delay after a session's first rejected start. Later retry delays are longer."""
         self._queue = TenantQueue()
         self._live = LiveSessions(cluster, namespaces, self.wake)
         backoff = StartBackoff(Backoff(retry_s, retry_s * SESSION_START.last_s / SESSION_START.first_s))
@@ -47,7 +47,7 @@ class SessionController:
         threading.Thread(target=self._start_workers, name="start sessions", daemon=True).start()
 
     def wake(self, tenant: str) -> None:
-        """Queue a tenant whose sessions may have changed, or may no longer have to wait."""
+        """Queue a tenant whose sessions may have changed, or whose waiting sessions may be able to start."""
         self._queue.add(tenant, _GATHER_S)
 
     def follow(self, on_update: Callable[[str], None]) -> None:

@@ -22,9 +22,9 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
     """Delete the sessions in these namespaces, and the Jobs of these sessions.
 
     `deleted_at` is the deletion timestamp of the tenant. Returns the kinds and names of the objects that the
-    caller must wait for. The caller must call this function again until the result is empty. The result
-    contains Jobs, which exist until their pods are deleted. It also contains sessions that are not newer than
-    `deleted_at` and that this call deletes.
+    caller must wait for. The caller must call this function again until the result is empty. The result lists
+    a Job until the pods of the Job are deleted. The result lists a session only in the call that deletes the
+    session, and only if the session is not newer than `deleted_at`.
     """
     left: list[str] = []
     for namespace in namespaces:
@@ -47,7 +47,7 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
 def delete_expired(cluster: Cluster, sessions: Iterable[Manifest], keep_days: int | None) -> float | None:
     """Delete sessions that finished more than `keep_days` days ago.
 
-    If `keep_days` is None, sessions never expire. `sessions` must all be finished. Returns the seconds until
+    If `keep_days` is None, sessions never expire. All `sessions` must be finished. Returns the seconds until
     the next session expires, or None if no session will expire.
     """
     if keep_days is None:
@@ -80,7 +80,7 @@ def _listed(cluster: Cluster, kind: Kind, namespace: str, selector: str = "") ->
 
 
 def _belongs_to_session(job: Manifest) -> bool:
-    """Whether an AISession owns the Job. The label is not enough: anybody can set it."""
+    """Whether an AISession owns the Job. The session label is no proof, because anybody can set it."""
     owners = job["metadata"].get("ownerReferences") or ()
     return any(owner["kind"] == AISESSION.kind and owner.get("controller") for owner in owners)
 

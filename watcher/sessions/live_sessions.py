@@ -173,7 +173,7 @@ class LiveSessions:
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. `job` no longer returns it, even before the watch reports the deletion."""
+        """Delete the Job. The method `job` ignores it at once, before the watch reports the deletion."""
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])

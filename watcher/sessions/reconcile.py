@@ -119,7 +119,7 @@ class SessionReconciler:
         return min(max(_MIN_POD_CHECK_S, age_s), _MAX_POD_CHECK_S)
 
     def _withdraw(self, session: Manifest, job: Manifest, problem: str) -> None:
-        """Delete a Job whose pod was rejected. The session waits for another start.
+        """Delete a Job whose pod was rejected. The watcher creates a new Job for the session later.
 
         The time without a Job does not count towards the timeout of the session.
         """
@@ -141,7 +141,7 @@ class SessionReconciler:
     def _job(self, session: Manifest) -> Manifest | None:
         """The session's Job, or None.
 
-        If the status names a Job that is not in the cache, ask the API server.
+        If the session's status names a Job that is not in the cache, reads the Job from the API server.
         """
         job = self._live.job(session)
         name = status_of(session).job

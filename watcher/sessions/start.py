@@ -113,11 +113,11 @@ class Starter:
         return settings
 
     def _in_built_namespaces(self, tenant: str, waiting: list[Waiting]) -> Iterator[Waiting]:
-        """The sessions in namespaces that the tenant's status lists.
+        """The sessions in namespaces that the tenant's status lists. All other sessions must wait.
 
-        For each other session, writes the reason for the wait to the session's status. The tenant's status
-        lists a namespace after all objects in the namespace have been applied. Until then, the namespace may
-        lack quotas and NetworkPolicies, so a pod in the namespace would not be isolated.
+        The tenant's status lists a namespace after all objects in the namespace have been applied. Until
+        then, the namespace may lack quotas and NetworkPolicies, so a pod in the namespace would not be
+        isolated. If a session must wait, this method writes the reason to the session's status.
         """
         built = {name for manifest in self._tenants.named(tenant)[:1] for name in known_namespaces(manifest)}
         for entry in waiting:
@@ -145,7 +145,7 @@ class Starter:
     ) -> bool:
         """Start the sessions that `max_sessions` and the quotas allow.
 
-        Returns whether a candidate exceeds a quota.
+        Returns whether a session must wait because it exceeds a quota.
         """
         started = [session for session in self._live.unfinished(tenant) if status_of(session).job]
         active_jobs = self._live.active_jobs(tenant) | {

@@ -19,7 +19,7 @@ _FORGET_AFTER_S: Final = 600.0
 
 
 def pod_refusal(cluster: Cluster, job: Manifest) -> str:
-    """The reason why the Job has no pod, from its newest FailedCreate Event. Empty if there is none."""
+    """The reason why the Job has no pod, from its newest FailedCreate Event. Empty without such an Event."""
     metadata = job["metadata"]
     # The API server filters the Events, because a namespace may have thousands of others.
     fields = f"reason=FailedCreate,involvedObject.uid={metadata['uid']}"
@@ -54,7 +54,7 @@ class StartBackoff:
             self.forget(old)
 
     def wait_s(self, uid: str) -> float:
-        """The seconds until the session may be tried again. 0 if it may be tried now."""
+        """The seconds until the next attempt to start the session. 0 if the session may start now."""
         due_s, _ = self._retries.get(uid, (0.0, 0))
         return max(0.0, due_s - time.monotonic())
 

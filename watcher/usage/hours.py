@@ -1,4 +1,8 @@
-"""The rows of usage reports: quota-hours and used-hours, with their units. No I/O."""
+"""The rows of usage reports, with their units. No I/O.
+
+Quota-hours are the hard limit of a quota multiplied by hours. Used-hours are the used amount multiplied by
+hours.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -25,7 +29,7 @@ class Series(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """Used and hard amounts multiplied by hours, in plain units: CPUs, bytes, pods."""
+    """Used and hard amounts multiplied by hours. The units are CPU-hours, byte-hours and pod-hours."""
 
     used: float = 0.0
     hard: float = 0.0
@@ -47,7 +51,7 @@ class UsageRow(Model):
 
 
 class UsageReport(Model):
-    """The hours between two times, by tenant, namespace and resource."""
+    """The quota-hours and used-hours between two times, by tenant, namespace and resource."""
 
     since: datetime
     until: datetime

@@ -84,7 +84,7 @@ NOTES: Final = frozenset(
 class Gain(NamedTuple):
     """A new permission, newly allowed traffic, or a less strict limit in one namespace.
 
-    The same gain in another namespace has the same text.
+    Equal gains in different namespaces have the same text.
     """
 
     text: str

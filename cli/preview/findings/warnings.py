@@ -1,6 +1,6 @@
 """Warnings and notes about changes of one tenant that delete objects or reduce isolation. No I/O.
 
-A new tenant gets no warnings, except about namespaces that it adopts.
+A new tenant gets warnings and notes only about the namespaces that it adopts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,8 +28,8 @@ def change_warnings(
 ) -> tuple[Finding, ...]:
     """Warnings about a new or updated tenant.
 
-    `before` contains the tenant's old objects. Some warnings need the status of these objects, which only
-    live objects have.
+    `before` contains the tenant's old objects. Objects from a git revision have no status. For such objects,
+    there are no warnings about quota usage.
     """
     old = {key: manifest for key, manifest in before.items() if not is_deleting(manifest)}
     name, new = desired.tenant, desired.by_key
