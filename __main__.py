@@ -124,7 +124,7 @@ def refuse_to_drop(leaving: list[Manifest]) -> None:
         )
         return
     raise pulumi.RunError(
-        f"spec.deletionPolicy: `pulumi up` would remove {names} from the stack, and could delete the namespaces; "
+        f"spec.deletionPolicy: `pulumi up` would remove {names} from the stack, and could delete them; "
         "apply the Tenant with kubectl, and the watcher removes them only from the stack"
     )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         QuotaSpec,
         ServiceType,
     )
-from tenancy.spec.tenant import DeletionPolicy, NamespaceSpec, Purpose, ResourceQuotas, TenantSpec
+    from tenancy.spec.tenant import DeletionPolicy, NamespaceSpec, Purpose, ResourceQuotas, TenantSpec
 
 __all__ = [
     "Access",
@@ -72,6 +72,7 @@ _MODULES: Final = (
     "spec.settings",
     "spec.network_settings",
     "spec.integration_settings",
+    "spec.access",
     "spec.tenant",
     "plans",
     "desired",
