@@ -27,10 +27,10 @@ _SERVER = {"uvicorn", "starlette", "prometheus_client"}
 _KUBERNETES_MODULES = 20
 
 
-def imported_modules(*arguments: str, **variables: str) -> set[str]:
+def imported_modules(*arguments: str, module: str = "cli.main", **variables: str) -> set[str]:
     """The modules that `tenancy` imports with these arguments and environment variables."""
     process = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "cli.main", *arguments],
+        [sys.executable, "-X", "importtime", "-m", module, *arguments],
         cwd=ROOT,
         env={**os.environ, "KUBECONFIG": "/nowhere", **variables},
         capture_output=True,
@@ -71,6 +71,12 @@ def test_list_imports_neither_pulumi_nor_a_server(platform: Platform) -> None:
     modules = imported_modules("list", KUBECONFIG=str(platform.admin_kubeconfig))
     assert "kubernetes.config" in modules
     assert not modules & {*_PULUMI, *_SERVER}
+    assert sum(module.startswith("kubernetes") for module in modules) < _KUBERNETES_MODULES
+
+
+def test_watcher_imports_no_models_of_the_kubernetes_package() -> None:
+    modules = imported_modules("--help", module="watcher")
+    assert "kubernetes.config" in modules
     assert sum(module.startswith("kubernetes") for module in modules) < _KUBERNETES_MODULES
 
 
