@@ -14,9 +14,9 @@ from embedded.environment import ROOT
 from embedded.toolchain.resolver import ensure_tools, path_with
 
 SCRIPTS = Path(sys.executable).parent
-# The number of pytest-xdist workers. Each worker starts a control plane. Tests often wait, so three workers
+# The number of pytest-xdist workers. Each worker starts a control plane. Tests often wait, so four workers
 # keep two CPU cores busy.
-WORKERS = 3
+WORKERS = 4
 _SEEDS = 10_000
 
 CHECKS = {

@@ -3,7 +3,6 @@
 import codecs
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from rich.text import Text
 
@@ -20,9 +19,6 @@ from tenancy.sessions.job import CONTAINER, JOB_TTL_S, controller_job, first_cre
 from tenancy.sessions.row import SessionRow
 from tenancy.spec.aisession import duration_text
 
-# The API server's answer if the container has not started yet.
-_BAD_REQUEST: Final = 400
-
 
 class NoLog(TenancyError):
     reason = "NoLog"
@@ -31,18 +27,17 @@ class NoLog(TenancyError):
 def read_log(cluster: Cluster, row: SessionRow, *, is_followed: bool) -> Iterator[bytes]:
     """The log of the session in chunks. If it is followed, the chunks end when the session ends.
 
-    Raises NoLog if the session has no pod or its container has not started. Raises MissingRight.
+    Raises NoLog if there is no log or it cannot be read. Raises MissingRight.
     """
     pod = _pod(cluster, row)
-    if pod is None:
-        raise NoLog(_no_pod_message(row))
+    # For a pod without a node, the API server answers with an empty log.
+    if pod is None or not pod["spec"].get("nodeName"):
+        raise NoLog(_no_log_message(row))
     try:
         with needs_right("get", "pods/log", row.namespace):
             yield from cluster.log(pod["metadata"]["name"], row.namespace, CONTAINER, is_followed=is_followed)
     except ClusterError as error:
-        if error.status != _BAD_REQUEST:
-            raise
-        raise NoLog(f"session {row.name} has no log yet: {error}") from None
+        raise NoLog(f"cannot read the log of session {row.name}: {error}") from None
 
 
 def write_log(chunks: Iterable[bytes]) -> None:
@@ -69,10 +64,10 @@ def _pod(cluster: Cluster, row: SessionRow) -> Manifest | None:
     return first_created([pod for pod in pods if controller_job(pod)])
 
 
-def _no_pod_message(row: SessionRow) -> str:
+def _no_log_message(row: SessionRow) -> str:
     if row.is_active:
         state = cause(row) or row.phase.value
-        return f"session {row.name} has no log yet, because it has no pod: {state}"
+        return f"session {row.name} has no log yet, because its pod does not run: {state}"
     kept = duration_text(JOB_TTL_S)
     return (
         f"the log of session {row.name} no longer exists: Kubernetes deletes it {kept} after the end of the "

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from cli.sessions.text import SESSION_COLUMNS
+from tenancy.base.kinds import JOB
 from tests.cli.conftest import Completed, Run, tenancy
 from tests.platform import ROOT, Platform
 from tests.sessions.sessions import Sessions
@@ -132,7 +133,17 @@ def test_session_without_a_pod_has_no_log(sessions: Sessions, tenancy: Run) -> N
     sessions.await_phase("early", "Pending", "Queued")
     result = tenancy("sessions", "logs", "early", "-n", sessions.namespace)
     assert (result.returncode, result.stdout) == (1, "")
-    assert "session early has no log yet, because it has no pod: Queued: " in result.stderr
+    assert "session early has no log yet, because its pod does not run: Queued: " in result.stderr
+    sessions.set_limit(1)
+    sessions.await_phase("early", "Completed")
+    # KWOK serves no logs.
+    result = tenancy("sessions", "logs", "early", "-n", sessions.namespace)
+    assert result.stderr.startswith("error: cannot read the log of session early: ")
+    sessions.platform.admin.delete(JOB, "aisession-early", sessions.namespace)
+    eventually(lambda: not sessions.pods("early"), "its pod is gone")
+    result = tenancy("sessions", "logs", "early", "-n", sessions.namespace)
+    assert result.returncode == 1
+    assert "the log of session early no longer exists: Kubernetes deletes it 1h after" in result.stderr
 
 
 def test_show_of_a_tenant_lists_sessions_that_wait_or_run(sessions: Sessions, tenancy: Run) -> None:

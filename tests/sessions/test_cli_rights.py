@@ -65,16 +65,23 @@ def kubeconfig_of(platform: Platform, account: str, folder: Path) -> str:
 
 
 def test_logs_are_printed_and_followed_until_the_end(
-    waiting: Sessions, control_plane: ControlPlane, tenancy: Run
+    waiting: Sessions, control_plane: ControlPlane, tenancy: Run, tmp_path: Path
 ) -> None:
+    seer = kubeconfig_of(waiting.platform, "seer", tmp_path)
     logs = ("sessions", "logs", "chatty", "-n", waiting.namespace)
     waiting.create("chatty")
     waiting.await_phase("chatty", "Pending", "Unschedulable")
+    result = tenancy(*logs)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(
+        "error: session chatty has no log yet, because its pod does not run: Unsch"
+    )
     with kubelet_of(waiting, control_plane.kubeconfig.parent / "certs") as kubelet:
         bind_pod(waiting, "chatty")
         kubelet.write(b"one\n", b"\x1b[2Jtwo\n")
         eventually(lambda: tenancy(*logs).returncode == 0, lambda: str(tenancy(*logs)))
         assert kubelet.paths[-1].endswith("/session")
+        assert tenancy(*logs, KUBECONFIG=seer).stdout == "one\n\x1b[2Jtwo\n"
         # A terminal gets no control characters.
         assert tenancy(*logs, FORCE_COLOR="1", TERM="xterm").stdout == "one\n\\u001b[2Jtwo\n"
         environment = {**waiting.platform.environment, "KUBECONFIG": str(waiting.platform.admin_kubeconfig)}
@@ -117,13 +124,13 @@ def test_roles_of_tenants_allow_the_commands(
 
 
 def test_missing_rights_are_named(
-    waiting: Sessions, platform: Platform, tenancy: Run, tmp_path: Path
+    sessions: Sessions, platform: Platform, tenancy: Run, tmp_path: Path
 ) -> None:
     outsider = kubeconfig_of(platform, "outsider", tmp_path)
-    name = ("guarded", "-n", waiting.namespace)
-    waiting.create("guarded")
-    waiting.await_phase("guarded", "Pending", "Unschedulable")
-    missing = f"you need the right to {{}} in namespace {waiting.namespace}\n"
+    name = ("guarded", "-n", sessions.namespace)
+    sessions.create("guarded", "endless")
+    sessions.await_phase("guarded", "Running")
+    missing = f"you need the right to {{}} in namespace {sessions.namespace}\n"
 
     def refusal(command: str) -> str:
         result = tenancy("sessions", command, *name, KUBECONFIG=outsider)
@@ -133,11 +140,11 @@ def test_missing_rights_are_named(
     rules: list[Manifest] = [
         {"apiGroups": [AISESSION.group], "resources": [AISESSION.plural], "verbs": ["get"]},
     ]
-    grant(platform, waiting.namespace, rules)
+    grant(platform, sessions.namespace, rules)
     eventually(lambda: refusal("logs").endswith(missing.format("list pods")), lambda: refusal("logs"))
     assert "unknown: events is forbidden" in tenancy("sessions", "show", *name, KUBECONFIG=outsider).stdout
     grant(
-        platform, waiting.namespace, [*rules, {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+        platform, sessions.namespace, [*rules, {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
     )
     eventually(lambda: refusal("logs").endswith(missing.format("get pods/log")), lambda: refusal("logs"))
 
