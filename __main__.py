@@ -1,11 +1,13 @@
-"""The Pulumi program for operators. The stack's name selects the platform or one tenant.
+"""The Pulumi program for `pulumi up` by hand. The stack's name selects the platform or one tenant.
 
-`pulumi up --stack platform` installs the platform. Change its settings with `pulumi config set`. They are
-listed in `tenancy/platform/settings.py`. The setting `plans` is the path of a plans file.
+`pulumi up --stack platform` installs the platform. Change its settings with `pulumi config set`. The module
+`tenancy/platform/settings.py` lists the settings. The setting `plans` is the path of a plans file.
 
-`pulumi up --stack tenant-NAME` applies the same objects as the watcher, on the same stack. It reads the
-Tenant and the plans from the cluster that kubectl uses. Two settings replace them with files: `manifest` is
-the path of a file with the Tenant, and `plans` is the path of a plans file.
+`pulumi up --stack tenant-NAME` updates the stack of one tenant. It applies the same objects as the watcher.
+By default, it reads the Tenant and the plans from the cluster that kubectl uses. To read the Tenant from a
+file, set `manifest` to the path of the file. To read the plans from a file, set `plans` to its path.
+
+The program and Pulumi's Kubernetes provider use the same kubeconfig, context and identity.
 """
 
 from pathlib import Path
@@ -59,9 +61,24 @@ def platform_settings(config: pulumi.Config) -> PlatformSettings:
         raise pulumi.RunError(": ".join(validation_message(error, "pulumi config"))) from None
 
 
+def connect() -> Cluster:
+    """Connect to the cluster of Pulumi's Kubernetes provider, with the same identity as the provider.
+
+    Raises RunError if a setting makes the provider use another kubeconfig than this program.
+    """
+    provider = pulumi.Config("kubernetes")
+    for name in ("kubeconfig", "cluster"):
+        if provider.get(name):
+            raise pulumi.RunError(
+                f"kubernetes:{name}: this program does not support the setting, because it reads the cluster "
+                "itself; use the variable KUBECONFIG or the setting kubernetes:context"
+            )
+    return Cluster.connect(context=provider.get("context"))
+
+
 def build_platform(config: pulumi.Config) -> None:
     settings = platform_settings(config)
-    cluster = Cluster.connect()
+    cluster = connect()
     kinds = optional_kinds(settings)
     served = [kind for kind in kinds if is_served(cluster, kind)]
     if absent := [kind.crd for kind in kinds if kind not in served]:
@@ -73,7 +90,7 @@ def build_platform(config: pulumi.Config) -> None:
 
 
 def build_tenant(config: pulumi.Config, name: str) -> None:
-    cluster = Cluster.connect()
+    cluster = connect()
     manifest = tenant_manifest(cluster, name, config.get("manifest"))
     if is_deleting(manifest):
         raise pulumi.RunError(f"the Tenant {name!r} is being deleted; the watcher destroys its stack")
@@ -92,10 +109,10 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
 
 
 def refuse_to_drop(leaving: list[Manifest]) -> None:
-    """Stop if these namespaces would be removed from the stack although they must be kept in the cluster.
+    """Stop if the tenant loses a namespace that must stay in the cluster.
 
-    The stack's state may not mark them as retained yet, and Pulumi would then delete them. A preview only
-    warns.
+    Pulumi deletes such a namespace if `retainOnDelete` is not set for it in the stack's state. In a preview,
+    this function only logs a warning.
     """
     names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)
     if not leaving:
@@ -107,8 +124,8 @@ def refuse_to_drop(leaving: list[Manifest]) -> None:
         )
         return
     raise pulumi.RunError(
-        f"spec.deletionPolicy: this would remove {names} from the stack and could delete them; "
-        "apply the Tenant with kubectl, and the watcher removes them from the stack and keeps them"
+        f"spec.deletionPolicy: `pulumi up` would remove {names} from the stack, and could delete them; "
+        "apply the Tenant with kubectl, and the watcher removes them only from the stack"
     )
 
 

@@ -4,9 +4,6 @@ from typing import Annotated
 
 import typer
 
-from cli.connection import Connection
-from cluster.tenants import read_tenants
-
 
 def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     """The names of live tenants that start with `incomplete`.
@@ -14,13 +11,13 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     Returns an empty list on any error. An error message would appear in the command line that the user is
     typing.
     """
-    options = context.find_root().params
     try:
-        connection = Connection(options.get("kubeconfig"), options.get("cluster_context"))
-        tenants = read_tenants(connection.cluster)
+        # This import needs more time than all others of a completion, and most completions need no cluster.
+        from cli.connection import Connection
+
+        names = Connection.from_options(**context.find_root().params).tenant_names()
     except Exception:
         return []
-    names = {tenant["metadata"]["name"] for tenant in tenants}
     return sorted(name for name in names if name.startswith(incomplete))
 
 

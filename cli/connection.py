@@ -1,6 +1,7 @@
 """A command's access to the cluster, the plans in force and the Pulumi stacks.
 
-The connection to the cluster is opened on first use.
+The connection to the cluster is opened on first use. The functions import large modules when they need them,
+so that a command does not wait for modules that it does not use.
 """
 
 import os
@@ -10,23 +11,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
+from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.live_objects import tenant_of
-from cluster.plans_in_force import plans_in_force
-from cluster.served_kinds import served_kinds
-from cluster.tenants import read_tenant
-from stacks.command import PulumiProcess
 from stacks.errors import StackError
-from stacks.stack import Stacks
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import CORE_KINDS, MANAGED_KINDS, Kind
+from tenancy.base.kinds import CORE_KINDS, MANAGED_KINDS, TENANTS, Kind
 from tenancy.base.labels import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
-from tenancy.plans import Plans, read_plans
+
+if TYPE_CHECKING:
+    from stacks.stack import Stacks
+    from tenancy.plans import Plans
 
 _TIMEOUT_S: Final = 120.0
 _FORBIDDEN: Final = 403
@@ -42,26 +42,53 @@ class Connection:
 
     kubeconfig: Path | None = None
     context: str | None = None
+    impersonation: Impersonation = NO_IMPERSONATION
+
+    @classmethod
+    def from_options(
+        cls,
+        kubeconfig: Path | None = None,
+        cluster_context: str | None = None,
+        as_user: str | None = None,
+        as_groups: list[str] | None = None,
+        as_uid: str | None = None,
+        **_: object,
+    ) -> "Connection":
+        """The connection that the options of `tenancy` select. Options that do not affect it are ignored."""
+        impersonation = Impersonation(as_user or "", tuple(as_groups or ()), as_uid or "")
+        return cls(kubeconfig, cluster_context, impersonation)
 
     @cached_property
     def cluster(self) -> Cluster:
-        return Cluster.connect(self.kubeconfig, self.context)
+        return Cluster.connect(self.kubeconfig, self.context, self.impersonation)
 
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds that integrations (such as Istio) define, if the cluster serves their CRDs."""
+        """The kinds of integrations, such as Istio, whose CRDs the cluster serves."""
+        from cluster.served_kinds import served_kinds
+
         return served_kinds(self.cluster)
 
-    def plans(self, file: Path | None = None) -> Plans:
+    def plans(self, file: Path | None = None) -> "Plans":
         """The plans in the file. If no file is given, the plans that the watcher in the cluster uses."""
+        from cluster.plans_in_force import plans_in_force
+        from tenancy.plans import read_plans
+
         return read_plans(file) if file else plans_in_force(self.cluster)
 
     def tenant(self, name: str) -> Manifest:
         """The live Tenant. Raises NoSuchTenant if it does not exist."""
+        from cluster.tenants import read_tenant
+
         manifest = read_tenant(self.cluster, name)
         if manifest is None:
             raise NoSuchTenant(f"there is no tenant {name!r}; run `tenancy list` to see all tenants")
         return manifest
+
+    def tenant_names(self) -> set[str]:
+        """The names of all Tenants."""
+        tenants = [tenant for kind in TENANTS for tenant in self.cluster.list(kind, is_metadata_only=True)[0]]
+        return {tenant["metadata"]["name"] for tenant in tenants}
 
     def live_objects(self, tenant: str) -> Objects:
         """All live managed objects of one tenant."""
@@ -70,9 +97,8 @@ class Connection:
     def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> Mapping[str, Objects]:
         """All live managed objects by tenant, with one list request per kind.
 
-        If `unreadable` is given, kinds that the user may not list are skipped, and their keys are added to
-        `unreadable`. If it is not given, such a kind raises ClusterError. Kinds that every tenant has always
-        raise ClusterError if the user may not list them.
+        If the user may not list a kind, this method skips the kind and adds its key to `unreadable`. If
+        `unreadable` is None, or if the kind is in CORE_KINDS, the method raises ClusterError instead.
         """
         objects: dict[str, dict[ObjectKey, Manifest]] = {}
         for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):
@@ -80,11 +106,14 @@ class Connection:
         return objects
 
     @contextmanager
-    def stacks(self) -> Iterator[Stacks]:
+    def stacks(self) -> Iterator["Stacks"]:
         """Open the stacks in the backend PULUMI_BACKEND_URL for reading.
 
         Raises StackError if the variable is not set.
         """
+        from stacks.command import PulumiProcess
+        from stacks.stack import Stacks
+
         url = os.environ.get("PULUMI_BACKEND_URL")
         if not url:
             raise StackError(

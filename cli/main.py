@@ -1,6 +1,6 @@
-"""The entry point of `tenancy`. Registers the commands, and converts errors to messages and exit codes.
+"""The entry point of `tenancy`. Defines the global options, and converts errors to messages and exit codes.
 
-The docstring of a command's function is its help text.
+The functions import most modules when they need them, so that `tenancy --help` and completions are fast.
 """
 
 import os
@@ -10,32 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.commands import (
-    apply,
-    crd,
-    diff,
-    history,
-    import_namespaces,
-    list_tenants,
-    pause_resume,
-    plans,
-    rollback,
-    show,
-    usage,
-)
-from cli.commands.doctor import doctor
-from cli.commands.preview import preview
-from cli.connection import Connection
-from cli.output import console, print_error
+from cli.command_loader import GLOBAL_OPTIONS, CommandGroup
 from cli.version import VERSION
-from cluster.errors import ClusterError
-from stacks.errors import StackError
-from tenancy.base.errors import TenancyError
-from watcher.log import configure_log
-from watcher.usage.database import UsageUnavailable
 
 app = typer.Typer(
     name="tenancy",
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -43,27 +23,19 @@ app = typer.Typer(
     "after an error. `preview`, `diff`, `plans impact` and `rollback --dry-run` exit with 2 if there are "
     "changes.",
 )
-# `--help` lists the commands in this order.
-app.command("list")(list_tenants.list_tenants)
-app.command("show")(show.show)
-app.command("usage")(usage.usage)
-app.command("preview")(preview)
-app.command("apply")(apply.apply_tenants)
-app.command("diff")(diff.diff)
-app.command("history")(history.history)
-app.command("rollback")(rollback.rollback)
-app.command("pause")(pause_resume.pause)
-app.command("resume")(pause_resume.resume)
-app.add_typer(plans.app, name="plans")
-app.command("import")(import_namespaces.import_namespaces)
-app.command("doctor")(doctor)
-app.command("crd")(crd.print_crds)
 
 
 def _print_version(is_requested: bool) -> None:
     if is_requested:
-        console.print(VERSION)
+        typer.echo(VERSION)
         raise typer.Exit
+
+
+def _not_empty(text: str) -> str:
+    """Reject an empty value, such as that of an unset shell variable. It would switch impersonation off."""
+    if not text:
+        raise typer.BadParameter("must not be empty")
+    return text
 
 
 @app.callback()
@@ -72,11 +44,47 @@ def start(
     kubeconfig: Annotated[
         Path | None,
         typer.Option(
-            help="The kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the pod's service account."
+            rich_help_panel=GLOBAL_OPTIONS,
+            help="The kubeconfig file. Default: $KUBECONFIG, ~/.kube/config, or the pod's service account.",
         ),
     ] = None,
     cluster_context: Annotated[
-        str | None, typer.Option("--context", help="The kubeconfig context. Default: the current context.")
+        str | None,
+        typer.Option(
+            "--context",
+            rich_help_panel=GLOBAL_OPTIONS,
+            help="The kubeconfig context. Default: the current context.",
+        ),
+    ] = None,
+    as_user: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            rich_help_panel=GLOBAL_OPTIONS,
+            metavar="USER",
+            parser=_not_empty,
+            help="The user to impersonate. Default: the field `as` of the kubeconfig's user.",
+        ),
+    ] = None,
+    as_groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as-group",
+            rich_help_panel=GLOBAL_OPTIONS,
+            metavar="GROUP",
+            parser=_not_empty,
+            help="A group to impersonate, together with a user. Repeat the option for several groups.",
+        ),
+    ] = None,
+    as_uid: Annotated[
+        str | None,
+        typer.Option(
+            "--as-uid",
+            rich_help_panel=GLOBAL_OPTIONS,
+            metavar="UID",
+            parser=_not_empty,
+            help="The UID to impersonate, together with a user.",
+        ),
     ] = None,
     _version: Annotated[
         bool,
@@ -84,27 +92,47 @@ def start(
     ] = False,
 ) -> None:
     """Manage tenants on Kubernetes. Inspect them, preview and apply changes, show history, and roll back."""
-    context.obj = Connection(kubeconfig, cluster_context)
+    from cli.connection import Connection
+    from watcher.log import configure_log
+
+    # Log lines of the called modules would mix with the output of the commands.
+    configure_log("critical")
+    context.obj = Connection.from_options(kubeconfig, cluster_context, as_user, as_groups, as_uid)
 
 
 def main() -> None:
     # click exits with 2 if the command line is invalid. In this CLI, 2 means that there are changes.
     usage_error: Any = typer.BadParameter.__base__
     usage_error.exit_code = 1
-    # Log lines of the called modules would mix with the output of the commands.
-    configure_log("critical")
     # Typer would detect the shell from the parent process, which may be another program. Without this
     # detection, the user gives the name of the shell to the completion options.
     os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
     try:
         app(prog_name="tenancy")
-    except OSError as error:
+    except Exception as error:
+        if not isinstance(error, _reported_errors()):
+            raise
+        from cli.output import print_error
+
+        print_error(_message(error))
+        sys.exit(1)
+
+
+def _reported_errors() -> tuple[type[Exception], ...]:
+    """The errors that users see as a message, without a traceback."""
+    from cluster.errors import ClusterError
+    from stacks.errors import StackError
+    from tenancy.base.errors import TenancyError
+    from watcher.usage.database import UsageUnavailable
+
+    return OSError, TenancyError, StackError, ClusterError, UsageUnavailable
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
         # str(error) starts with the errno, which does not help users.
-        print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        sys.exit(1)
-    except (TenancyError, StackError, ClusterError, UsageUnavailable) as error:
-        print_error(str(error))
-        sys.exit(1)
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 if __name__ == "__main__":

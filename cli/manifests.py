@@ -107,7 +107,7 @@ def is_manifest_file(name: str) -> bool:
 def parsed_manifests(sources: Iterable[Source]) -> ManifestSet:
     """The documents in the sources.
 
-    After a syntax error, the rest of the file is skipped. Other faults do not affect other documents.
+    After a syntax error, the rest of the file is skipped. Any other fault affects only its own document.
     """
     tenants: list[TenantDocument] = []
     faults: list[ManifestError] = []
@@ -143,8 +143,9 @@ def _read(path: str | Path) -> Iterator[Source]:
 
 
 def _documents(file: str, text: str) -> Iterator[TenantDocument | ManifestError | None]:
-    """Every document in the file, including the items of lists. None stands for a document of another kind.
+    """Every document in the file, including the items of lists.
 
+    A document that is not a Tenant is returned as None. An invalid Tenant is returned as a ManifestError.
     Raises ManifestError if the syntax is invalid.
     """
     try:
@@ -224,7 +225,7 @@ def _is_tenant(document: Any) -> bool:
 
 
 def _fault(document: Manifest) -> tuple[str, str] | None:
-    """The field that has an invalid API version or name, and the problem. None if both are valid."""
+    """The path of the invalid field and the problem. None if the API version and the name are valid."""
     api_versions = [kind.api_version for kind in TENANTS]
     if document["apiVersion"] not in api_versions:
         return "apiVersion", f"is {document['apiVersion']!r}, but must be {' or '.join(api_versions)}"

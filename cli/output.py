@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 import yaml
@@ -18,7 +18,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tenancy.changes import ObjectChange, Operation
+if TYPE_CHECKING:
+    # This import is slow, and most commands print no changes.
+    from tenancy.changes import ObjectChange
 
 
 class Format(StrEnum):
@@ -60,11 +62,12 @@ console = _data_console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 error_console = _data_console(stderr=True)
 
 PHASE_STYLES = {"Active": "green", "Pending": "yellow", "Terminating": "yellow", "Failed": "bold red"}
+# The keys are the values of `tenancy.changes.Operation`.
 _SIGNS = {
-    Operation.CREATE: ("+", "green"),
-    Operation.UPDATE: ("~", "yellow"),
-    Operation.DELETE: ("-", "red"),
-    Operation.RELEASE: ("^", "cyan"),
+    "create": ("+", "green"),
+    "update": ("~", "yellow"),
+    "delete": ("-", "red"),
+    "release": ("^", "cyan"),
 }
 
 
@@ -88,7 +91,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) ->
 
 
 def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], total_width: int) -> Table:
-    """A table that fits into `total_width`, if wrapping its cells can make it that narrow."""
+    """A table that fits into `total_width` if possible. Cells wrap if necessary."""
     lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [
         max([len(title), *(line[index].cell_len for line in lines)]) for index, title in enumerate(columns)
@@ -105,7 +108,7 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
     """The number of spaces between columns, and the indices of the columns that wrap.
 
-    The spaces are reduced first if more than one column would have to wrap.
+    The number of spaces is 3. If more than one column would wrap, the number is reduced to 2 or 1.
     """
     for gap in _GAPS:
         folded = _folded(widths, total_width - gap * (len(widths) - 1))
@@ -115,7 +118,7 @@ def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:
-    """The indices of the columns that must wrap. As few as possible wrap, and the widest wrap first."""
+    """The indices of the columns that must wrap. The widest columns wrap first, until the table fits."""
     folded: set[int] = set()
     for widest in sorted(range(len(widths)), key=lambda index: -widths[index]):
         min_widths = (
@@ -127,7 +130,7 @@ def _folded(widths: Sequence[int], total_width: int) -> set[int]:
     return folded
 
 
-def print_changes(changes: Iterable[ObjectChange]) -> None:
+def print_changes(changes: Iterable["ObjectChange"]) -> None:
     """Print one line per changed object.
 
     For an updated object, also print each changed field with its old and new value.

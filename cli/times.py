@@ -14,7 +14,7 @@ _DURATION_UNITS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "
 
 
 def age(since: datetime) -> str:
-    """The time since `since`, in the largest unit in which it is at least 1, such as `3 d`."""
+    """The time since `since` in days, such as `3 d`. A time below 1 day is in hours, minutes or seconds."""
     age_s = max(0, int((datetime.now(UTC) - since).total_seconds()))
     return next((f"{age_s // size} {unit}" for size, unit in _UNITS if age_s >= size), f"{age_s} s")
 
@@ -22,7 +22,7 @@ def age(since: datetime) -> str:
 def display_time(time: str) -> str:
     """The text for an RFC 3339 time.
 
-    On a terminal it is an age, such as `3 d ago`. Otherwise it is the full time, for programs that read it.
+    On a terminal, the text is an age, such as `3 d ago`. Otherwise, the text is the full time.
     """
     since = datetime.fromisoformat(time)
     return f"{age(since)} ago" if console.is_terminal else since.isoformat(timespec="seconds")

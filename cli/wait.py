@@ -27,7 +27,7 @@ _TRANSIENT_REASONS: Final = {error.reason for error in (StackBusy, ClusterUnreac
 
 
 class NotSettled(TenancyError):
-    """The timeout expired before all tenants were settled. `is_settled` defines settled."""
+    """The timeout expired before all tenants were settled. See `is_settled`."""
 
     reason = "NotSettled"
 
@@ -41,14 +41,14 @@ class SettledTenant:
 def wait_until_settled(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[Manifest]:
     """Wait until all tenants are settled, and return them in the given order. See `is_settled`.
 
-    A tenant that is deleted during the wait is returned with the phase Gone and its manifest from `tenants`.
+    For a tenant that is deleted during the wait, the result is the manifest in `tenants` with the phase Gone.
     Raises NotSettled after the timeout.
     """
     return [settled.tenant for settled in wait_and_time(cluster, tenants, timeout_s)]
 
 
 def wait_and_time(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[SettledTenant]:
-    """Like `wait_until_settled`, but also return the seconds that each tenant took."""
+    """Like `wait_until_settled`, but also return the seconds until each tenant was settled."""
     wait = _Wait(cluster, tenants, timeout_s)
     try:
         with wait.progress():
@@ -84,9 +84,9 @@ def is_status_current(tenant: Manifest) -> bool:
 
 
 def is_settled(tenant: Manifest) -> bool:
-    """Whether the watcher has finished the newest spec: the tenant is Active, paused, or failed permanently.
+    """Whether the tenant is Active, paused or permanently failed with its newest spec.
 
-    A tenant that was deleted during the wait is settled too.
+    Permanently failed means that the user must act. A tenant that was deleted during the wait is settled.
     """
     phase, reason = phase_of(tenant), ready_condition(tenant)["reason"]
     if phase == GONE:
@@ -99,7 +99,7 @@ def is_settled(tenant: Manifest) -> bool:
 
 
 class _Wait:
-    """One wait, with informers that deliver the newest Tenants, and the tenants that are already settled."""
+    """The state of one wait: informers for the newest Tenants, and the tenants that are already settled."""
 
     def __init__(self, cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> None:
         self._tenants = list(tenants)

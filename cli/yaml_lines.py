@@ -23,8 +23,8 @@ def node_line(node: yaml.Node | None) -> int:
 def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
     """The line and the value of a field.
 
-    If the field does not exist, the line of its closest existing parent, and None. The line of a field is the
-    line of its name, because the value may start on the next line.
+    The line is the line of the field's name, because the value may start on the next line. If the field does
+    not exist, the line is the line of its closest existing parent, and the value is None.
     """
     line = node_line(node)
     for step in _PATH_STEP.finditer(path):

@@ -12,14 +12,15 @@ from typing import Final
 import urllib3
 
 from cluster.errors import ClusterError, WatchExpired
+from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.transport import JSON, Transport, json_lines
-from tenancy.base.kinds import Kind, kind_of
+from tenancy.base.kinds import POD, Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import FIELD_MANAGER, WATCHER_FIELD_MANAGER
 
 _WATCH_TIMEOUT_S: Final = 300
 _PAGE_SIZE: Final = 500
-# Requests only the metadata of objects, because the schema of one CRD can have megabytes.
+# Requests only the metadata of objects, because the schema of a CRD can be megabytes long.
 _METADATA_ONLY: Final = "application/json;as={};g=meta.k8s.io;v=v1"
 # Code, agent and text of a Warning header. The text is quoted like a JSON string.
 _WARNING: Final = re.compile(r'\d+ \S+ ("(?:[^"\\]|\\.)*")')
@@ -35,12 +36,19 @@ class Cluster:
         self._transport = transport
 
     @classmethod
-    def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Cluster":
-        """Connect with a kubeconfig and context. By default, use kubectl's or the pod's service account.
+    def connect(
+        cls,
+        kubeconfig: Path | None = None,
+        context: str | None = None,
+        impersonation: Impersonation = NO_IMPERSONATION,
+    ) -> "Cluster":
+        """Connect with a kubeconfig and context. Sends no request.
 
-        Raises ClusterError if there is no usable configuration. Sends no request.
+        If neither is given, the configuration of kubectl is used. If kubectl has no configuration, the pod's
+        service account is used. The fields of `impersonation` replace those of the kubeconfig. Raises
+        ClusterError if there is no usable configuration.
         """
-        return cls(Transport.connect(kubeconfig, context))
+        return cls(Transport.connect(kubeconfig, context, impersonation))
 
     def version(self) -> Manifest:
         """The response of the API server's path `/version`."""
@@ -65,10 +73,10 @@ class Cluster:
         fields: str = "",
         is_metadata_only: bool = False,
     ) -> tuple[Manifests, str]:
-        """All objects of a kind that match, and the resource version to watch from.
+        """All objects of a kind that match the selectors, and the resource version to watch from.
 
         `selector` is a label selector, and `fields` is a field selector. `name` restricts the list to one
-        object, and is ignored if `fields` is set. The resource version is empty if the server returns none.
+        object, and is ignored if `fields` is set. The resource version is empty if the server omits it.
         """
         accept = _METADATA_ONLY.format("PartialObjectMetadataList") if is_metadata_only else JSON
         items: Manifests = []
@@ -98,7 +106,7 @@ class Cluster:
         name: str = "",
         is_metadata_only: bool = False,
     ) -> Iterator[tuple[str, Manifest]]:
-        """Watch events since `version`, including bookmarks, until the server closes the stream.
+        """The watch events since `version`, including bookmarks, until the server closes the stream.
 
         Raises WatchExpired if the watch cannot continue from `version`.
         """
@@ -123,6 +131,25 @@ class Cluster:
         finally:
             response.close()
 
+    def log(self, pod: str, namespace: str, container: str, *, is_followed: bool = False) -> Iterator[bytes]:
+        """The log of a container, in chunks. If it is followed, the chunks end when the container ends."""
+        query = {"container": container, "follow": "true" if is_followed else ""}
+        # A container may write nothing for hours.
+        response = self._transport.send(
+            "GET",
+            POD.path(namespace, pod, "log"),
+            query,
+            is_stream=True,
+            accept="*/*",
+            has_read_timeout=not is_followed,
+        )
+        try:
+            yield from response.stream(amt=None, decode_content=True)
+        except urllib3.exceptions.HTTPError as error:
+            raise ClusterError(f"the log of pod {namespace}/{pod} was interrupted: {error}") from None
+        finally:
+            response.close()
+
     def create(self, kind: Kind, manifest: Manifest) -> Manifest:
         path = kind.path(manifest["metadata"].get("namespace", ""))
         return self._transport.request("POST", path, {"fieldManager": WATCHER_FIELD_MANAGER}, manifest)
@@ -137,7 +164,7 @@ class Cluster:
     ) -> Manifest:
         """Apply the object with server-side apply.
 
-        If not forced, the request fails if another field manager has set a field to a different value.
+        If `is_forced` is false, the request fails in case of a conflict with another field manager.
         """
         metadata = manifest["metadata"]
         query = {"fieldManager": field_manager, "force": "true" if is_forced else ""}
@@ -182,7 +209,7 @@ class Cluster:
         *,
         is_foreground: bool = False,
     ) -> None:
-        """Delete an object and its dependents. Do nothing if it does not exist or its uid is not `uid`.
+        """Delete an object and its dependents. Do nothing if the object does not exist or has another uid.
 
         With foreground deletion, the object remains until its dependents are deleted.
         """

@@ -1,4 +1,4 @@
-"""Kubernetes Events about a tenant or about the plans."""
+"""Kubernetes Events about a tenant, a session or the plans."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -16,18 +16,20 @@ log = structlog.get_logger(__name__)
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 _MESSAGE_MAX_LENGTH: Final = 1000
+# The name of an Event is the name of the object and a suffix. Together they have at most 253 characters.
+_NAME_MAX_LENGTH: Final = 230
 _REFERENCE_FIELDS: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
 def record_event(cluster: Cluster, involved: Manifest, severity: str, reason: str, message: str) -> None:
-    """Create an Event about the object `involved`. Does not raise an error if that fails, but logs it."""
+    """Create an Event about the object `involved`. If the request fails, only log the error."""
     now = datetime.now(UTC)
     metadata = involved["metadata"]
     event = {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{metadata['name']}.{int(now.timestamp() * 1e6):x}",
+            "name": f"{metadata['name'][:_NAME_MAX_LENGTH].rstrip('-.')}.{int(now.timestamp() * 1e6):x}",
             "namespace": metadata.get("namespace", EVENT_NAMESPACE),
         },
         "involvedObject": {

@@ -1,4 +1,4 @@
-"""Reads the facts that `tenancy.decision` needs from the cluster."""
+"""Reads facts from the cluster. `tenancy.decision` uses these facts to accept or reject a Tenant."""
 
 from collections.abc import Container
 from dataclasses import replace
@@ -22,10 +22,10 @@ def read_facts(
     own: Container[ObjectKey] = (),
     unreadable: Container[str] = (),
 ) -> Facts:
-    """Read which of the objects that a Tenant needs already exist in the cluster.
+    """Read the live objects that may conflict with the objects of a Tenant.
 
-    Sends one request per object that may belong to somebody else. Objects in `own` and namespaces in the
-    Tenant's status belong to the tenant, so they are not read. Kinds in `unreadable` are not read either.
+    Sends one request per object. Skips objects in `own` and namespaces in the Tenant's status, because they
+    belong to the tenant. Skips objects whose kind is in `unreadable`.
     """
     names = known_namespaces(manifest)
     live = {
@@ -49,7 +49,7 @@ def read_claims(cluster: Cluster) -> Reservations:
 def decide_on_live_facts(
     cluster: Cluster, manifest: Manifest, plans: Plans, served: ServedKinds | None = None
 ) -> Decision:
-    """Decide on one Tenant with the facts in the cluster, as the watcher does. Raises Rejection."""
+    """Check a Tenant against the live cluster, and compute its desired state. Raises Rejection."""
     kinds = served_kinds(cluster) if served is None else served
     facts = read_facts(cluster, manifest, plans, kinds)
     quotas = live_quotas(cluster, manifest["metadata"]["name"])

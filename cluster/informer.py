@@ -20,7 +20,8 @@ from tenancy.base.manifest import Manifest, ObjectKey, object_key
 
 log = structlog.get_logger(__name__)
 
-# A shorter watch without events counts as failed, because starting it again at once would be a busy loop.
+# A watch that ends within this time without an event counts as failed. The retry delay then prevents a busy
+# loop.
 _SHORT_WATCH_S: Final = 1.0
 
 # Arguments: the old and the new object. The old one is None on creation, the new one is None on deletion.
@@ -76,7 +77,7 @@ class Informer(threading.Thread):
                 self._failures += 1
 
     def retry_now(self) -> None:
-        """Retry now instead of after the retry delay, because the cause of the failure may be solved."""
+        """End the current retry delay. Call this method when the cause of the failure may be gone."""
         self._failures = 0
         self._retry_now.set()
 
@@ -85,7 +86,7 @@ class Informer(threading.Thread):
         self._retry_now.set()
 
     def stop_and_clear(self) -> None:
-        """Stop, and report all objects as deleted, because the cluster no longer serves their kind."""
+        """Stop, and report all objects as deleted. Call this if the cluster no longer serves the kind."""
         self.stop()
         self.is_synced.set()  # Otherwise, threads would wait forever for the first list.
         for key in list(self._objects):
@@ -123,7 +124,7 @@ class Informer(threading.Thread):
                 self._put(object_key(item), None if event == "DELETED" else item)
             self._version = item["metadata"]["resourceVersion"]
         if not has_events and time.monotonic() - started_s < _SHORT_WATCH_S:
-            raise ClusterError("the API server ended the watch at once")
+            raise ClusterError("the API server ended the watch immediately and sent no events")
 
     def _put(self, key: ObjectKey, item: Manifest | None) -> None:
         before = self._objects.get(key)

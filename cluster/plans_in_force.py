@@ -1,6 +1,6 @@
-"""The plans in force, which are the last valid version of a file or a ConfigMap.
+"""The plans in force. They are the last valid version of the plans in a file or a ConfigMap.
 
-A new version is accepted or rejected as a whole. The log and an Event report both cases.
+A new version is accepted or rejected as a whole. The log and an Event report the result.
 """
 
 import hashlib
@@ -64,11 +64,11 @@ class LivePlans(ABC):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the newest version is the one in force."""
+        """Whether the newest version is in force."""
         return self.is_loaded.is_set() and not self._problem
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Watch for new versions. `on_change` is called on the watching thread after one comes into force."""
+        """Watch for new versions. `on_change` is called on the watching thread for each accepted version."""
         self._on_change = on_change
         self.thread.start()
 
@@ -79,7 +79,7 @@ class LivePlans(ABC):
         return [f"no plans yet: {self._problem or f'{self._source}: {self._absence_problem}'}"]
 
     def notes(self) -> list[str]:
-        """The error in the newest version, if an older one is in force."""
+        """The error in the newest version if an older version stays in force. Otherwise empty."""
         if self.is_valid or not self.is_loaded.is_set():
             return []
         return [f"plans: refused {self._problem}; the last valid plans stay in force"]
@@ -116,10 +116,10 @@ class LivePlans(ABC):
 
 
 class FilePlans(LivePlans):
-    """Plans in a file. The file may be edited or replaced, because only its content is compared."""
+    """Plans in a file. Users can edit or replace the file. Only its content is compared."""
 
     def __init__(self, cluster: Cluster, path: Path) -> None:
-        """Load the file. Raises PlansError or OSError if it is invalid, because no older version exists."""
+        """Load the file. Raises PlansError if the plans are invalid, OSError if the file cannot be read."""
         thread = threading.Thread(target=self._follow, name="watch plans", daemon=True)
         super().__init__(cluster, str(path), "is missing or cannot be read", thread)
         self._path = path
@@ -135,7 +135,7 @@ class FilePlans(LivePlans):
         before = self._loaded
         while not self._stopping.wait(_POLL_S):
             content = self._content()
-            # Load the content only if two reads return the same, because an editor may be writing the file.
+            # An editor may be writing the file, so load content only if two reads return the same content.
             if content == before != self._loaded:
                 self._loaded = content
                 self._load(content)
@@ -149,7 +149,7 @@ class FilePlans(LivePlans):
             return None
 
     def _involved_object(self) -> Manifest:
-        """The platform's namespace, because a file is not an object."""
+        """The platform's namespace, because a file is not a Kubernetes object."""
         try:
             namespace = self._cluster.get(NAMESPACE, SYSTEM_NAMESPACE)
         except ClusterError:
@@ -179,7 +179,7 @@ class ConfigMapPlans(LivePlans):
 
 
 def _sha256(text: str | None) -> str:
-    """The checksum of a version, as `sha256sum` prints it, to find the version in the log."""
+    """The SHA-256 checksum for the log. It identifies a version. `sha256sum` prints the same checksum."""
     return hashlib.sha256((text or "").encode(errors="surrogateescape")).hexdigest()
 
 

@@ -1,4 +1,7 @@
-"""The optional kinds that the cluster serves. Other projects provide their CRDs, which may be missing."""
+"""The optional kinds that the cluster serves.
+
+Optional kinds belong to other projects, and their CRDs may be missing.
+"""
 
 import threading
 from collections.abc import Callable
@@ -27,7 +30,7 @@ def is_served(cluster: Cluster, kind: Kind) -> bool:
 
 
 def is_established(crd: Manifest | None) -> bool:
-    """Whether the CRD has the condition Established. The conditions of a new CRD are null."""
+    """Whether the CRD has the condition Established. False for a new CRD, whose conditions are null."""
     conditions = ((crd or {}).get("status") or {}).get("conditions") or []
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 
@@ -47,7 +50,7 @@ class Integrations:
         on_served: Callable[[], None],
         on_crd: Callable[[str], None],
     ) -> None:
-        """`on_served` is called when the served kinds change, `on_crd` with the name of each changed CRD."""
+        """`on_served` is called when the served kinds change. `on_crd` gets the name of each changed CRD."""
         self.crds = Informer(cluster, CRD, self._crd_changed, is_metadata_only=True)
         self._cluster = cluster
         self._on_object = on_object

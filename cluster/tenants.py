@@ -4,6 +4,8 @@ A tenant is identified by its name. If both API groups have a Tenant with the sa
 the tenant, and the newer object is rejected.
 """
 
+from typing import TYPE_CHECKING
+
 from cluster.client import Cluster
 from cluster.informer import Informer, OnChange
 from cluster.live_objects import tenant_of
@@ -13,8 +15,10 @@ from tenancy.base.labels import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import FINALIZER
 from tenancy.changes import Cause, ObjectChange, UpdateRecord
-from tenancy.desired import DesiredState
 from tenancy.same_name_in_both_groups import has_finalizer, precedence
+
+if TYPE_CHECKING:
+    from tenancy.desired import DesiredState
 
 
 def known_namespaces(tenant: Manifest) -> list[str]:
@@ -28,7 +32,7 @@ def known_hosts(tenant: Manifest) -> list[str]:
 
 
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
-    """Whether a Tenant is new, has a new spec, or was just deleted. A new status alone needs no work."""
+    """Whether a Tenant is new, has a new spec or was just marked for deletion. A new status needs no work."""
     return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
         for field in ("uid", "generation", "deletionTimestamp")
@@ -64,8 +68,8 @@ def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
 def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
     """The tenant's live namespaces, by name.
 
-    These are the namespaces with its label and those in its status, except those that belong to another
-    tenant.
+    These are the namespaces with the tenant's label and the namespaces in the tenant's status. Namespaces
+    that belong to another tenant are left out.
     """
     tenant_name = tenant["metadata"]["name"]
     labelled, _ = cluster.list(NAMESPACE, tenant_selector(tenant_name))
@@ -78,7 +82,7 @@ def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
     }
 
 
-def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: DesiredState) -> list[Manifest]:
+def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: "DesiredState") -> list[Manifest]:
     """The tenant's live namespaces that are not in the desired state."""
     return [
         namespace
@@ -104,7 +108,7 @@ def read_tenants(cluster: Cluster) -> list[Manifest]:
 
 
 class Tenants:
-    """The watcher's copy of all Tenants, including the latest changes that the watcher wrote."""
+    """The watcher's copy of all Tenants. It includes the watcher's changes before informers receive them."""
 
     def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
         self.informers = tuple(Informer(cluster, kind, on_change) for kind in TENANTS)
@@ -112,7 +116,7 @@ class Tenants:
         self._written = WrittenObjects()
 
     def named(self, name: str) -> list[Manifest]:
-        """All Tenants of this name in both API groups. The first one is the tenant."""
+        """All Tenants with this name in both API groups. The first Tenant takes precedence."""
         key = ObjectKey("Tenant", "", name)
         manifests = [
             self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))
@@ -143,7 +147,7 @@ class Tenants:
         return self._written.put(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
 
     def forget(self, tenant: Manifest) -> None:
-        """Forget a Tenant that is deleted."""
+        """Discard the version that the watcher wrote. Call this method after a Tenant is deleted."""
         self._written.forget(tenant)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:

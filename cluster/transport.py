@@ -1,24 +1,31 @@
 """Sends HTTP requests to the Kubernetes API. Handles the kubeconfig, TLS, timeouts and errors.
 
-No other module uses the official client library.
+No other module uses `kubernetes_library`, the official client library.
 """
 
+import contextlib
 import json
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import urllib3
 import yaml
-from kubernetes import client, config
 
 from cluster.errors import ClusterError, WatchExpired
+from cluster.impersonation import NO_IMPERSONATION, Impersonation
+from cluster.kubeconfig import Context, Entry, NoContext, read_context
+from cluster.kubernetes_library import client, config
+from cluster.proxy import Proxy, proxy_of_context, proxy_of_environment
 from tenancy.base.manifest import Manifest
 
 JSON: Final = "application/json"
 _CONNECT_TIMEOUT_S: Final = 5
 _READ_TIMEOUT_S: Final = 30
-# The API server sends a bookmark about once a minute. If nothing arrives for longer, the connection is lost.
+# The API server sends a bookmark about once a minute. If nothing arrives within this timeout, the connection
+# is lost.
 _WATCH_READ_TIMEOUT_S: Final = 90
 # Retry only GET requests, and only if the response has a Retry-After header.
 _RETRIES: Final = urllib3.Retry(
@@ -32,10 +39,41 @@ _RETRIES: Final = urllib3.Retry(
     raise_on_status=False,
     retry_after_max=5,
 )
-# The errors of the client library for a missing or malformed kubeconfig.
-_BAD_CONFIG: Final = (config.ConfigException, yaml.YAMLError, TypeError, ValueError)
+# The errors of the client library for a malformed kubeconfig.
+_BAD_CONFIG: Final = (
+    config.ConfigException,
+    yaml.YAMLError,
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+)
+# The fields of a user that contain credentials, or the means to get them.
+_CREDENTIALS: Final = (
+    "client-certificate",
+    "client-certificate-data",
+    "token",
+    "username",
+    "auth-provider",
+    "exec",
+)
 
 Body = Manifest | list[Manifest]
+
+
+class _ImpersonatingClient(client.ApiClient):  # type: ignore[misc]
+    """The library's client, with the headers of an impersonation in each request."""
+
+    def __init__(self, settings: client.Configuration, impersonation: Impersonation) -> None:
+        super().__init__(settings)
+        self._headers = impersonation.headers()
+
+    def request(self, *arguments: Any, headers: Mapping[str, str], **options: Any) -> Any:
+        # The library's default headers are a dict, which cannot contain a name twice.
+        all_headers = urllib3.HTTPHeaderDict(headers)
+        for name, value in self._headers:
+            all_headers.add(name, value)
+        return super().request(*arguments, headers=all_headers, **options)
 
 
 class Transport:
@@ -45,26 +83,28 @@ class Transport:
         self._api = api
 
     @classmethod
-    def connect(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Transport":
-        """Connect with a kubeconfig and context. By default, use kubectl's or the pod's service account.
+    def connect(
+        cls,
+        kubeconfig: Path | None = None,
+        context: str | None = None,
+        impersonation: Impersonation = NO_IMPERSONATION,
+    ) -> "Transport":
+        """Connect with a kubeconfig and context. Sends no request.
 
-        Raises ClusterError if there is no usable configuration. Sends no request.
+        If neither is given, the configuration of kubectl is used. If kubectl has no configuration, the pod's
+        service account is used. The fields of `impersonation` replace those of the kubeconfig. Raises
+        ClusterError if there is no usable configuration.
         """
         settings = client.Configuration()
-        try:
-            path = str(kubeconfig) if kubeconfig else None
-            config.load_kube_config(path, context=context, client_configuration=settings)
-        except _BAD_CONFIG as error:
-            try:
-                if kubeconfig or context:
-                    raise
-                config.load_incluster_config(settings)
-            except _BAD_CONFIG:
-                problem = str(error).rstrip(".")
-                raise ClusterError(f"no usable kubeconfig: {problem}; set KUBECONFIG") from None
+        selected = _context_or_service_account(settings, kubeconfig, context)
+        if selected:
+            impersonation = selected.impersonation.replaced_by(impersonation)
+        if problem := impersonation.problem:
+            raise selected.user.error("as", problem) if selected else ClusterError(f"--as: {problem}")
+        _set_proxy(settings, proxy_of_context(selected.cluster) if selected else None)
         settings.connection_pool_maxsize = 64
         settings.retries = _RETRIES
-        return cls(client.ApiClient(settings))
+        return cls(_ImpersonatingClient(settings, impersonation))
 
     def request(
         self,
@@ -91,7 +131,9 @@ class Transport:
         content_type: str = JSON,
         is_stream: bool = False,
         accept: str = JSON,
+        has_read_timeout: bool = True,
     ) -> Any:
+        read_timeout_s = _WATCH_READ_TIMEOUT_S if is_stream else _READ_TIMEOUT_S
         try:
             return self._api.call_api(
                 path,
@@ -102,16 +144,84 @@ class Transport:
                 auth_settings=["BearerToken"],
                 _preload_content=False,
                 _return_http_data_only=True,
-                _request_timeout=(
-                    _CONNECT_TIMEOUT_S,
-                    _WATCH_READ_TIMEOUT_S if is_stream else _READ_TIMEOUT_S,
-                ),
+                _request_timeout=(_CONNECT_TIMEOUT_S, read_timeout_s if has_read_timeout else None),
             )
         except client.ApiException as error:
             error_class = WatchExpired if error.status == 410 else ClusterError
             raise error_class(_error_message(error), error.status or 0) from None
         except urllib3.exceptions.HTTPError as error:
             raise ClusterError(f"no answer from the API server: {error}") from None
+
+
+def _context_or_service_account(
+    settings: client.Configuration, kubeconfig: Path | None, context: str | None
+) -> Context | None:
+    """Load a context of the kubeconfig, and return it.
+
+    If kubectl's kubeconfig has no current context, load the pod's service account, and return None.
+    """
+    try:
+        selected = read_context(kubeconfig, context)
+    except NoContext as no_context:
+        if kubeconfig or context:
+            raise
+        try:
+            config.load_incluster_config(settings)
+        except config.ConfigException:
+            raise no_context from None
+        return None
+    _load_context(settings, selected)
+    return selected
+
+
+def _load_context(settings: client.Configuration, context: Context) -> None:
+    """Load server and credentials. Raises ClusterError without credentials in its message."""
+    user = context.user
+    try:
+        files = os.pathsep.join(map(str, context.files))
+        config.load_kube_config(files, context=context.name, client_configuration=settings)
+    except _BAD_CONFIG as error:
+        # The library's messages contain whole entries of the kubeconfig.
+        problem = re.sub(r"/\{.*\}", "", str(error), flags=re.DOTALL).rstrip(".")
+        raise ClusterError(f"{user.file}: context {context.name!r}: {problem}") from None
+    if not settings.host.startswith("https:"):
+        # kubectl sends no credentials without TLS.
+        settings.refresh_api_key_hook = None
+        settings.api_key.clear()
+        return
+    if user.text("tokenFile"):
+        _use_token_file(settings, user)
+    given = [field for field in _CREDENTIALS if user.fields.get(field)]
+    # The library only logs a failure of an exec plugin. The requests would be anonymous.
+    if given and not settings.api_key and not settings.cert_file:
+        raise user.error(", ".join(given), "these fields provide no credentials")
+
+
+def _use_token_file(settings: client.Configuration, user: Entry) -> None:
+    """Read the token for each request, because tokens in files are renewed."""
+    file = user.file.parent / user.text("tokenFile")
+
+    def read(settings: client.Configuration) -> None:
+        settings.api_key["authorization"] = f"Bearer {file.read_text(encoding='utf-8').strip()}"
+
+    def read_again(settings: client.Configuration) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            read(settings)
+
+    try:
+        read(settings)
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or "not UTF-8"
+        raise user.error("tokenFile", f"{file}: {problem}") from None
+    settings.refresh_api_key_hook = read_again
+
+
+def _set_proxy(settings: client.Configuration, proxy: Proxy | None) -> None:
+    """Use the proxy of the kubeconfig, or else that of the environment."""
+    proxy = proxy or proxy_of_environment(settings.host)
+    settings.proxy = proxy and proxy.url
+    if proxy and proxy.credentials:
+        settings.proxy_headers = urllib3.make_headers(proxy_basic_auth=proxy.credentials)
 
 
 def json_lines(response: Any) -> Iterator[Any]:

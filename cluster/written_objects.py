@@ -1,4 +1,4 @@
-"""Keeps the objects that this process has written. The informers' copies of them may be older."""
+"""Keeps the objects that this process has written, because the informers' copies may be older."""
 
 import threading
 
@@ -6,26 +6,32 @@ from tenancy.base.manifest import Manifest
 
 
 class WrittenObjects:
-    """The last written version of each object. Thread-safe."""
+    """The last version of each object that this process has written. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Manifest] = {}
         self._lock = threading.Lock()
 
     def put(self, manifest: Manifest) -> Manifest:
-        """Remember an object as the API server returned it. Returns the object."""
+        """Store an object that the API server returned after a write. Returns the object."""
         with self._lock:
             self._by_uid[manifest["metadata"]["uid"]] = manifest
         return manifest
 
     def newest(self, seen: Manifest) -> Manifest:
-        """The informer's version of the object, or the written version if that one is newer."""
+        """Return `seen` or the written version of the same object, whichever is newer.
+
+        `seen` is the version that an informer has received.
+        """
         with self._lock:
             written = self._by_uid.get(seen["metadata"]["uid"])
         return written if written is not None and _version(written) > _version(seen) else seen
 
     def forget(self, manifest: Manifest) -> None:
-        """Forget an object that is deleted, or whose written version the informer has received."""
+        """Remove the written version of an object.
+
+        Call this when the object is deleted, or when the informer has received the written version.
+        """
         with self._lock:
             self._by_uid.pop(manifest["metadata"]["uid"], None)
 

@@ -1,7 +1,7 @@
 """`./dev bench`: measures how long three methods take to create tenants.
 
 - `floor` applies the objects of a tenant with server-side apply, without Pulumi.
-- `documented` uses the Pulumi Automation API as Pulumi's guide shows.
+- `documented` uses the Pulumi Automation API in the way that Pulumi's documentation shows.
 - `ours` runs the code of the watcher.
 """
 
@@ -137,7 +137,7 @@ def _burst_duration_s(name: str, method: Method) -> float:
 def _delete_tenant_namespaces(cluster: Cluster) -> None:
     """Delete the namespaces of all tenants, and wait until they are gone.
 
-    Each method then starts with a cluster without tenants.
+    Each method must start with a cluster that has no tenants.
     """
     for namespace in cluster.list(NAMESPACE)[0]:
         if namespace["metadata"]["name"].startswith("tenant-"):

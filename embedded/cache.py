@@ -1,7 +1,7 @@
 """The cache folder for the virtual environment, Go and the tools. All checkouts of a user share it.
 
-`locked` lets only one process at a time write to a folder in the cache. With `replacing`, a folder has its
-final name only when it is complete.
+`locked` lets only one process at a time write to a folder in the cache. `replacing` creates a folder under a
+temporary name, and renames the folder when it is complete.
 """
 
 import fcntl
@@ -33,10 +33,10 @@ def locked(target: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces `folder` when the block ends without an error.
+    """Yield an empty temporary folder. If the block ends without an error, this folder replaces `folder`.
 
-    Use it inside `locked(folder)`. After an error, the temporary folder is removed. Its name is always the
-    same, so the next call removes the temporary folder of a process that was killed.
+    Call this inside `locked(folder)`. After an error, the temporary folder is removed. If the process is
+    killed, the temporary folder remains. The next call for the same `folder` removes it.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

@@ -61,8 +61,8 @@ def clean(args: argparse.Namespace) -> int:
         stop(args)
         shutil.rmtree(state, ignore_errors=True)
         print(f"removed {state}")
-        # A manual `pulumi up` writes a stack's encryption salt to such a file. Without the passphrase, which
-        # was in the state folder, the salt is useless.
+        # A manual `pulumi up` writes the encryption salt of a stack to a file with this name pattern. The
+        # passphrase was in the state folder. Without the passphrase, the salt is useless.
         for settings in environment.ROOT.glob("Pulumi.tenant-*.yaml"):
             settings.unlink()
     if args.cache and cache_folder().exists():

@@ -2,10 +2,14 @@
 
 import os
 import re
-import subprocess
-import sys
-from typing import Final
+from typing import Any, Final
 
+from typer import Context
+from typer.cli import get_docs_for_click
+from typer.main import get_command
+
+from cli.command_loader import GLOBAL_OPTIONS, load_command
+from cli.main import app
 from embedded.environment import ROOT
 
 COMMANDS_PAGE: Final = ROOT / "docs" / "reference" / "cli.md"
@@ -16,20 +20,23 @@ This page lists all commands of `tenancy`, the command-line tool of this project
 `tenancy COMMAND --help` prints the same texts. [Command line](../howto/cli.md) has examples.
 [Concepts](../concepts.md#terms) defines the terms, such as watcher, plan and drift.
 
+Every command also accepts the global options {options}, which are described first.
+
 This page is generated from the code by `./dev generate`. Do not edit it."""
 
 # The list of commands at the start of Typer's page. It is removed, because it only repeats the headings with
 # truncated help texts.
 _COMMAND_LIST: Final = re.compile(r"^\*\*Commands\*\*:\n\n(\* .*\n)+\n", re.MULTILINE)
 
-# `cli.main` sets the same variable. Typer then does not detect the shell for completion, and documents it as
-# an argument.
-_ENV: Final = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "true"}
-
 
 def commands_page() -> str:
-    command = [sys.executable, "-m", "typer", "cli.main", "utils", "docs", "--name", "tenancy"]
-    page = subprocess.run(command, cwd=ROOT, env=_ENV, capture_output=True, text=True, check=True).stdout
+    # `cli.main` sets the same variable. Typer then does not detect the shell for completion, and documents it
+    # as an argument.
+    os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
+    group: Any = get_command(app)
+    group.commands = {name: load_command(name) for name in group.commands}
+    options = [f"`{option.opts[0]}`" for option in group.params if option.rich_help_panel == GLOBAL_OPTIONS]
+    page = get_docs_for_click(obj=group, ctx=Context(group), name="tenancy")
     _, _, body = page.partition("\n")
     body = _COMMAND_LIST.sub("", body)
-    return f"{_INTRODUCTION}\n\n{body.strip()}\n"
+    return f"{_INTRODUCTION.format(options=' and '.join(options))}\n\n{body.strip()}\n"

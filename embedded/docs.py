@@ -13,9 +13,10 @@ def site_folder() -> Path:
 
 
 def build_options(site: Path) -> list[str]:
-    """The options for sphinx-build. `--fresh-env` makes it read all pages again.
+    """The options for sphinx-build.
 
-    Without this option, Sphinx reports no warnings for unchanged pages.
+    Sphinx reports warnings only for the pages that it reads. `--fresh-env` makes Sphinx read all pages, not
+    only the changed pages.
     """
     return ["--fail-on-warning", "--keep-going", "--nitpicky", "--fresh-env", "-q", "docs", str(site)]
 

@@ -63,9 +63,10 @@ def ensure_environment() -> Path:
 
 
 def pip_command(python: Path) -> list[str]:
-    """The command line of a pip that installs packages for `python`.
+    """The pip command that installs packages for `python`.
 
-    If `python` has no pip, the pip of the base Python is used. Raises SetupFailed if there is no usable pip.
+    If `python` has no pip, the command uses the pip of the base Python. If there is no usable pip, raises
+    SetupFailed.
     """
     own = [str(python), "-m", "pip"]
     if _succeeds([*own, "--version"]):
@@ -74,8 +75,8 @@ def pip_command(python: Path) -> list[str]:
     if _succeeds([*base, "--version"]):
         return base
     raise SetupFailed(
-        "This Python has no ensurepip, and no pip 22.3 or newer.\n"
-        "Install one of them (Debian, Ubuntu: apt install python3-venv), or use another Python 3.11 or newer."
+        "./dev needs ensurepip, or pip 22.3 or newer. This Python has neither of them.\n"
+        "Install ensurepip (Debian, Ubuntu: apt install python3-venv), or use another Python 3.11 or newer."
     )
 
 

@@ -1,7 +1,7 @@
 """The reference page of all fields, generated from the models.
 
 The page has one table per model. Settings that plans and tenants share are listed once. The table of a nested
-model follows the first table that refers to the nested model.
+model is in the first section that uses the nested model.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ _TYPES: Final = {"string": "text", "integer": "number", "boolean": "true or fals
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page. It lists `fields`, which are fields of `model`."""
+    """A section of the page. It lists the fields of `model` whose names are in `fields`."""
 
     model: type[Model]
     fields: frozenset[str]
@@ -47,7 +47,7 @@ class Section:
     text: str
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the model. Its properties are only the fields of this section."""
+        """The JSON schema of the model, reduced to the fields of this section."""
         schema = self.model.model_json_schema(by_alias=True)
         shown = {field.alias for name, field in self.model.model_fields.items() if name in self.fields}
         shown_properties = {name: field for name, field in schema["properties"].items() if name in shown}
@@ -165,7 +165,10 @@ def _type(field: Schema, definitions: Schema) -> str:
 
 
 def _nested(nodes: Iterable[Any], definitions: Schema) -> Iterator[str]:
-    """The names of the models that these schema nodes refer to, directly or indirectly, depth first."""
+    """The names of the models that these schema nodes refer to.
+
+    Each name is followed by the names of the models that this model refers to.
+    """
     for node in nodes:
         if isinstance(node, list):
             yield from _nested(node, definitions)

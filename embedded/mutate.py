@@ -1,7 +1,7 @@
 """`./dev mutate`: puts one fault at a time into a copy of the product, and checks that tests detect it.
 
 `embedded/mutations.py` lists the faults and, for each fault, the tests that must fail. The tests run in
-temporary copies of the checkout. They first run once without a fault, and all of them must pass.
+temporary copies of the checkout. The first copy contains no fault, and all tests must pass in this copy.
 """
 
 import argparse
@@ -46,7 +46,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MutationOutcome:
-    """The outcome of one mutation. It is caught if an assertion failed in each of the mutation's tests."""
+    """The outcome of one mutation. A mutation is caught if an assertion fails in each of its tests."""
 
     mutation: Mutation
     is_caught: bool
@@ -79,7 +79,7 @@ def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
     known = {mutation.name: mutation for mutation in MUTATIONS}
     if unknown := [name for name in names if name not in known]:
         raise SetupFailed(
-            f"There is no mutation {', '.join(unknown)}. List all of them with ./dev mutate --list."
+            f"There is no mutation {', '.join(unknown)}. List all mutations with ./dev mutate --list."
         )
     return tuple(known[name] for name in dict.fromkeys(names)) or MUTATIONS
 
@@ -87,13 +87,13 @@ def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
 def mutated_text(checkout: Path, mutation: Mutation) -> str:
     """The text of the mutated file.
 
-    Raises SetupFailed if the file does not contain `mutation.old` exactly once.
+    The file must contain `mutation.old` exactly once. Otherwise, raises SetupFailed.
     """
     text = (checkout / mutation.file).read_text(encoding="utf-8")
     if (count := text.count(mutation.old)) != 1:
         raise SetupFailed(
-            f"{mutation.file} contains the text that mutation {mutation.name} replaces {count} times. The"
-            f" text must occur once. Update `old` of the mutation in embedded/mutations.py:\n{mutation.old}"
+            f"The text `old` of mutation {mutation.name} occurs {count} times in {mutation.file}, but must"
+            f" occur once. Update `old` in embedded/mutations.py:\n{mutation.old}"
         )
     return text.replace(mutation.old, mutation.new)
 
@@ -121,7 +121,7 @@ def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Mutatio
 
 
 def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
-    """The first reason why these tests do not pass without a mutation. Empty if they pass."""
+    """The first problem in a run without a mutation. Empty if all `tests` passed."""
     if run.code not in _COMPLETED_CODES:
         return f"the tests could not be run without the mutation: {_last_line(run)}"
     for test in tests:
@@ -160,7 +160,7 @@ def mutated_outcome(mutation: Mutation, run: Run) -> MutationOutcome:
 
 
 def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None) -> Run:
-    """Run the tests in a copy of the checkout. With a mutation, stop when all of its tests have failed."""
+    """Run the tests in a copy of the checkout. A run with a mutation stops when all tests have failed."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tenancy-mutate-") as folder:
         copy, verdicts, output = Path(folder) / "copy", Path(folder) / "verdicts", Path(folder) / "output"
@@ -190,8 +190,8 @@ def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None)
 def _execute(command: list[str], folder: Path, environment: dict[str, str], output: BinaryIO) -> int:
     """Run a command and return its exit code.
 
-    The command runs in a new session, so Ctrl-C in the terminal does not reach it. This function sends SIGINT
-    to the command once instead.
+    The command runs in a new session, so Ctrl-C in the terminal does not reach it. If this process is
+    interrupted, the function sends SIGINT to the command once.
     """
     process = subprocess.Popen(
         command,

@@ -1,7 +1,7 @@
 """The faults that `./dev mutate` puts into the product, and the tests that must detect them.
 
-Each fault breaks one guarantee to users. The file must contain the text `old` exactly once. With the fault,
-all listed tests must fail.
+Each fault breaks one guarantee to users. The text `old` must occur exactly once in `file`. All `tests` must
+fail in a copy of the product with the fault.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault. It replaces the text `old` in `file` by `new`."""
+    """One fault. The text `new` replaces the text `old` in `file`."""
 
     name: str
     fault: str
@@ -89,7 +89,7 @@ MUTATIONS: Final = (
     Mutation(
         "managed-objects-are-not-guarded",
         "the managed-objects admission policy allows every request",
-        "tenancy/admission/write_protection.py",
+        "tenancy/admission/managed_objects.py",
         '"others": f"!{is_platform}",\n            "not-a-namespace"',
         '"others": "false",\n            "not-a-namespace"',
         ("tests/admission/test_managed.py::test_tenants_admin_changes_nothing_managed",),

@@ -70,7 +70,7 @@ class Progress:
 def share_text(done: float, total: float, elapsed_s: float) -> tuple[str, str]:
     """The completed share, for example "42 %", and the remaining time, for example ", about 6 min left".
 
-    The remaining time is an empty text while it is too early for an estimate.
+    The remaining time is empty in the first 10 seconds, and while the completed share is 0.
     """
     share = done / total if total else 1.0
     # Show at most 99 %, because this text is only shown while work remains.

@@ -14,9 +14,9 @@ from embedded.environment import ROOT
 from embedded.toolchain.resolver import ensure_tools, path_with
 
 SCRIPTS = Path(sys.executable).parent
-# The number of pytest-xdist workers. Each worker starts a control plane. Tests often wait, so three workers
+# The number of pytest-xdist workers. Each worker starts a control plane. Tests often wait, so four workers
 # keep two CPU cores busy.
-WORKERS = 3
+WORKERS = 4
 _SEEDS = 10_000
 
 CHECKS = {
@@ -42,8 +42,8 @@ def test(args: argparse.Namespace) -> int:
 def pytest_options(arguments: Sequence[str]) -> list[str]:
     """The pytest options for the arguments of `./dev test`.
 
-    Without a path, the whole suite runs in several workers. If an argument is a path, the tests run in one
-    process, so that -x, -s and --pdb work. With `--random-order`, prints the seed.
+    If an argument is a path, the tests under this path run in one process, so that -x, -s and --pdb work.
+    Otherwise, the whole suite runs in several workers. With `--random-order`, prints the seed of the order.
     """
     options: list[str] = []
     for argument in arguments:

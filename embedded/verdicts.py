@@ -1,8 +1,8 @@
-"""A pytest plugin that records the outcome of each test, and whether an assertion failed in it.
+"""A pytest plugin that records the outcome of each test, and whether an assertion failed in the test.
 
-It writes one JSON line per test phase (setup, call, teardown) to the file in the environment variable
-TENANCY_VERDICTS_FILE. TENANCY_UNTIL_FAILED lists test functions. The plugin stops the run when an assertion
-has failed in each of these functions.
+The plugin writes one JSON line per test phase (setup, call, teardown) to a file. The environment variable
+TENANCY_VERDICTS_FILE contains the path of the file. The environment variable TENANCY_UNTIL_FAILED lists test
+functions. The plugin stops the run when an assertion has failed in each of these functions.
 """
 
 import json
@@ -50,8 +50,8 @@ def function_id(node_id: str) -> str:
 def is_assertion(error: BaseException) -> bool:
     """Whether the error is a failed assertion.
 
-    It also counts as a failed assertion if the code inside `pytest.raises` raises nothing. pytest-timeout
-    reports an exceeded time limit with the same exception class, but that is not a failed assertion.
+    If the code inside `pytest.raises` raises nothing, pytest raises an error. This error counts as a failed
+    assertion. A timeout does not count, although pytest-timeout raises the same exception class.
     """
     is_unmet_raises = isinstance(error, pytest.fail.Exception) and str(error).startswith("DID NOT RAISE")
     return isinstance(error, AssertionError) or is_unmet_raises

@@ -1,7 +1,8 @@
 """State backends: URLs, and direct access to the file backend.
 
-Direct access to the file backend's layout saves two CLI processes per operation: one that creates an empty
-stack, and one that reads the version of the newest update. All other backends are used through the CLI.
+This module reads and writes the files of a file backend directly. This saves two CLI processes per operation:
+one that creates an empty stack, and one that reads the version of the newest update. All other backends are
+used through the CLI.
 """
 
 import json
@@ -23,7 +24,8 @@ def backend_url(url: str) -> str:
     """The URL to pass to the CLI.
 
     A file URL becomes absolute, because each command runs in its own folder. A file URL without a query gets
-    `metadata=skip`, so that the backend does not write an attributes file for each of its files.
+    the query `metadata=skip`. Without this query, the backend writes an additional `.attrs` file for each
+    file.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":
@@ -38,7 +40,10 @@ def is_passphrase_backend(url: str) -> bool:
 
 
 def create_stack_in_file_backend(url: str, stack: str) -> None:
-    """Write an empty stack, as the CLI would. Do nothing on other backends, or if the stack exists."""
+    """Create an empty stack in a file backend, without the CLI.
+
+    Do nothing if the backend is not a file backend, or if the stack exists.
+    """
     folder = _file_backend_folder(url)
     if folder is None or not (folder / "meta.yaml").exists():
         return  # The CLI must create the first stack, because it also writes the backend's metadata.
@@ -63,7 +68,7 @@ def newest_version(url: str, stack: Stack) -> int | None:
     try:
         history = stack.history(page_size=_ALL_UPDATES, show_secrets=False)
     except CommandError:
-        return None  # The update itself has succeeded.
+        return None  # This is not an error, because the update itself has succeeded.
     # Only the Pulumi service numbers updates. On other backends, the version is the number of updates.
     return history[0].version or len(history) if history else 0
 

@@ -1,8 +1,8 @@
 """Runs the Pulumi CLI. All commands, including those of the Automation API, use `PulumiProcess.run`.
 
-Unlike the Automation API's own class, `PulumiProcess` has a time limit, and ends all processes that a command
-started. It marks these processes with an environment variable. The next watcher can then find the processes
-that a killed watcher has left running.
+`PulumiProcess` is a subclass of the Automation API's `PulumiCommand`. It adds a time limit. After a timeout,
+it ends all processes that the command started. It marks these processes with an environment variable. If a
+watcher is killed, the next watcher uses this variable to find and kill processes that still run.
 """
 
 import contextlib
@@ -101,12 +101,18 @@ class PulumiProcess(PulumiCommand):
 
 
 def kill_leftover_commands(run_dir: Path) -> int:
-    """Kill the commands that an earlier process left running under `run_dir`. Return their number."""
+    """Kill the processes of an earlier run that still use a work folder in `run_dir`.
+
+    Return the number of killed processes.
+    """
     return _kill_by_work_folder(lambda folder: folder.parent == run_dir)
 
 
 def _kill_by_work_folder(is_match: Callable[[Path], bool]) -> int:
-    """Kill every process whose work folder matches. Return the number of killed processes."""
+    """Kill every process whose work folder matches. Return the number of killed processes.
+
+    The environment variable WORK_FOLDER_VARIABLE of a process contains its work folder.
+    """
     killed = 0
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):

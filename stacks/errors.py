@@ -80,7 +80,7 @@ class StackBusy(StackError):
 
 _LOCK = re.compile(r"created by (?P<user>.*)@(?P<host>[^@\s]+) \(pid (?P<pid>\d+)\) at (?P<since>\S+)")
 
-# Patterns in the output of the CLI and the provider. The first match wins.
+# Patterns in the output of the CLI and the provider. The first pattern that matches is used.
 _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
     (re.compile(r"no stack named .* found"), StackNotFound),
     (

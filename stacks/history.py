@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from stacks.project import RECORD_KEY
 from tenancy.changes import UpdateRecord
 
-# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, the CLI sets
-# the message of the newest commit instead.
+# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, every update
+# has a message, because the CLI uses the message of the newest commit by default.
 _BY_HAND: Final = "by hand"
 
 
@@ -34,7 +34,7 @@ class Update:
 def updates_from_json(text: str) -> list[Update]:
     """The updates in the output of `pulumi stack history --json`, newest first.
 
-    Only the Pulumi service numbers updates. On other backends, versions are counted from the oldest update.
+    Only the Pulumi service numbers updates. On other backends, the oldest update has version 1.
     """
     entries: list[dict[str, Any]] = json.loads(text)
     return [_update(entry, len(entries) - index) for index, entry in enumerate(entries)]

@@ -10,7 +10,9 @@ from stacks.errors import Lock
 def is_abandoned(lock: Lock) -> bool:
     """Whether the process that took the lock ran on this host and has ended.
 
-    It has ended if there is no process with its pid, or if that process started after the lock was taken.
+    The lock contains the pid of the process. If no process has this pid, the process has ended. If the
+    process with this pid started after the lock was taken, the system has reused the pid. Then the process
+    that took the lock has ended too.
     """
     if lock.host != socket.gethostname():
         return False

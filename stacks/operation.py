@@ -1,4 +1,4 @@
-"""One operation on a stack, its Pulumi program, and the Automation API's stack with fewer CLI commands."""
+"""One operation on a stack, its Pulumi program, and an Automation API stack that runs fewer CLI commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,7 +41,10 @@ class Operation:
 
 
 class OneProcessStack(Stack):
-    """The Automation API's stack, without the additional commands that it runs around each operation."""
+    """An Automation API stack that runs one CLI command per operation.
+
+    The base class runs additional commands before and after each operation.
+    """
 
     def __init__(self, name: str, workspace: LocalWorkspace) -> None:
         # The parent's __init__ is not called, because it runs a command to select the stack.
@@ -68,4 +71,7 @@ def tenant_program(desired: DesiredState) -> Program:
 
 
 def no_program() -> None:
-    """An empty program for operations that need none. Without it, the CLI would start a language host."""
+    """An empty Pulumi program, for operations that do not create resources.
+
+    If a workspace had no program, the CLI would start a language host.
+    """

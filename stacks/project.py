@@ -1,6 +1,6 @@
 """Creates the folder that the CLI needs for an operation, with the settings files of project and stack.
 
-Writing both files directly saves the CLI commands that would set one value at a time.
+The module writes both files directly. The CLI would need one command for each value.
 """
 
 import fcntl
@@ -39,15 +39,15 @@ def work_folder(
 ) -> Iterator[Path]:
     """Create a folder for one operation on one stack, and remove it afterwards.
 
-    The record is part of the stack's configuration, because every backend stores the configuration with an
-    update.
+    `record` is written to the stack's configuration. Every backend stores the configuration with each update,
+    so the record becomes part of the stack's history.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"{stack}.", dir=run_dir))
     try:
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
         settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
         if record is not None:
-            # The text is ASCII. Otherwise, the settings file would contain surrogate pairs of JSON for
+            # The text is ASCII. Otherwise, the settings file would contain JSON surrogate pairs for
             # characters such as emoji, and the CLI's YAML parser rejects surrogate pairs.
             text = json.dumps(record.model_dump(by_alias=True, mode="json"), separators=(",", ":"))
             settings["config"] = {RECORD_KEY: text}
@@ -85,10 +85,12 @@ def clear_run_folder(run_dir: Path) -> None:
 
 
 def create_pulumi_home(run_dir: Path) -> Path:
-    """Create a PULUMI_HOME that links to the contents of the current one, except for its log folder.
+    """Create a PULUMI_HOME folder in which the CLI writes no log files.
 
-    The CLI has no option to switch its log files off. Writing them takes a tenth of an update's time, and the
-    engine's events contain the errors. If `logs` is a file, the CLI writes no log.
+    The folder contains an empty file `logs`, so the CLI cannot create a log folder. The other entries are
+    links to the entries of the original PULUMI_HOME. The CLI has no option to disable its log files. Writing
+    them takes a tenth of the time of an update. They are not needed, because the engine's events contain the
+    errors.
     """
     original = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     home = run_dir / "home"

@@ -1,7 +1,7 @@
 """Version of the Kubernetes provider on this machine.
 
-The provider has no option that prints its version, so it is started and asked over gRPC. If the provider is
-not on PATH, the CLI uses the installed plugin.
+The provider has no option that prints its version, so this module starts the provider and requests its
+version over gRPC. If the provider is not on PATH, the CLI uses the installed plugin.
 """
 
 import os
@@ -40,9 +40,9 @@ def installed_provider_version() -> str | None:
 
 
 def _reported_version(binary: str) -> str:
-    """Start the provider, and return the version that it reports over gRPC, or empty.
+    """Start the provider, and return the version that it reports over gRPC.
 
-    The provider prints the port that it listens on.
+    Returns an empty string if the provider does not answer. When the provider starts, it prints its port.
     """
     with subprocess.Popen(
         [binary], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

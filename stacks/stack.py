@@ -101,7 +101,7 @@ class Stacks:
         return result
 
     def preview(self, desired: DesiredState, *, refresh: bool = False) -> StackResult:
-        """The changes that `up` would make. Changes nothing."""
+        """The changes that `up` would make. The method itself changes nothing."""
 
         def run(stack: Stack, events: EventLog) -> None:
             stack.preview(refresh=refresh, on_event=events.add, **_QUIET)
@@ -109,7 +109,7 @@ class Stacks:
         return self._operate(Operation("preview", stack_name(desired.tenant), tenant_program(desired), run))
 
     def refresh(self, tenant: str, message: str) -> StackResult:
-        """Update the stack's state from the live objects, and drop pending creates from it."""
+        """Update the stack's state from the live objects, and remove pending creates from the state."""
 
         def run(stack: Stack, events: EventLog) -> None:
             stack.refresh(message=message, clear_pending_creates=True, on_event=events.add, **_QUIET)
@@ -213,7 +213,7 @@ class Stacks:
 
 @contextmanager
 def _translated_errors(events: EventLog) -> Iterator[None]:
-    """Raise CommandError and OSError as StackError, with the errors in `events`."""
+    """Convert CommandError and OSError to StackError. The message contains the errors in `events`."""
     try:
         yield
     except CommandError as error:

@@ -10,7 +10,7 @@ _SECRET_KEY: Final = "4dabf18193072939515e22adb298388d"
 
 
 def objects_from_export(exported: str) -> list[Manifest]:
-    """The Kubernetes objects as they were applied, except those that contain an encrypted value."""
+    """The Kubernetes objects as they were applied. Objects that contain an encrypted value are omitted."""
     deployment = json.loads(exported).get("deployment") or {}
     return [
         resource["inputs"]

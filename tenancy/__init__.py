@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tenancy.component import Tenant, TenantResources
     from tenancy.desired import DesiredState, desired_state
     from tenancy.plans import Plan, Plans, plans_from_text, read_plans
+    from tenancy.spec.access import Access, AccessRole, RbacConfig, SubjectKind
     from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
     from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
     from tenancy.spec.network_settings import Addresses, Network, PortRange, Protocol
@@ -24,17 +25,7 @@ if TYPE_CHECKING:
         QuotaSpec,
         ServiceType,
     )
-    from tenancy.spec.tenant import (
-        Access,
-        AccessRole,
-        DeletionPolicy,
-        NamespaceSpec,
-        Purpose,
-        RbacConfig,
-        ResourceQuotas,
-        SubjectKind,
-        TenantSpec,
-    )
+    from tenancy.spec.tenant import DeletionPolicy, NamespaceSpec, Purpose, ResourceQuotas, TenantSpec
 
 __all__ = [
     "Access",
@@ -81,6 +72,7 @@ _MODULES: Final = (
     "spec.settings",
     "spec.network_settings",
     "spec.integration_settings",
+    "spec.access",
     "spec.tenant",
     "plans",
     "desired",

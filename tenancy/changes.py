@@ -6,27 +6,29 @@ history shows them.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.base.model import Model
-from tenancy.desired import DesiredState
 from tenancy.drift import field_differences, unwanted
+
+if TYPE_CHECKING:
+    from tenancy.desired import DesiredState
 
 
 class Operation(StrEnum):
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
-    # The tenant no longer has the namespace, but the namespace is kept in the cluster.
+    # The namespace no longer belongs to the tenant, but it is kept in the cluster.
     RELEASE = "release"
 
 
 class FieldChange(Model):
-    """A changed field. `before` or `after` is None if the field is absent."""
+    """A changed field. For an added field, `before` is None. For a removed field, `after` is None."""
 
     path: str
     before: Any = None
@@ -57,7 +59,7 @@ class Cause(StrEnum):
 
 
 class UpdateRecord(Model):
-    """The spec of an update and the changes that it made. Every backend stores it in the stack's history."""
+    """The spec and the changes of one update of a stack. Pulumi stores the record in the stack's history."""
 
     cause_type: Cause = Field(default=Cause.SPEC, description="Why the update ran.")
     generation: int = Field(description="The generation of the spec.")
@@ -66,7 +68,7 @@ class UpdateRecord(Model):
     changes: tuple[ObjectChange, ...] = ()
 
 
-def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
+def object_changes(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
     """The changes that turn a tenant's live objects into the desired objects.
 
     Objects that are being deleted count as deleted. All objects in a terminating namespace count as deleted
@@ -91,7 +93,10 @@ def object_changes(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 
 
 def object_change(key: ObjectKey, desired: Manifest, live: Manifest | None) -> ObjectChange:
-    """The change from a live object to the desired one. If they are equal, it is an update without fields."""
+    """The change from a live object to the desired object.
+
+    If both objects are equal, the result is an update with empty `fields`.
+    """
     if live is None:
         return _of(Operation.CREATE, key)
     fields = tuple(

@@ -1,7 +1,7 @@
 """The ComponentResources that declare a tenant in a Pulumi program.
 
 The watcher and `__main__.py` use `TenantResources`, which declares the objects of a desired state. Users use
-`Tenant` in their own Pulumi programs. It declares a tenant from its spec.
+`Tenant` in their own Pulumi programs. `Tenant` declares the objects of a tenant from the tenant's spec.
 """
 
 import re
@@ -22,8 +22,8 @@ from tenancy.plans import Plans, read_plans
 from tenancy.spec.tenant import TenantSpec
 
 # Kinds that are created after the other objects of their namespace. After a ResourceQuota is created, the API
-# server rejects objects until it has counted the existing ones. RoleBindings are created last, so that users
-# get access only when isolation is complete.
+# server rejects new objects until the existing objects are counted. RoleBindings are created last, so that
+# users get access only when isolation is complete.
 _STAGES: Final = {RESOURCE_QUOTA.kind: 1, ROLE_BINDING.kind: 2}
 
 # The key of the default namespace in `Tenant.namespaces` if `spec.name` is not set.
@@ -32,7 +32,7 @@ DEFAULT_NAMESPACE: Final = "default"
 _PROVIDER_VERSION: Final = version("pulumi-kubernetes")
 
 _ANNOTATIONS: Final = {
-    # With a fixed field manager, a stack whose state was lost can still update its objects.
+    # The field manager is fixed, so that a stack can still update its objects after its state was lost.
     "pulumi.com/patchFieldManager": FIELD_MANAGER,
     # Overwrite fields that another field manager has changed. Such a change is drift.
     "pulumi.com/patchForce": "true",
@@ -71,9 +71,8 @@ class Tenant(TenantResources):
     namespaces: pulumi.Output[dict[str, str]]
     """The full names of the namespaces, by their names in the spec.
 
-    If `spec.namespaces` is empty, the only name is `spec.name`, or `default` if that is not set either.
-
-    A resource that uses one of the names depends on that namespace."""
+    If `spec.namespaces` is empty, the only key is `spec.name`. If `spec.name` is not set either, the key is
+    `default`. A resource that uses a full name from this output depends on the namespace."""
 
     quotas: list[str]
     """The names of the ResourceQuotas in each namespace."""
@@ -121,8 +120,8 @@ def kubernetes_object(
 ) -> pulumi.Resource:
     """Register a Kubernetes object from its manifest.
 
-    The Pulumi SDK also has a class for each kind. These classes send the same data, but they convert every
-    field twice and take seconds to import.
+    This function does not use the classes that the Pulumi SDK has for each kind. These classes would send the
+    same data, but they convert every field twice and take seconds to import.
     """
     options.version = _PROVIDER_VERSION
     token = resource_type(manifest)

@@ -31,9 +31,9 @@ class Facts:
     plans: Plans
     # The kinds of integrations that the cluster serves.
     served: ServedKinds = ALL_INTEGRATION_KINDS
-    # By namespace: the tenant that it belongs to.
+    # The tenant that each namespace belongs to. The keys are full names of namespaces.
     holders: Mapping[str, str] = field(default_factory=dict)
-    # By tenant: its hosts.
+    # The hosts of each tenant. The keys are names of tenants.
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # The live objects with the keys from `keys_to_read`. The value is None if the object does not exist.
     live: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict)
@@ -60,7 +60,10 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
 
 
 def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[ObjectKey]:
-    """The keys of the objects that `Facts.live` needs. Such an object may already belong to somebody else."""
+    """The keys of the objects that a caller reads from the cluster for `Facts.live`.
+
+    An object with one of these keys can already exist in the cluster and belong to somebody else.
+    """
     try:
         tenant = tenant_from_manifest(manifest)
         namespaces = [namespace_key(namespace) for namespace in tenant.namespaces()]

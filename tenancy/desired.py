@@ -30,7 +30,7 @@ class DesiredState:
 
     tenant: str
     manifests: tuple[Manifest, ...]
-    # Whether namespaces that the tenant no longer has are kept in the cluster.
+    # Whether a namespace is kept in the cluster when it no longer belongs to the tenant.
     retains: bool = False
     is_protected: bool = False
     # Whether the quotas are a budget for all namespaces together (`quotaScope: Tenant`).

@@ -1,18 +1,20 @@
 """Compares desired objects with live objects. No I/O.
 
 Every field of the desired object must have the same value in the live object. In `spec`, `rules`, `subjects`,
-`data` and `binaryData`, the live object must not have other fields. Other labels and annotations are allowed.
-Defaults that the API server adds to some kinds are allowed too.
+`data` and `binaryData`, the live object must not have additional fields. Additional labels and annotations
+are allowed. Defaults that the API server adds to some kinds are allowed too.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.desired import DesiredState
 
-# The paths of fields in which the live object must not have more than the desired object.
+if TYPE_CHECKING:
+    from tenancy.desired import DesiredState
+
+# Matches the paths of fields in which the live object must not have entries that the desired object lacks.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
 # The same paths for kinds to which the API server adds defaults.
 _OURS_IN: Final = {
@@ -31,8 +33,8 @@ Difference = tuple[str, Any, Any]
 _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
-def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
-    """The objects that differ from the desired ones, each with a short description of the difference."""
+def drift(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
+    """The desired objects whose live object is missing or different, with a description of the difference."""
     return {
         key: difference
         for key, manifest in desired.by_key.items()
@@ -40,7 +42,7 @@ def drift(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[Obj
     }
 
 
-def unwanted(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+def unwanted(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
     """Live objects that the desired state does not contain."""
     return {key: manifest for key, manifest in live.items() if key not in desired.by_key}
 
@@ -61,11 +63,13 @@ def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
 
 
 def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
-    """A merge patch that reverts the changes of a live object. Empty if a patch can't revert any change.
+    """A merge patch that reverts changes that somebody made to a live object.
 
-    `pulumi up` does not revert all changes. It compares only fields that the program sets, and treats an
-    empty list or map as not set. It would not remove a rule that somebody added to an empty list, for
-    example.
+    The patch leaves out immutable fields, such as `roleRef`. The patch is empty if no other field differs.
+
+    `pulumi up` does not revert all changes. It compares only fields that the program sets, and it ignores
+    fields that the program sets to an empty list or map. For example, it would not remove a rule that
+    somebody added to an empty list.
     """
     patch: Manifest = {
         field: inner
@@ -110,9 +114,10 @@ def _difference(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> st
 
 
 def _differences(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Iterator[Difference]:
-    """The differences at and below `path`. An absent map or list equals an empty one.
+    """The differences at and below `path`.
 
-    The API server removes empty maps and lists.
+    An absent map or list counts as equal to an empty map or list, because the API server removes empty maps
+    and lists.
     """
     if isinstance(desired, Mapping):
         others = live or {}

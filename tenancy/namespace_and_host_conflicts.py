@@ -1,4 +1,4 @@
-"""Rejects names that belong to somebody else: namespaces, hosts and extra objects. No I/O."""
+"""Rejects a tenant if one of its namespaces, hosts or extra objects belongs to somebody else. No I/O."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,17 +13,18 @@ from tenancy.objects.policy_annotations import hosts_overlap
 from tenancy.spec.tenant import TenantModel
 
 _NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
-# Kinds that the tenant's users also create. Such an object can have the same name as an extra object.
+# Kinds of extra objects that users create too. A user's object can have the same name as an extra object.
 SHARED_KINDS: Final = {kind.key for kind in (CONFIG_MAP, SERVICE, DISRUPTION_BUDGET)}
 
-# Objects that were read from the cluster. None: the object does not exist.
+# Objects that were read from the cluster. The value is None if the object does not exist.
 LiveObjects = Mapping[ObjectKey, Manifest | None]
 
 
 def check_namespaces(tenant: TenantModel, holders: Mapping[str, str], live: LiveObjects) -> None:
     """Raise NamespaceTaken if a namespace of the tenant belongs to somebody else, or cannot be adopted.
 
-    `holders` contains the tenant of each namespace. `live` contains the live namespaces that were read.
+    `holders` maps each namespace to its tenant. `live` contains the Namespaces that the caller has read from
+    the cluster.
     """
     for index, namespace in enumerate(tenant.namespaces()):
         problem = _live_problem(tenant, index, live) or _holder_problem(tenant.name, namespace, holders)
@@ -37,7 +38,7 @@ def _holder_problem(tenant: str, namespace: str, holders: Mapping[str, str]) -> 
 
 
 def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) -> str | None:
-    """The reason why the live Namespace can't belong to the tenant. None if it can."""
+    """The reason why the live Namespace can't belong to the tenant. None if there is no such reason."""
     name, namespace_spec = list(tenant.namespaces().items())[index]
     key = namespace_key(name)
     if key not in live_objects:
@@ -55,7 +56,7 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
     if not tenant.spec.adopt:
         return "exists already and belongs to no tenant; set spec.adopt to true to adopt it"
     if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in labels:
-        return "is the platform's own, and can't be adopted"
+        return "is reserved for Kubernetes or the platform, and can't be adopted"
     if is_deleting(live):
         return "is being deleted, and can't be adopted"
     return None

@@ -51,7 +51,7 @@ class Plan(Settings):
         for host in hostnames or ():
             if _TENANT_PLACEHOLDER not in host:
                 raise ValueError(
-                    f"{host!r} must contain {_TENANT_PLACEHOLDER}: a host belongs to at most one tenant"
+                    f"{host!r} must contain {_TENANT_PLACEHOLDER}, so that each tenant gets a different host"
                 )
         return hostnames
 
@@ -62,7 +62,7 @@ class Plan(Settings):
             if limit is not None and quantity_value(limit) < len(self.quotas):
                 raise ValueError(
                     f"quota {quota.name!r} allows {limit} resourcequotas, but the plan has "
-                    f"{len(self.quotas)}: raise that limit or remove quotas"
+                    f"{len(self.quotas)} quotas: raise that limit or remove quotas"
                 )
         return self
 

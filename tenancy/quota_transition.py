@@ -1,8 +1,9 @@
 """The steps from the old shares of a tenant's budget to the new shares. No I/O.
 
-Quotas that must shrink are lowered first. A quota that must grow is raised once the sum of all quotas stays
-within the budget. Apply the state that `budget_step` returns, and repeat with the new live quotas until
-`budget_step` returns the desired state.
+With `quotaScope: Tenant`, the tenant's quotas are a budget, and each namespace has a share of it. Limits that
+must decrease are lowered first. A limit that must increase waits until the sum of all limits stays within
+the budget after the increase. Callers apply the state that `budget_step` returns. They repeat this with the
+new live quotas until `budget_step` returns the desired state.
 """
 
 from collections import defaultdict
@@ -30,7 +31,10 @@ class Limit(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A resource in the ResourceQuotas of one name. Its limit is split among the tenant's namespaces."""
+    """A budget of the tenant. It limits one resource.
+
+    Each namespace has a ResourceQuota with the name `quota` and a share of the budget.
+    """
 
     quota: str
     resource: str
@@ -45,21 +49,21 @@ Limits = Mapping[str, Mapping[str, Limit]]
 def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
     """The state to apply next. While it is applied, the sum of the quotas stays within the budget.
 
-    The order in which the quotas are applied does not matter. If raising the limits of a resource now could
-    exceed the budget, this step only lowers limits of the resource.
+    The quotas can be applied in any order. If an increase could exceed the budget of a resource, this step
+    only lowers limits of the resource. A later step raises the other limits.
     """
     if not desired.has_budget:
         return desired
     limits = _live_limits(live)
     waiting = _without_room(desired, limits)
     manifests = tuple(_lowered(manifest, waiting, limits) for manifest in desired.manifests)
-    # If no limit has to wait, the desired state can be applied. The sum can still exceed the budget until the
-    # namespaces that the tenant no longer has are deleted.
+    # If no limit has to wait, the desired state can be applied. The sum can still exceed the budget until
+    # namespaces that no longer belong to the tenant are deleted.
     return desired if manifests == desired.manifests else replace(desired, manifests=manifests)
 
 
 def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
-    """A message about the first namespace that uses more than its new share. None if there is none."""
+    """A message about the first namespace that uses more than its new share, or None."""
     if not desired.has_budget:
         return None
     limits = _live_limits(live)
@@ -78,7 +82,11 @@ def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 
 
 def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Figure]:
-    """The resources whose budget could be exceeded while some live limits are old and some are new."""
+    """The budgets that could be exceeded while the new limits are applied.
+
+    During this time, each namespace has either its old limit or its new limit. If the higher one of these
+    limits, summed over all namespaces, is larger than the budget, the budget could be exceeded.
+    """
     budget: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     highest: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     wanted = set()
@@ -96,9 +104,10 @@ def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Fi
 
 
 def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limits]) -> Manifest:
-    """A quota with its new shares. A share that must wait is replaced by the live limit.
+    """A ResourceQuota for the next step.
 
-    Other objects are returned unchanged.
+    Each limit is the new share, or the live limit if the increase must wait. Objects of other kinds are
+    returned unchanged.
     """
     key = object_key(manifest)
     if key.kind != "ResourceQuota":
@@ -139,8 +148,8 @@ def _live_limits(live: Mapping[ObjectKey, Manifest]) -> dict[str, Limits]:
 def _limit(quotas: Limits, figure: Figure) -> Limit | None:
     """The live limit of a resource in a quota.
 
-    If the quota does not exist yet, the lowest limit of the resource in the other quotas of the namespace.
-    None if no quota limits the resource.
+    If the quota does not exist yet, this is the lowest limit of the resource in the other quotas of the
+    namespace. None if no quota of the namespace limits the resource.
     """
     own = quotas.get(figure.quota, {}).get(figure.resource)
     others = [amounts[figure.resource] for amounts in quotas.values() if figure.resource in amounts]
@@ -148,7 +157,7 @@ def _limit(quotas: Limits, figure: Figure) -> Limit | None:
 
 
 def _used(live: Mapping[ObjectKey, Manifest], namespace: str, figure: Figure) -> str | None:
-    """The highest usage of a resource that the quotas of a namespace report. None if none reports it."""
+    """The highest usage of a resource that the quotas of a namespace report. None if no quota reports it."""
     counts = [
         used[figure.resource]
         for key, manifest in live.items()

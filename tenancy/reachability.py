@@ -1,7 +1,8 @@
 """Evaluates NetworkPolicies, to find out which endpoints can connect to each other.
 
-The endpoints do not have to exist in the cluster. In this module, an ipBlock also matches the addresses of
-pods. Some network plugins do this and others do not. This interpretation allows more connections.
+The endpoints do not have to exist in the cluster. With some network plugins, an ipBlock also matches the
+addresses of pods. This module assumes such a plugin. So a result can be "allowed" for a connection that
+another plugin blocks.
 """
 
 import re
@@ -20,9 +21,9 @@ _LEADING_ZEROS: Final = re.compile(r"(^|[.:])0+(?=\d)")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of a connection: a pod, or an address outside the cluster if `namespace` is empty.
+    """One end of a connection: a pod, or an address outside the cluster.
 
-    If `address` is empty, no ipBlock matches the endpoint.
+    The endpoint is a pod if `namespace` is set. If `address` is empty, no ipBlock matches the endpoint.
     """
 
     address: str
@@ -73,8 +74,8 @@ class PodNetwork:
     ) -> bool:
         """Whether the policies of the endpoint `own` allow the connection in this direction.
 
-        If no policy selects the endpoint, every connection is allowed. Otherwise one of the policies that
-        select it must allow the connection.
+        If no policy selects the endpoint, every connection is allowed. If policies select the endpoint, at
+        least one of them must allow the connection.
         """
         if not own.namespace:
             return True
@@ -130,7 +131,7 @@ _OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 
 
 def _policy_types(spec: Manifest) -> list[str]:
-    """The policy types. The default is `Ingress`, and also `Egress` if the policy has egress rules."""
+    """The policy types. The default is `Ingress`. If there are egress rules, it is `Ingress` and `Egress`."""
     default = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     return spec.get("policyTypes") or default
 

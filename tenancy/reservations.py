@@ -1,7 +1,8 @@
-"""Reserves namespaces and hosts for tenants. Each belongs to at most one tenant at any time.
+"""Reserves namespaces and hosts for tenants. A namespace or host belongs to at most one tenant at any time.
 
-The first object of a tenant is created after the reservation. The reservation ends when the tenant no longer
-has the namespace or host. After a restart, reservations are restored from the status of the Tenants.
+Namespaces and hosts are reserved before the first object of the tenant is created. A reservation ends when
+the namespace or host no longer belongs to the tenant. After a restart, reservations are restored from the
+status of the Tenants.
 """
 
 import threading
@@ -22,7 +23,7 @@ class Reservations:
         self._guard = threading.Lock()
 
     def remember(self, tenant: str, namespaces: Iterable[str], hosts: Iterable[str]) -> None:
-        """Restore the reservations in a tenant's status, except namespaces that are already reserved."""
+        """Restore the reservations in a tenant's status. Skip namespaces that another tenant has reserved."""
         with self._guard:
             for namespace in namespaces:
                 self._holders.setdefault(namespace, tenant)
@@ -57,7 +58,7 @@ class Reservations:
     def may_remove(self, tenant: str, key: ObjectKey) -> bool:
         """Whether an object with the tenant's label really belongs to the tenant.
 
-        The label alone does not prove it, because users can set any label.
+        The label alone does not prove this, because users can set any label.
         """
         namespace = key.namespace or key.name
         holder = self._holder(namespace)
@@ -67,7 +68,10 @@ class Reservations:
         return holder == tenant or (holder is None and has_its_name)
 
     def may_release(self, tenant: str, namespace: str) -> bool:
-        """Whether the platform's labels may be removed from a namespace. False if another tenant has it."""
+        """Whether the platform's labels may be removed from a namespace.
+
+        False if the namespace belongs to another tenant.
+        """
         return self._holder(namespace) in (None, tenant)
 
     def _add_hosts(self, tenant: str, hosts: Iterable[str]) -> None:

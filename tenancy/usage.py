@@ -1,7 +1,7 @@
 """Resource usage of a tenant, by namespace and in total.
 
 The used and hard amounts come from the live ResourceQuotas. The measured CPU and memory usage comes from
-PodMetrics. They exist only if the cluster has a metrics server.
+PodMetrics. PodMetrics exist only if the cluster has a metrics server.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,12 +46,12 @@ class MeasuredUsage(NamedTuple):
 
     @property
     def cpu_text(self) -> str:
-        """The CPU as a quantity, rounded up to a thousandth of a core."""
+        """The CPU as a Kubernetes quantity, rounded up to a thousandth of a core."""
         return canonical_quantity(f"{self.cpu.quantize(_MILLI, ROUND_UP):f}")
 
     @property
     def memory_text(self) -> str:
-        """The memory as a quantity, rounded up to whole Mi."""
+        """The memory as a Kubernetes quantity, rounded up to whole Mi."""
         return canonical_quantity(f"{(self.memory / _MEBI).to_integral_value(ROUND_UP):f}Mi")
 
 
@@ -115,12 +115,12 @@ def total_measured(parts: Iterable[MeasuredUsage]) -> MeasuredUsage:
 def is_significant_change(
     reported: MeasuredUsage | None, current: MeasuredUsage | None, reported_for_s: float
 ) -> bool:
-    """Whether the current usage differs enough from the reported one to write it to the status.
+    """Whether the current usage differs so much from the reported usage that the status must be written.
 
     Measured usage changes all the time, and small changes should not cause writes. A change of more than 50%
     is significant at once. A change of more than 10% is significant if the reported value is at least 5
-    minutes old. `reported_for_s` is the age of the reported value. Very small absolute changes are never
-    significant.
+    minutes old. `reported_for_s` is the age of the reported value in seconds. Changes of at most 10m of
+    CPU or 16Mi of memory are never significant.
     """
     if reported is None or current is None:
         return reported is not current

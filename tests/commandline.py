@@ -1,4 +1,4 @@
-"""Runs the `tenancy` command line without the second that a new Python process needs for its imports.
+"""Runs the `tenancy` command line without the time that a new Python process needs for its imports.
 
 `run_tenancy` sends each call to a server process, which has imported the libraries and forks for each call.
 A call therefore has its own environment variables, working directory, standard streams and threads, like any
@@ -20,10 +20,9 @@ import threading
 import time
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-from kubernetes.config import kube_config
 
 from tests.platform import ROOT
 
@@ -87,8 +86,7 @@ def _serve() -> None:
     # Use duplicates: the forked processes redirect the standard streams.
     requests, exit_codes = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     initial_variables = set(os.environ)
-    import cli.main  # noqa: F401
-
+    _import_commands()
     set_by_imports = {name: value for name, value in os.environ.items() if name not in initial_variables}
     for name in [name for name in sys.modules if name.partition(".")[0] in _REIMPORTED_PACKAGES]:
         del sys.modules[name]
@@ -103,6 +101,15 @@ def _serve() -> None:
         print(os.waitstatus_to_exitcode(status), file=exit_codes, flush=True)
 
 
+def _import_commands() -> None:
+    """Import all modules that a command imports when it is used."""
+    import stacks.stack  # noqa: F401
+    from cli.command_loader import COMMANDS
+
+    for source in COMMANDS.values():
+        import_module(f"cli.commands.{source.function.partition('.')[0]}")
+
+
 def _run_command_line(request: dict[str, Any], set_by_imports: Mapping[str, str]) -> None:
     """Run the command line in this forked process."""
     stdin, stdout, stderr = request["streams"]
@@ -112,8 +119,6 @@ def _run_command_line(request: dict[str, Any], set_by_imports: Mapping[str, str]
     os.environ.clear()
     os.environ.update({**set_by_imports, **request["environment"]})
     time.tzset()
-    # `kube_config` read KUBECONFIG at import time, before the fork.
-    kube_config.KUBE_CONFIG_DEFAULT_LOCATION = os.environ.get("KUBECONFIG", "~/.kube/config")
     os.chdir(request["cwd"])
     sys.argv = ["tenancy", *request["arguments"]]
     from cli.main import main

@@ -37,12 +37,14 @@ class StackCommands:
         """The folder of the backend for this kind of file: `stacks`, `history` or `locks`."""
         return self.folder / "state" / ".pulumi" / kind
 
-    def pulumi(self, stack: str, *args: str) -> "subprocess.CompletedProcess[str]":
-        """Run `pulumi` with administrator access in the project folder, as an operator does."""
+    def pulumi(
+        self, stack: str, *args: str, kubeconfig: Path | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run `pulumi` in the project folder, as an operator does. By default, with administrator access."""
         result = subprocess.run(
             ["pulumi", *args, "--stack", stack, "--non-interactive", "--color", "never"],
             cwd=self.folder / "project",
-            env={**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)},
+            env={**self.environment, "KUBECONFIG": str(kubeconfig or self.admin_kubeconfig)},
             capture_output=True,
             text=True,
             timeout=240,

@@ -129,14 +129,15 @@ def _plans(cluster: Cluster, file: Path | None, config_map: options.ConfigMapNam
 def _page(
     cluster: Cluster, watcher: Watcher, stacks: Stacks, usage: UsageStore, host: str, has_page: bool
 ) -> tuple[Feed | None, list[BaseRoute]]:
-    """The feed and the routes of the web page, or None and no routes if the page is not served.
+    """The feed and the routes of the web page. Returns None and an empty list if the page is not served.
 
-    On a loopback address, the page needs no login. On other addresses, it is served only with `--page`.
+    On a loopback address, the page is always served and needs no login. On other addresses, the page is
+    served only with `--page`, and users must log in.
     """
     is_local = is_loopback(host)
     if not is_local and not has_page:
         return None, []
-    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.desired, stacks)
+    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.desired, watcher.sessions, stacks)
     feed = Feed(data.row)
     watcher.follow(feed.mark_changed)
     login = None if is_local else Login(AccessReviews(cluster))

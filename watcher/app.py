@@ -37,8 +37,8 @@ from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
-# At a stop, the time for running updates to finish, and then the time for canceled updates to end. The sum is
-# less than the default termination grace period of a pod, which is 30 s.
+# When the watcher stops, it waits `_FINISH_S` for running updates. Then it cancels them and waits `_CANCEL_S`
+# until they have ended. The sum is less than the default termination grace period of a pod, which is 30 s.
 _FINISH_S: Final = 15.0
 _CANCEL_S: Final = 10.0
 
@@ -102,8 +102,8 @@ class Watcher:
             self.metrics,
             pod_metrics.reported,
         )
-        self._sessions = SessionController(cluster, self.tenants, plans, namespaces, options.session_retry_s)
-        self.metrics.register(SessionPhaseCollector(self._sessions.phase_counts))
+        self.sessions = SessionController(cluster, self.tenants, plans, namespaces, options.session_retry_s)
+        self.metrics.register(SessionPhaseCollector(self.sessions.phase_counts))
         workers = QueueWorkers(
             "worker",
             self._queue,
@@ -113,32 +113,34 @@ class Watcher:
         )
         # These services start when the informers have listed all objects. They do not need the plans.
         self._observers: list[Service] = [pod_metrics, recorder, *([self._dns] if self._dns else ())]
-        # These services reconcile and repair tenants. They start when the plans are loaded as well.
+        # These services reconcile and repair tenants. They start when the informers have listed all objects
+        # and the plans are loaded.
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Call `on_change` with a tenant's name after each change. Must be set before `start`."""
+        """Set the function to call with the name of each changed tenant. Call `follow` before `start`."""
         self._on_change = on_change
+        self.sessions.follow(on_change)
 
     def desired(self, tenant: str) -> DesiredState | None:
-        """The desired state from the tenant's last accepted spec. None before that, and during a deletion."""
+        """The desired state of the last accepted spec, if any. None while the tenant is being deleted."""
         return self._reconciler.desired(tenant)
 
     def start(self) -> None:
-        """Start the watcher, and return at once. `not_ready` then says what the watcher waits for."""
+        """Start the watcher, and return at once. `not_ready` reports what the watcher still waits for."""
         for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
             informer.start()
-        self._sessions.start()
+        self.sessions.start()
         self._plans.start(self._add_all)
         threading.Thread(target=self._start_services, name="start", daemon=True).start()
 
     def stop(self) -> None:
-        """Process no more tenants, wait for running updates, and cancel updates that take too long."""
+        """Stop processing tenants, wait for running updates, and cancel updates that take too long."""
         log.info("stopping")
-        services = [*self._writers, self._sessions.workers]
+        services = [*self._writers, self.sessions.workers]
         for service in (*services, *self._observers):
             service.stop()
-        for informer in (*self._all_informers(), *self._sessions.informers):
+        for informer in (*self._all_informers(), *self.sessions.informers):
             informer.stop()
         self._plans.stop()
         join(services, _FINISH_S)
@@ -146,12 +148,12 @@ class Watcher:
         join(services, _CANCEL_S)
 
     def not_ready(self) -> list[str]:
-        """The reasons why the watcher does not reconcile tenants yet. Empty if it reconciles them."""
+        """The reasons why the watcher is not ready to reconcile tenants. Empty if the watcher is ready."""
         return [*self.not_listed(), *self._plans.not_loaded()]
 
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
-        return [f"cannot start AISessions: {problem}" for problem in _not_synced(self._sessions.informers)]
+        return [f"cannot start AISessions: {problem}" for problem in _not_synced(self.sessions.informers)]
 
     def not_listed(self) -> list[str]:
         """The kinds whose objects the informers have not listed yet, as messages."""
@@ -159,8 +161,8 @@ class Watcher:
 
     def not_healthy(self) -> list[str]:
         """The threads that have died, as messages."""
-        threads: list[threading.Thread] = [*self._all_informers(), *self._sessions.informers]
-        for service in (*self._observers, *self._writers, self._sessions.workers):
+        threads: list[threading.Thread] = [*self._all_informers(), *self.sessions.informers]
+        for service in (*self._observers, *self._writers, self.sessions.workers):
             threads += service.threads
         return [
             f"thread died: {thread.name}"
@@ -190,7 +192,7 @@ class Watcher:
         """Queue all tenants, because the plans or the served kinds have changed."""
         for name in self.tenants.names():
             self._queue.add_now(name)
-            self._sessions.wake(name)
+            self.sessions.wake(name)
 
     def _applied_loaded(self, tenant: str) -> None:
         self._repairs.check(tenant)
@@ -214,15 +216,15 @@ class Watcher:
             self.tenants.forget(known)
         if after is None or needs_work(before, after):
             self._queue.add_now(name)
-            self._sessions.wake(name)
+            self.sessions.wake(name)
         elif has_lost_finalizer(before, after):
             self._queue.add(name)
         elif before and known_namespaces(before) != known_namespaces(after):
-            self._sessions.wake(name)  # AISessions start only in namespaces that the Tenant's status lists.
+            self.sessions.wake(name)  # AISessions start only in namespaces that the Tenant's status lists.
 
     def _crd_changed(self, name: str) -> None:
         if name == AISESSION.crd:
-            for informer in self._sessions.informers:
+            for informer in self.sessions.informers:
                 informer.retry_now()
 
     def _managed_changed(self, before: Manifest | None, after: Manifest | None) -> None:
@@ -240,7 +242,7 @@ class Watcher:
             self._queue.add(tenant_of(after), self._usage_status_s)
         if kind == RESOURCE_QUOTA.kind:
             for tenant in tenants:
-                self._sessions.wake(tenant)  # AISessions that wait for quota may be able to start now.
+                self.sessions.wake(tenant)  # AISessions that wait for quota may be able to start now.
 
 
 def _not_synced(informers: Iterable[Informer]) -> list[str]:

@@ -24,11 +24,12 @@ _GATHER_S: Final = 1.0
 
 
 def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
-    """The names of the namespaces, in groups. Namespaces of one group can resolve each other's services.
+    """Groups of namespace names. Pods can resolve the services in all namespaces of their group.
 
-    A namespace that is being deleted, or has no tenant label, is the only one in its group. It must not be in
-    its tenant's group, because another tenant may use its name next. It must not be left out either, because
-    it would then be treated as a platform namespace.
+    The namespaces of a tenant form a group. A namespace that is being deleted, or that has no tenant label,
+    forms a group of its own. A terminating namespace leaves the group of its tenant, because another tenant
+    may create a namespace with the same name after the deletion. A terminating namespace still needs a group.
+    A namespace without a group can count as a platform namespace, whose pods can resolve all services.
     """
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for namespace in namespaces:
@@ -60,9 +61,9 @@ class DnsConfig(Service):
         return [*super().threads, self.informer]
 
     def start(self) -> None:
-        """Start the threads. Call this only after the informer has listed all namespaces.
+        """Start the threads. Call `start` only after the informer has listed all namespaces.
 
-        A namespace that is missing from the list would be treated as a platform namespace.
+        A namespace that is not listed can count as a platform namespace, whose pods can resolve all services.
         """
         self.wake()
         self.informer.start()

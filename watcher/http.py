@@ -31,7 +31,7 @@ def _nothing() -> list[str]:
 
 
 class Check(NamedTuple):
-    """A health check. It fails if there are problems."""
+    """A health check. It fails if `problems` returns at least one line."""
 
     problems: Lines
     notes: Lines = _nothing

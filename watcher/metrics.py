@@ -87,7 +87,7 @@ class Metrics:
 
 
 class _LiveCollector(Collector):
-    """Gauges that are computed from the live objects at each scrape. A deleted tenant therefore has none."""
+    """Gauges that are computed from the live objects at each scrape. So a deleted tenant has no gauges."""
 
     def __init__(
         self,
@@ -123,7 +123,10 @@ class _LiveCollector(Collector):
         yield from (used, hard, phases)
 
     def _usage(self) -> Iterator[GaugeMetricFamily]:
-        """One used amount and one limit per resource of a namespace, even if it has several quotas."""
+        """The used amount, the hard limit and the measured usage of each resource in each namespace.
+
+        If several quotas limit a resource, only the quota with the lowest limit counts.
+        """
         used = GaugeMetricFamily(
             "tenancy_usage_used", "Used amount of a resource in a namespace.", labels=_USAGE_LABELS
         )

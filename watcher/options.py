@@ -66,14 +66,14 @@ def seconds(text: str) -> float:
 def address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal():
-        raise typer.BadParameter(f"{text!r} is not HOST:PORT, such as 127.0.0.1:8080")
+        raise typer.BadParameter(f"{text!r} must have the form HOST:PORT, such as 127.0.0.1:8080")
     return Address(host.strip("[]"), int(port))
 
 
 def config_map_name(text: str) -> ConfigMapName:
     namespace, _, name = text.partition("/")
     if not namespace or not name:
-        raise typer.BadParameter(f"{text!r} is not NAMESPACE/NAME")
+        raise typer.BadParameter(f"{text!r} must have the form NAMESPACE/NAME")
     return ConfigMapName(namespace, name)
 
 

@@ -1,7 +1,8 @@
-"""The work queue of tenants. It contains a tenant at most once, and only one worker at a time processes it.
+"""The work queue of tenants. It contains each tenant at most once.
 
-If a tenant is added while a worker processes it, it is queued again when the worker is done. After a failure,
-a tenant is queued after a retry delay. `add_now` cancels the delay, for example after a change of the spec.
+Only one worker at a time processes a tenant. If a tenant is added while a worker processes it, the tenant is
+queued again when the worker is done. If the worker fails, the tenant is queued again after a retry delay.
+`add_now` cancels the retry delay. Use `add_now` after a change of the spec.
 """
 
 import heapq
@@ -25,13 +26,13 @@ class TenantQueue:
         self._is_closed = False
 
     def add(self, tenant: str, after_s: float = 0.0) -> None:
-        """Queue a tenant after `after_s` seconds, or after its retry delay or pause if that is later."""
+        """Queue a tenant after `after_s` seconds, or later if its retry delay or its pause lasts longer."""
         with self._changed:
             due = max(time.monotonic() + after_s, self._not_before.get(tenant, 0.0))
             self._schedule(tenant, due)
 
     def add_now(self, tenant: str) -> None:
-        """Queue a tenant at once, and reset its count of failures. Use this if its spec has changed."""
+        """Queue a tenant at once. Cancel its retry delay and its pause, and reset its count of failures."""
         with self._changed:
             self._forgive(tenant)
             if tenant in self._working:
@@ -46,7 +47,7 @@ class TenantQueue:
                 if self._due and self._due[0][0] <= now:
                     due, tenant = heapq.heappop(self._due)
                     if self._waiting.get(tenant) != due:
-                        continue  # An outdated entry: the tenant was then queued for an earlier time.
+                        continue  # An outdated entry: the tenant has since been queued for an earlier time.
                     del self._waiting[tenant]
                     self._working.add(tenant)
                     return tenant
@@ -54,7 +55,10 @@ class TenantQueue:
             return None
 
     def done(self, tenant: str, pause_s: float = 0.0) -> None:
-        """Record a success. `add` then queues the tenant after `pause_s` seconds at the earliest."""
+        """Record a success, and start a pause of `pause_s` seconds.
+
+        `add` does not queue the tenant before the pause has ended.
+        """
         with self._changed:
             self._forgive(tenant)
             if pause_s:

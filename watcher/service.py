@@ -41,11 +41,11 @@ class Service(ABC):
 
     @abstractmethod
     def _run(self) -> None:
-        """The function of each thread. Returns after `stop`."""
+        """The code that each thread runs. It must return after `stop` is called."""
 
 
 class PeriodicService(Service):
-    """Calls a function at the start and then once per period. Exceptions of the function are only logged."""
+    """Calls a function at the start and then once per period. Logs exceptions and continues."""
 
     def __init__(self, name: str, function: Callable[[], None], period_s: float) -> None:
         super().__init__(name)
@@ -64,9 +64,10 @@ class PeriodicService(Service):
 class QueueWorkers(Service):
     """Threads that process the tenants of a queue.
 
-    `process` returns the number of seconds after which to process the tenant again, or None. If `process`
-    raises an exception, the queue retries the tenant after a delay, and `on_failure` is called with the
-    tenant and the exception. `pause_s` is the minimum time between two runs for one tenant.
+    `process` returns the number of seconds after which to process the tenant again, or None to wait until the
+    tenant is added again. If `process` raises an exception, the queue retries the tenant after a delay, and
+    `on_failure` is called with the tenant and the exception. `pause_s` is the minimum time between two runs
+    for one tenant.
     """
 
     def __init__(

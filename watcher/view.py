@@ -1,23 +1,22 @@
 """The data that the page, `tenancy list`, `tenancy show` and `tenancy history` display. No I/O.
 
-It is computed from the Tenant, its live objects and its stack's history. Field names in JSON are camelCase.
+The data is computed from the Tenant, its live objects and its stack's history. Field names in JSON are
+camelCase.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
-from stacks.history import Update
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.labels import PURPOSE_LABEL
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
 from tenancy.changes import Cause, ObjectChange
-from tenancy.objects.roles import role_name
-from tenancy.spec.tenant import AccessRole
 from tenancy.spec.tenant_status import ConditionType, Phase
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
 
-_ROLES: Final = {role_name(role): role for role in AccessRole}
+if TYPE_CHECKING:
+    from stacks.history import Update
 
 
 class QuotaBar(Model):
@@ -30,7 +29,7 @@ class QuotaBar(Model):
 
 
 class InUse(Model):
-    """The measured usage of the pods. None if it is unknown, for example without a metrics API."""
+    """The measured usage of the pods. A value is None if it is unknown, for example without a metrics API."""
 
     cpu: str | None = None
     memory: str | None = None
@@ -93,7 +92,7 @@ class UpdateView(Model):
     cause: str
     # None if the watcher did not run the update.
     cause_type: Cause | None = None
-    # The field manager that wrote the spec. Empty if a new spec is not the cause.
+    # The field manager that wrote the spec. Empty if the cause of the update is not a new spec.
     by: str = ""
     result: str
     started: str
@@ -152,7 +151,7 @@ def tenant_view(tenant: Manifest, live: Objects, drift: Iterable[ObjectChange] =
     )
 
 
-def update_view(update: Update) -> UpdateView:
+def update_view(update: "Update") -> UpdateView:
     record = update.record
     return UpdateView(
         version=update.version,
@@ -183,13 +182,18 @@ def _bars(amounts: Amounts) -> tuple[QuotaBar, ...]:
 
 
 def _access(live: Objects) -> list[AccessView]:
+    # These modules import the models of the spec, which takes longer than the rest of `tenancy list`.
+    from tenancy.objects.roles import role_name
+    from tenancy.spec.access import AccessRole
+
+    roles = {role_name(role): role for role in AccessRole}
     namespaces: dict[tuple[str, str, str], list[str]] = {}
     for key, binding in live.items():
-        if key.kind != ROLE_BINDING.kind or key.name not in _ROLES:
+        if key.kind != ROLE_BINDING.kind or key.name not in roles:
             continue
         for subject in binding.get("subjects") or ():
             prefix = f"{subject['namespace']}/" if subject.get("namespace") else ""
-            access = (subject["kind"], prefix + subject["name"], _ROLES[key.name].value)
+            access = (subject["kind"], prefix + subject["name"], roles[key.name].value)
             namespaces.setdefault(access, []).append(key.namespace)
     return [
         AccessView(kind=kind, name=name, role=role, namespaces=tuple(sorted(names)))

@@ -1,1 +1,1 @@
-"""For `tenancy import`. Reads existing namespaces, and creates the manifest of a Tenant that adopts them."""
+"""Code for `tenancy import`: reads existing namespaces, and creates a Tenant manifest that adopts them."""

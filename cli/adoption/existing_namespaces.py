@@ -15,7 +15,7 @@ _VOLUME_CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclai
 
 @dataclass(frozen=True)
 class ExistingNamespace:
-    """A namespace, and the live objects in it that `tenancy import` needs for the Tenant and the notes."""
+    """A namespace, and the live objects in it that `tenancy import` reads."""
 
     name: str
     role_bindings: Sequence[Manifest] = ()
@@ -44,7 +44,7 @@ def read_existing_namespace(cluster: Cluster, name: str) -> ExistingNamespace:
 def pod_security_warnings(cluster: Cluster, namespace: str, level: PodSecurity) -> tuple[str, ...]:
     """The API server's warnings about pods in the namespace that violate this Pod Security level.
 
-    The API server returns them for a dry run of a patch that sets the level. Changes nothing.
+    This function sends a patch that sets the level. The patch is a dry run, so it changes nothing.
     """
     labels = {"pod-security.kubernetes.io/enforce": level.value}
     return cluster.warnings(NAMESPACE, namespace, {"metadata": {"labels": labels}})

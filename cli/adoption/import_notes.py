@@ -13,7 +13,7 @@ _IMPORTED_KEYS: Final = {key for keys in OVERRIDE_KEYS.values() for key in keys}
 
 
 def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -> Iterator[str]:
-    """Notes about the limits of the plan that the namespaces exceed."""
+    """One note per plan limit that the namespaces exceed."""
     if len(namespaces) > plan.max_namespaces:
         yield (
             f"Plan {name} allows {plan.max_namespaces} namespaces, but {len(namespaces)} are imported. Set "
@@ -50,7 +50,7 @@ def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
 
 
 def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per ResourceQuota. It lists the limits that the Tenant does not contain."""
+    """One note per ResourceQuota. It lists the limits that are not copied to the Tenant."""
     for quota in namespace.quotas:
         others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_KEYS)
         not_imported = f" Not imported: {', '.join(others)}." if others else ""
@@ -63,7 +63,7 @@ def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
 def policy_notes(namespace: ExistingNamespace) -> Iterator[str]:
     """One note per NetworkPolicy.
 
-    NetworkPolicies are additive, so traffic that an existing policy allows is still allowed in the tenant.
+    An existing NetworkPolicy stays and still allows its traffic, because NetworkPolicies are additive.
     """
     for policy in namespace.network_policies:
         spec = policy["spec"]

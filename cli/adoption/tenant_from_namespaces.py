@@ -1,7 +1,7 @@
 """Creates the manifest of a Tenant that adopts existing namespaces. No I/O.
 
-The tenant's quotas are taken from the ResourceQuotas in the namespaces. A namespace may have no
-ResourceQuota. Therefore the choice of the plan also considers the requests of pods and volume claims.
+The Tenant gets its quotas from the ResourceQuotas in the namespaces. The plan is chosen by these quotas, and
+by the requests of pods and volume claims. The requests matter for namespaces without a ResourceQuota.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,8 @@ from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name
 from tenancy.base.quantity import quantity_value
 from tenancy.base.quota_keys import OVERRIDE_KEYS
 from tenancy.plans import Plan, Plans
-from tenancy.spec.tenant import AccessRole, DeletionPolicy, Purpose, SubjectKind
+from tenancy.spec.access import AccessRole, SubjectKind
+from tenancy.spec.tenant import DeletionPolicy, Purpose
 
 # The user-facing ClusterRoles of Kubernetes, and the most similar tenant role for each of them.
 _ROLES: Final = {"admin": AccessRole.ADMIN, "edit": AccessRole.OPERATOR, "view": AccessRole.VIEWER}
@@ -28,7 +29,10 @@ _PURPOSES: Final = {
 
 
 def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespace]) -> Manifest:
-    """A Tenant that adopts these namespaces with their access and quotas. Its deletion retains them."""
+    """A Tenant that adopts these namespaces with their access and quotas.
+
+    If the Tenant is deleted, the namespaces stay in the cluster.
+    """
     spec: dict[str, Any] = {"plan": plan, "adopt": True, "deletionPolicy": DeletionPolicy.RETAIN.value}
     short_names = _short_names(name, [namespace.name for namespace in namespaces])
     if short_names:
@@ -46,7 +50,8 @@ def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespa
 def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
     """The value for `spec.resourceQuotas`. Each field has the largest limit among the namespaces.
 
-    Every namespace of the tenant gets the same quota. A smaller quota could block existing workloads.
+    All namespaces of the tenant get the same quota. The largest limit is used, because a smaller limit could
+    block existing workloads.
     """
     quotas: dict[str, str] = {}
     for namespace in namespaces:
@@ -59,7 +64,7 @@ def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
 
 
 def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace]) -> str:
-    """The name of the smallest plan that is large enough. If none is, the name of the largest plan."""
+    """The name of the smallest plan that fits the namespaces. If no plan fits, the largest plan's name."""
     needs = needs_of_namespaces(namespaces)
     by_size = sorted(plans.plans, key=lambda name: tuple(plan_limits(plans.plans[name]).values()))
     for name in by_size:
@@ -75,7 +80,8 @@ def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace])
 def _short_names(tenant: str, namespaces: Sequence[str]) -> dict[str, str]:
     """The names for `spec.namespaces`, by the full name of the namespace.
 
-    Empty if the only namespace is the tenant's default namespace, which `spec.namespaces` need not list.
+    The result is empty if the only namespace is the tenant's default namespace. The Tenant then needs no
+    `spec.namespaces`.
     """
     if list(namespaces) == [namespace_name(tenant)]:
         return {}
@@ -102,7 +108,7 @@ def _access_entries(
 ) -> list[dict[str, Any]]:
     """The entries for `spec.access`, one per subject and role.
 
-    An entry lists its namespaces only if the subject does not have the role in all namespaces.
+    If the subject has the role in all namespaces, the entry lists no namespaces.
     """
     grants: dict[tuple[str, str, str, str], list[str]] = {}
     for namespace in namespaces:
@@ -125,7 +131,7 @@ def _access_entries(
 
 
 def access_role(binding: Manifest) -> AccessRole | None:
-    """The tenant role that corresponds to the binding's ClusterRole. None if no tenant role does."""
+    """The tenant role that corresponds to the binding's ClusterRole. None if there is no such role."""
     role = binding["roleRef"]
     return _ROLES.get(role["name"]) if role["kind"] == "ClusterRole" else None
 
@@ -140,7 +146,7 @@ def _tightest(quotas: Iterable[Manifest], key: str) -> str | None:
 
 
 def needs_of_namespaces(namespaces: Sequence[ExistingNamespace]) -> dict[str, Decimal]:
-    """A quota that is large enough for each of the namespaces, by field of `spec.resourceQuotas`."""
+    """The largest amount that any of the namespaces needs, by field of `spec.resourceQuotas`."""
     quotas = {field: quantity_value(limit) for field, limit in resource_quotas(namespaces).items()}
     requested = {
         "cpu": [_requested(namespace.pods, "cpu") for namespace in namespaces],

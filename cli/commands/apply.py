@@ -24,7 +24,8 @@ from tenancy.spec.tenant_status import Phase
 
 FIELD_MANAGER: Final = "tenancy-cli"
 _CONFLICT: Final = 409
-# Metadata that the API server sets. The output of `kubectl get -o yaml` has it, but it must not be applied.
+# Metadata that the API server sets. The output of `kubectl get -o yaml` contains these fields, but they must
+# not be applied.
 _SERVER_SET_METADATA: Final = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -43,7 +44,7 @@ class ApplyRefused(TenancyError):
 
 
 class ApplyRow(Model):
-    """A row of the table. Phase, reason, message and duration are set only if the command waits."""
+    """A row of the output. With `--no-wait` or `--dry-run`, `phase` and `took_s` are None."""
 
     name: str
     api_version: str
@@ -169,9 +170,9 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
-    """The spec, labels and annotations.
+    """The parts of a Tenant that users change: the spec, labels and annotations.
 
-    The watcher writes other parts of a Tenant. A change of those must not count as a change by the user.
+    The watcher or the API server writes all other parts.
     """
     metadata = tenant["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")

@@ -55,7 +55,7 @@ def diff(
 def current_drift(
     connection: Connection, tenant: Manifest, live: Objects, plans: Plans
 ) -> tuple[ObjectChange, ...]:
-    """The changes that turn the live objects into the desired ones.
+    """The changes that turn the live objects into the desired objects.
 
     Raises InvalidSpec if the spec is invalid.
     """

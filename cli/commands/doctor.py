@@ -11,6 +11,7 @@ from cli.doctor.caller_rights import check_rights_of_caller
 from cli.doctor.finding import CheckResult, Level, failed, warning
 from cli.doctor.installation import check_admission, check_crds, check_rights_of_watcher, check_server
 from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
+from cli.doctor.waiting_sessions import check_sessions
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
 from cli.output import Format, FormatOption, console, error_console, print_data
 from cluster.errors import ClusterError
@@ -27,6 +28,7 @@ _CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "watcher": check_watcher,
     "plans": check_plans,
     "tenants": check_tenants,
+    "sessions": check_sessions,
     "integrations": check_integrations,
 }
 _LOCAL_CHECKS: Final[dict[str, Check]] = {"pulumi": check_pulumi, "pulumi provider": check_provider}

@@ -11,6 +11,7 @@ from cli.completion import TenantName
 from cli.connection import Connection
 from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
 from cli.times import display_time
+from cluster.impersonation import NO_IMPERSONATION
 from stacks.errors import StackNotFound
 from watcher.view import UpdateView, update_view
 
@@ -36,6 +37,9 @@ def history(
     `tenancy rollback`.
     """
     connection: Connection = context.obj
+    if connection.impersonation != NO_IMPERSONATION:
+        # The state backend does not know the impersonated user. The user must be able to read the Tenant.
+        connection.tenant(name)
     updates = read_updates(connection, name)
     if not updates:
         # Raises NoSuchTenant if the tenant does not exist.
@@ -77,17 +81,18 @@ def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
 
 
 def is_by_hand(update: UpdateView) -> bool:
-    """Whether a user ran `pulumi up`, instead of the watcher.
+    """Whether a user, not the watcher, ran `pulumi up`.
 
-    Only the watcher records the spec in an update.
+    An update by the watcher contains the spec. An update by a user contains no spec.
     """
     return update.operation == "update" and update.spec is None
 
 
 def _change_counts(update: UpdateView) -> str:
-    """The numbers of objects that Pulumi created, updated and deleted.
+    """The numbers of objects that Pulumi created, updated and deleted, such as `+1 ~2`.
 
-    If Pulumi changed nothing, the numbers of objects that the watcher repaired before it ran Pulumi.
+    The watcher can repair objects before it runs Pulumi. If Pulumi then changes nothing, the numbers count
+    the repaired objects.
     """
     recorded = Counter(change.operation.value for change in update.changes)
     return _tally(update.counts) or _tally(recorded) or "none"

@@ -68,7 +68,7 @@ def import_namespaces(
     """
     connection: Connection = context.obj
     if read_tenant(connection.cluster, name) is not None:
-        raise ImportRefused(f"there is a tenant {name!r} already; add the namespaces to that tenant's spec")
+        raise ImportRefused(f"the tenant {name!r} already exists; add the namespaces to its spec")
     for namespace in namespaces:
         if connection.cluster.get(NAMESPACE, namespace) is None:
             raise ImportRefused(f"there is no namespace {namespace!r}")
@@ -108,9 +108,9 @@ def _security_notes(
 
 
 def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[str]:
-    """A note with the error if the watcher would reject the manifest. Otherwise no notes.
+    """One note with the error if the watcher would reject the manifest. Otherwise empty.
 
-    Raises NamespaceTaken if a namespace cannot be adopted, because no edit of the manifest can fix this.
+    Raises NamespaceTaken if a namespace cannot be adopted. Users cannot fix this error in the manifest.
     """
     try:
         decide_on_live_facts(cluster, manifest, plans)

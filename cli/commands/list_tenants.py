@@ -85,7 +85,7 @@ def tenant_cells(row: TenantRow) -> tuple[str | Text, ...]:
 
 
 def _reasons(row: TenantRow) -> str:
-    """The reason why the tenant is not ready, and the states that a ready tenant can have too."""
+    """The reason why the tenant is not ready, and the states Paused, Cordoned and Drifted if they apply."""
     states = (("Paused", row.is_paused), ("Cordoned", row.is_cordoned), ("Drifted", row.is_drifted))
     active_states = [state for state, is_active in states if is_active and state != row.reason]
     return ", ".join([row.reason, *active_states] if row.reason else active_states)

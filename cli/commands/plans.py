@@ -1,7 +1,7 @@
-"""`tenancy plans`: lists the plans in force, and previews the effect of a changed plans file on live tenants.
+"""`tenancy plans`: shows the plans in force, and previews the effect of a changed plans file on live tenants.
 
-`tenancy plans impact` previews all live tenants twice, with the plans in force and with the new plans. If the
-two previews of a tenant are equal, the tenant counts as unchanged. Any changes in them have another cause,
+`tenancy plans impact` previews each live tenant twice: with the plans in force, and with the new plans. If
+both previews are equal, the new plans do not change the tenant. Changes in such previews have another cause,
 such as drift.
 """
 
@@ -14,13 +14,21 @@ import typer
 from cli.connection import Connection
 from cli.manifests import ManifestSet, TenantDocument
 from cli.output import Format, FormatOption, error_console, print_data, print_table
+from cli.plan_details import plan_data, print_plan
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import Base, read_live
 from cli.preview.exit_code import exit_code
-from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
+from cli.preview.formats.render import (
+    OldFormatOption,
+    OutputFileOption,
+    PreviewFormat,
+    PreviewFormatOption,
+    write_preview,
+)
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.yaml_lines import field_line
 from cluster.tenants import read_tenants
+from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import is_deleting
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
@@ -28,7 +36,11 @@ from tenancy.base.quota_keys import REPORTED_KEYS
 from tenancy.plans import Plan, Plans, read_plans
 from tenancy.spec.settings import PodSecurity
 
-app = typer.Typer(rich_markup_mode="markdown")
+app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+
+
+class NoSuchPlan(TenancyError):
+    reason = "NoSuchPlan"
 
 
 class PlanRow(Model):
@@ -51,9 +63,7 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
     if context.invoked_subcommand is not None:
         return
     connection: Connection = context.obj
-    tenants_by_plan: dict[str, list[str]] = {}
-    for tenant in read_tenants(connection.cluster):
-        tenants_by_plan.setdefault(tenant["spec"]["plan"], []).append(tenant["metadata"]["name"])
+    tenants_by_plan = _tenants_by_plan(connection)
     rows = [_row(name, plan, tenants_by_plan) for name, plan in sorted(connection.plans().plans.items())]
     if output is not Format.TABLE:
         print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
@@ -64,11 +74,34 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
     )
 
 
+@app.command("show")
+def show_plan(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the plan.")],
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show all settings of a plan, and the types and models of AI sessions.
+
+    The command also shows the defaults of settings that the plan does not set. All plans have the same types
+    and models.
+    """
+    connection: Connection = context.obj
+    plans = connection.plans()
+    if name not in plans.plans:
+        raise NoSuchPlan(f"there is no plan {name!r}; known: {', '.join(sorted(plans.plans))}")
+    tenants = sorted(_tenants_by_plan(connection).get(name, ()))
+    if output is Format.TABLE:
+        print_plan(name, plans, tenants)
+    else:
+        print_data(plan_data(name, plans, tenants), output)
+
+
 @app.command("impact")
 def show_impact(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="NEW.yaml", help="The new plans file.")],
-    form: PreviewFormatOption = PreviewFormat.TABLE,
+    output: PreviewFormatOption = PreviewFormat.TABLE,
+    old_output: OldFormatOption = None,
     output_file: OutputFileOption = None,
 ) -> None:
     """Show which tenants in the cluster a new plans file would change, and how.
@@ -80,7 +113,7 @@ def show_impact(
     new = read_plans(file)
     with error_console.status("reading…"):
         impact = _impact(read_live(connection), connection.plans(), new, file)
-    write_preview(impact, form, output_file, default_file=file.as_posix())
+    write_preview(impact, old_output or output, output_file, default_file=file.as_posix())
     raise typer.Exit(exit_code(impact))
 
 
@@ -107,7 +140,7 @@ def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
 
 
 def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
-    """The preview with the new plans. If both previews are equal, a preview without changes."""
+    """The preview with the new plans. If the old plans give an equal preview, the result has no changes."""
     old_rules, new_rules = (
         [finding.rule for finding in preview.findings] for preview in (with_old, with_new)
     )
@@ -118,6 +151,13 @@ def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPrev
     )
     unchanged = {"outcome": Outcome.UNCHANGED, "changes": (), "new_objects": (), "findings": ()}
     return with_new.model_copy(update=unchanged) if is_same else with_new
+
+
+def _tenants_by_plan(connection: Connection) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for tenant in read_tenants(connection.cluster):
+        names.setdefault(tenant["spec"]["plan"], []).append(tenant["metadata"]["name"])
+    return names
 
 
 def _row(name: str, plan: Plan, tenants_by_plan: Mapping[str, list[str]]) -> PlanRow:

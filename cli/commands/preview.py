@@ -11,7 +11,13 @@ from cli.output import error_console
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import empty_base, read_live, read_revision
 from cli.preview.exit_code import exit_code
-from cli.preview.formats.render import OutputFileOption, PreviewFormat, PreviewFormatOption, write_preview
+from cli.preview.formats.render import (
+    OldFormatOption,
+    OutputFileOption,
+    PreviewFormat,
+    PreviewFormatOption,
+    write_preview,
+)
 from cli.preview.git_revision import sources_at_revision, text_at_revision
 from cli.preview.result import Preview
 from tenancy.base.errors import TenancyError
@@ -64,7 +70,8 @@ def preview(
             help="Also show the deletion of tenants that have no manifest in the paths.",
         ),
     ] = False,
-    form: PreviewFormatOption = PreviewFormat.TABLE,
+    output: PreviewFormatOption = PreviewFormat.TABLE,
+    old_output: OldFormatOption = None,
     output_file: OutputFileOption = None,
 ) -> None:
     """Show the changes that Tenant manifests would make, field by field, and warn about risky changes.
@@ -84,7 +91,8 @@ def preview(
         )
     with error_console.status("reading…"):
         result = _preview(context.obj, paths, against, offline, plans, prune)
-    write_preview(result, form, output_file, default_file=paths[0] if paths[0] != STDIN else "stdin")
+    default_file = paths[0] if paths[0] != STDIN else "stdin"
+    write_preview(result, old_output or output, output_file, default_file=default_file)
     raise typer.Exit(exit_code(result))
 
 
@@ -110,9 +118,9 @@ def _preview(
 
 
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
-    """Read the manifests.
+    """Read the manifests in the paths that exist now.
 
-    A path that exists only at the git revision is valid. Its tenants have been removed since that revision.
+    A path that exists only at the git revision is skipped. The tenants in such a path count as deleted.
     """
     existing_paths = [
         path

@@ -122,7 +122,7 @@ def _print_target(name: str, target: Target) -> None:
 
 def _confirm(name: str, target: Target) -> None:
     if not sys.stdin.isatty():
-        raise RollbackRefused("nothing was changed: there is no terminal to confirm on; pass --yes")
+        raise RollbackRefused("nothing was changed: there is no terminal for confirmation; pass --yes")
     typer.confirm(f"\nRoll {name} back to update {target.update.version}?", abort=True)
 
 
@@ -154,8 +154,8 @@ def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Ma
 def _managed_fields(tenant: Manifest) -> list[Manifest]:
     """The Tenant's managedFields, with the rollback as the newest manager of the spec.
 
-    The API server records a field manager only if the manager sets a field. A rollback that only removes
-    fields would not be recorded. The history would then show the previous field manager as the author.
+    The API server records a field manager only if the manager sets a field. The API server does not record a
+    rollback that only removes fields. The history would then show the previous field manager as the author.
     """
     entries: list[Manifest] = tenant["metadata"].get("managedFields") or []
     own = [entry for entry in entries if entry["manager"] == FIELD_MANAGER]

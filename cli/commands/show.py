@@ -1,4 +1,4 @@
-"""`tenancy show`: prints the status, quotas, access, updates and drift of one tenant."""
+"""`tenancy show`: prints the status, quotas, access, sessions, updates and drift of one tenant."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -21,17 +21,21 @@ from cli.output import (
     print_data,
     print_table,
 )
+from cli.sessions.read import MissingRight, read_sessions
+from cli.sessions.text import SESSION_COLUMNS, session_cells
 from cli.times import age, display_time
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import is_deleting
+from tenancy.base.model import Model
 from tenancy.base.names import stack_name
 from tenancy.changes import ObjectChange
+from tenancy.sessions.row import SessionRow, session_row, sorted_rows
 from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
 
 _SHOWN_UPDATES: Final = 5
 _BAR_WIDTH: Final = 20
-# The colours of a quota bar, each with the lowest ratio of used to total quota that has the colour.
+# The colours of a quota bar. Each colour applies from this ratio of used to total quota.
 _COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
 
 
@@ -41,7 +45,10 @@ def show(
     plans: PlansOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show one tenant: phase, quotas, namespaces, conditions, access, last updates and current drift."""
+    """Show one tenant: phase, quotas, namespaces, conditions, access, last updates and current drift.
+
+    The command also shows the AI sessions of the tenant that wait or run.
+    """
     connection: Connection = context.obj
     tenant, live = connection.tenant(name), connection.live_objects(name)
     drift: tuple[ObjectChange, ...] = ()
@@ -53,22 +60,26 @@ def show(
         drift_problem = str(error)
     updates, updates_problem = _last_updates(connection, name)
     view = tenant_view(tenant, live, drift)
+    sessions, sessions_problem = _active_sessions(connection, view)
     if output is Format.TABLE:
         _print(view)
+        _print_sessions(sessions, sessions_problem)
         _print_updates(view.row, updates, updates_problem)
         _print_drift(view, drift_problem)
         return
     data = view.model_dump(by_alias=True, mode="json")
-    print_data({**data, "updates": [_data(update) for update in updates]}, output)
-    for field, problem in (("drift", drift_problem), ("updates", updates_problem)):
+    session_data = [_data(session) for session in sessions]
+    print_data({**data, "sessions": session_data, "updates": [_data(update) for update in updates]}, output)
+    problems = (("drift", drift_problem), ("sessions", sessions_problem), ("updates", updates_problem))
+    for field, problem in problems:
         if problem:
             error_console.print(Text(f"{field} unknown: {problem}"))
 
 
 def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], str]:
-    """Read the newest updates. If that fails, return no updates and the error message.
+    """The newest updates, and an error message if the history cannot be read.
 
-    The error is not raised, because the rest of the output does not need the updates.
+    An error does not stop the command, because the rest of the output does not need the updates.
     """
     try:
         return read_updates(connection, name)[:_SHOWN_UPDATES], ""
@@ -76,8 +87,21 @@ def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], 
         return [], str(error)
 
 
-def _data(update: UpdateView) -> dict[str, object]:
-    return update.model_dump(by_alias=True, mode="json")
+def _active_sessions(connection: Connection, view: TenantView) -> tuple[list[SessionRow], str]:
+    """Read the sessions that wait or run. If a right is missing, return no sessions and the error message."""
+    try:
+        rows = [
+            session_row(session)
+            for namespace in view.namespaces
+            for session in read_sessions(connection.cluster, namespace.name)
+        ]
+    except MissingRight as error:
+        return [], str(error)
+    return sorted_rows([row for row in rows if row.is_active and row.tenant == view.row.name]), ""
+
+
+def _data(model: Model) -> dict[str, object]:
+    return model.model_dump(by_alias=True, mode="json")
 
 
 def _print(view: TenantView) -> None:
@@ -128,9 +152,13 @@ def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
     yield "Stack", Text(stack_name(row.name))
 
 
-def _section(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> None:
+def _section(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]], problem: str = ""
+) -> None:
     console.print(Text(f"\n{title}", style="bold"))
-    if rows:
+    if problem:
+        console.print(Text(f"unknown: {problem}"))
+    elif rows:
         print_table(columns, rows)
     else:
         console.print("none")
@@ -147,6 +175,10 @@ def _namespace(namespace: NamespaceView) -> tuple[str | Text, ...]:
     ready = Text("yes", style="green") if namespace.is_ready else Text("no", style="bold red")
     quotas = ", ".join(f"{bar.resource} {bar.used}/{bar.hard}" for bar in namespace.quotas)
     return namespace.name, namespace.purpose or "-", ready, quotas
+
+
+def _print_sessions(rows: Sequence[SessionRow], problem: str) -> None:
+    _section("Sessions", SESSION_COLUMNS, [session_cells(row) for row in rows], problem)
 
 
 def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) -> None:

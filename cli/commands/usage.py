@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from cli.completion import tenant_names
 from cli.output import Format, console, print_data, print_table
 from cli.times import parse_time
+from cluster.impersonation import NO_IMPERSONATION
 from tenancy.base.errors import TenancyError
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from watcher.usage.hours import UsageReport, UsageRow, tenant_rows
@@ -35,12 +36,13 @@ class UsageFormat(StrEnum):
 
 
 class WatcherUnreachable(TenancyError):
-    """The URL of the watcher's page is missing, or the watcher does not answer or rejects the request."""
+    """The watcher's URL is missing, the watcher does not answer, or the watcher rejects the request."""
 
     reason = "WatcherUnreachable"
 
 
 def usage(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -94,11 +96,16 @@ def usage(
     The command needs --watcher or --db. If the watcher's web page requires a login, set the environment
     variable TENANCY_TOKEN to a token.
     """
+    if context.obj.impersonation != NO_IMPERSONATION:
+        raise typer.BadParameter(
+            "`tenancy usage` cannot impersonate a user, because it sends no requests to the API server",
+            param_hint="--as",
+        )
     now = datetime.now(UTC)
     begin, end = _time(since, now, "--since"), _time(until, now, "--until") if until else now
     if begin >= end:
         raise typer.BadParameter(
-            f"{since!r} is not before {until or 'now'!r} (--until)", param_hint="--since"
+            f"{since!r} must be before --until ({until or 'now'!r})", param_hint="--since"
         )
     if database:
         report = UsageStore(database).report(begin, end, name or "")
@@ -160,7 +167,7 @@ def _problem(error: requests.RequestException) -> str:
 def _csv(report: UsageReport) -> str:
     """The report as CSV.
 
-    Spreadsheet formulas need no escaping, because names are DNS labels and cannot contain a formula.
+    All names are DNS labels. A DNS label cannot be a spreadsheet formula, so the names need no escaping.
     """
     period = (report.since.isoformat(timespec="seconds"), report.until.isoformat(timespec="seconds"))
     text = io.StringIO()

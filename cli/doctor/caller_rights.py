@@ -1,20 +1,26 @@
-"""Checks whether the user has the permissions that the commands need, with SelfSubjectAccessReviews."""
+"""Uses SelfSubjectAccessReviews to check whether the user has the permissions that the commands need."""
 
 from typing import Final
 
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, ok, warning
 from cluster.client import Cluster
-from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, TENANTS, Kind
+from tenancy.base.kinds import AISESSION, CONFIG_MAP, CRD, EVENT, MANAGED_KINDS, POD, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 
 _REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
-# Each entry has the commands, the verbs that they need, and the kinds that they need the verbs for.
+_POD_LOG: Final = Kind(POD.api_version, POD.kind, f"{POD.plural}/log")
+# Each entry has commands, the verbs that these commands need, and the kinds to which the verbs apply.
 _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
     ("list, show, waiting in apply", ("get", "list", "watch"), TENANTS),
     ("show, diff, preview", ("list",), MANAGED_KINDS),
     ("apply, pause, resume, rollback", ("create", "patch"), TENANTS),
     ("integrations", ("get",), (CRD,)),
+    ("sessions, show", ("get", "list"), (AISESSION,)),
+    ("sessions cancel", ("delete",), (AISESSION,)),
+    ("sessions show", ("list",), (EVENT,)),
+    ("sessions logs", ("list",), (POD,)),
+    ("sessions logs", ("get",), (_POD_LOG,)),
 )
 
 
@@ -45,10 +51,12 @@ def check_rights_of_caller(connection: Connection) -> list[CheckResult]:
 
 
 def _is_allowed(cluster: Cluster, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool:
+    resource, _, subresource = kind.plural.partition("/")
     attributes = {
         "verb": verb,
         "group": kind.group,
-        "resource": kind.plural,
+        "resource": resource,
+        "subresource": subresource,
         "namespace": namespace,
         "name": name,
     }

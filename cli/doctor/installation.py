@@ -68,16 +68,14 @@ def _crd_finding(cluster: Cluster, crd: Manifest) -> CheckResult:
     shipped_schemas, live_schemas = (_schemas(manifest) for manifest in (crd, live))
     if shipped_schemas != live_schemas or (path := _first_difference(crd, live)):
         path = "spec.versions[0].schema" if shipped_schemas != live_schemas else path
-        return failed(
-            subject, f"is of another version: {path} differs from this version of tenancy", _CRD_FIX
-        )
+        return failed(subject, f"is from another version of tenancy: {path} differs", _CRD_FIX)
     return ok(subject, "is established and up to date")
 
 
 def _schemas(crd: Manifest) -> list[Any]:
     """The schemas of all versions in the CRD.
 
-    They are compared in full, so that an additional field in the live schema is a difference too.
+    The schemas are compared in full. An additional field in the live schema is a difference.
     """
     return [version.get("schema") for version in crd["spec"]["versions"]]
 
@@ -107,6 +105,6 @@ def _delete_command(manifest: Manifest) -> str:
 def _first_difference(shipped: Manifest, live: Manifest) -> str | None:
     """The path of the first field that differs. None if no field differs.
 
-    RBAC rules and subjects that others have added are differences too.
+    An additional RBAC rule or subject in the live object is a difference.
     """
     return next((path for path, _, _ in field_differences(shipped, live)), None)

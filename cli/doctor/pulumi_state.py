@@ -104,8 +104,8 @@ def _stack_findings(connection: Connection, stacks: set[str]) -> list[CheckResul
     lost = [
         failed(
             "stacks",
-            f"{stack} is not in this backend, although its Tenant has been applied: check that this is the "
-            "watcher's backend. If it is, the watcher's next update adds the existing objects to a new stack",
+            f"{stack} is not in this backend, but its Tenant has been applied. Check that the watcher uses "
+            "this backend. If so, the watcher's next update creates a new stack with the existing objects",
             _DOCTOR_IN_POD,
         )
         for stack in sorted(applied - stacks)

@@ -48,7 +48,7 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
 def unobserved_tenants(tenants: Iterable[Manifest]) -> list[str]:
     """The names of tenants whose newest spec the watcher has not observed.
 
-    Specs that were written less than `_MAX_DELAY_S` ago are ignored.
+    A spec that was written in the last `_MAX_DELAY_S` seconds is ignored.
     """
     return [
         tenant["metadata"]["name"]
@@ -125,7 +125,7 @@ def _condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:
 
 
 def _written_at(tenant: Manifest) -> str:
-    """The time of the last write to the spec in managedFields. If there is none, the creation time."""
+    """The time of the last write to the spec. If managedFields has no such time, the creation time."""
     entries = tenant["metadata"].get("managedFields") or ()
     times = [
         entry["time"] for entry in entries if "f:spec" in (entry.get("fieldsV1") or {}) and "time" in entry

@@ -64,9 +64,9 @@ def read_live(connection: Connection) -> Base:
 def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
     """Read the manifests at a git revision.
 
-    The objects of each tenant are its desired state with these plans. Tenants that are invalid at the
-    revision are not in the base, and a note reports each of them. Raises RevisionError if git cannot read the
-    revision.
+    The base contains the objects that the manifests and `plans` define for each tenant. It does not contain
+    tenants that are invalid at the revision. A note reports each invalid tenant. Raises RevisionError if git
+    cannot read the revision.
     """
     manifests = parsed_manifests(sources_at_revision(revision, paths))
     notes = [f"at {revision}: {fault}" for fault in manifests.faults]
@@ -93,7 +93,7 @@ def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
 def _is_protected(tenant: Manifest) -> bool:
     """Whether the admission policy denies the deletion of the Tenant.
 
-    If `spec.protected` is not set, `status.protected` decides.
+    The value is `spec.protected`. If this field is not set, the value is `status.protected`.
     """
     in_spec = tenant["spec"].get("protected")
     return bool((tenant.get("status") or {}).get("protected") if in_spec is None else in_spec)

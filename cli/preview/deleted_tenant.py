@@ -10,7 +10,7 @@ from tenancy.spec.tenant import DeletionPolicy
 
 
 def deleted_tenant_preview(base: Base, name: str) -> TenantPreview:
-    """A preview that deletes all objects of the tenant, or has an error if the tenant is protected."""
+    """The preview of the tenant's deletion. If the tenant is protected, the preview has an error instead."""
     document, spec = base.documents.get(name), base.tenants[name].get("spec") or {}
     file, line = (document.file, document.line) if document else ("", 0)
     is_protected = name in base.protected

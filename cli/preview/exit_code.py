@@ -1,4 +1,4 @@
-"""The exit code of `tenancy preview` and `tenancy plans impact`. CI tests it. No I/O."""
+"""The exit code of `tenancy preview` and `tenancy plans impact`, which CI pipelines can check. No I/O."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
 """Reads manifests and plans at a git revision, with the command `git`.
 
-The clone must contain the revision. A shallow clone may not contain it.
+The clone must contain the revision. A shallow clone may lack the revision.
 """
 
 import subprocess
@@ -55,7 +55,7 @@ def _sources(revision: str, path: str) -> Iterator[Source]:
 
 
 def _locate(path: Path) -> tuple[Path, str]:
-    """The root of the repository, and the path relative to the root. The path may have been deleted."""
+    """The root of the repository, and the path relative to the root. The path does not have to exist."""
     absolute_path = path.absolute()
     folder = next(parent for parent in (absolute_path, *absolute_path.parents) if parent.is_dir())
     root = Path(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))

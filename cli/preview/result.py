@@ -1,6 +1,6 @@
 """The result of a preview. All output formats are rendered from it. No I/O.
 
-`--format json` prints these models with camelCase names: see `cli.preview.formats.json_format`.
+`--output json` prints these models with camelCase names: see `cli.preview.formats.json_format`.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class TenantPreview(Model):
 
     name: str
     display_name: str = ""
-    file: str = Field(default="", description="The file of the tenant's manifest. Empty if no file has it.")
+    file: str = Field(default="", description="The file of the tenant's manifest. Empty if there is none.")
     line: int = Field(default=0, description="The first line of the manifest. Lines count from 1.")
     outcome: Outcome
     changes: tuple[ObjectChange, ...] = Field(default=(), description="The changed objects and fields.")
@@ -59,7 +59,7 @@ class Preview(Model):
     other_documents: int = Field(default=0, description="The number of documents that are not Tenants.")
 
     def findings(self, *severities: Severity) -> Iterator[Finding]:
-        """The findings with these severities. Faults of documents come before findings of tenants."""
+        """The findings with these severities. Findings about unreadable documents come first."""
         tenant_findings = (finding for tenant in self.tenants for finding in tenant.findings)
         for finding in (*self.faults, *tenant_findings):
             if finding.severity in severities:

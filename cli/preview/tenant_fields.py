@@ -1,6 +1,6 @@
-"""Finds changes of spec fields that do not change any object of the tenant. No I/O.
+"""Finds changes of spec fields that have no effect on the tenant's objects, such as `paused`. No I/O.
 
-A comparison of the tenant's objects does not show these changes.
+A comparison of the tenant's objects does not show changes of these fields.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _FIELDS: Final = ("protected", "paused", "adopt", "deletionPolicy")
 
 
 def tenant_changes(tenant: TenantModel, old_manifest: Manifest | None) -> Iterator[ObjectChange]:
-    """Yield the change of the Tenant object if one of these fields changes.
+    """Yield the change of the Tenant object if one of the fields in `_FIELDS` changes.
 
     Yields nothing for a new tenant, or if the old spec is invalid.
     """

@@ -1,1 +1,1 @@
-"""For `tenancy rollback`. Finds the update to roll back to, and the spec to restore."""
+"""Code for `tenancy rollback`: finds the update to roll back to, and the spec to restore."""

@@ -1,6 +1,6 @@
 """The spec that a rollback restores. No I/O.
 
-Also computes the change from the live spec, and the manifest that users commit to git.
+This module also computes the change of the live spec, and the manifest that users commit to git.
 """
 
 from typing import Any, Final
@@ -26,7 +26,7 @@ def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
 
 
 def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:
-    """The change of the Tenant if its spec is replaced with this spec. None if both specs are equal.
+    """The change that replaces the Tenant's spec with `spec`. None if both specs are equal.
 
     A field that has its default value is equal to a missing field.
     """
@@ -53,7 +53,9 @@ def minimal_spec(spec: Spec) -> Spec:
 
 
 def manifest_for_git(tenant: Manifest, spec: Spec) -> Manifest:
-    """The Tenant with this spec, without its status, default values, and metadata that the API server sets.
+    """The manifest of the Tenant with this spec.
+
+    It contains no status, no default values, and no metadata that the API server sets.
 
     Raises ValidationError if the spec is invalid in this version of tenancy.
     """

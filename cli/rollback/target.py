@@ -52,7 +52,7 @@ def find_target(
     if tenant_change is None:
         later_updates = [later for later in updates if later.version > update.version]
         raise RollbackRefused(
-            f"update {update.version} has the same spec as {name} has now{_other_causes_text(later_updates)}"
+            f"update {update.version} has the current spec of {name}{_other_causes_text(later_updates)}"
         )
     try:
         cluster_changes = _cluster_changes(connection, {**tenant, "spec": spec}, plans)
@@ -69,7 +69,7 @@ def _newest_different(tenant: Manifest, updates: Sequence[UpdateView]) -> Update
             return update
     name = tenant["metadata"]["name"]
     raise RollbackRefused(
-        f"cannot roll back {name}: every successful update has the same spec as the Tenant has now"
+        f"cannot roll back {name}: every successful update has the current spec of the Tenant"
         f"{_other_causes_text(updates)}"
     )
 
@@ -79,7 +79,8 @@ def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateVi
     if update is None:
         first, last = updates[-1].version, updates[0].version
         raise RollbackRefused(
-            f"{name} has no update {number}, only {first} to {last}: see `tenancy history {name}`"
+            f"{name} has no update {number}; choose an update ({first} to {last}) from "
+            f"`tenancy history {name}`"
         )
     if update.spec is None:
         why = "was made by hand" if is_by_hand(update) else f"was a {update.operation}"
@@ -91,9 +92,9 @@ def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateVi
 
 
 def _other_causes_text(updates: Sequence[UpdateView]) -> str:
-    """The end of an error message, with the updates whose cause is not a new spec.
+    """The end of an error message. It lists the updates that a rollback cannot undo.
 
-    A rollback restores only the spec, so it cannot undo these updates.
+    The cause of these updates is not a new spec, and a rollback restores only the spec.
     """
     others = [
         f"{update.version} ({update.cause})" for update in updates if update.cause_type is not Cause.SPEC

@@ -1,7 +1,7 @@
 """Command lines and identities of the control plane's components.
 
-Relative paths are relative to the data folder of the control plane. It is the working directory of all
-components.
+The working directory of all components is the data folder of the control plane. Relative paths refer to this
+folder.
 """
 
 from pathlib import Path

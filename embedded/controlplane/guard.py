@@ -1,8 +1,10 @@
 """The guard process. It starts child processes, and stops them when its parent process exits.
 
-The guard reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. It must have
-only one thread: with PR_SET_PDEATHSIG, the kernel kills a child when the thread that forked the child exits.
-The guard uses only the standard library.
+The guard reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. The guard
+uses only the standard library.
+
+The guard must have only one thread. With PR_SET_PDEATHSIG, the kernel kills a child when the thread that
+forked the child exits, even if the guard process continues.
 """
 
 import contextlib
@@ -49,7 +51,7 @@ class Child:
 
 
 def set_parent_death_signal() -> None:
-    """Make the kernel kill this process when the guard exits. It runs in a forked child before exec."""
+    """Make the kernel kill this process when the guard exits. Runs in a forked child before exec."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != GUARD_PID:
         os._exit(1)  # The guard had already exited before the prctl call.
@@ -72,7 +74,7 @@ def start_child(children: list[Child], line: bytes) -> None:
 
 
 def report_exits(children: list[Child]) -> None:
-    """Write a response with the exit code of each child that has exited, and remove it from `children`."""
+    """Report the exit code of each child that has exited, and remove the child from `children`."""
     for child in list(children):
         code = child.process.poll()
         if code is not None:

@@ -1,4 +1,4 @@
-"""Kubeconfig files, and files that only their owner can read."""
+"""Writes kubeconfigs, and other files that only their owner can read."""
 
 import base64
 import os
@@ -11,7 +11,7 @@ CONTEXT_NAME = "embedded"
 
 
 def kubeconfig_document(url: str, ca: bytes, token: str) -> dict[str, Any]:
-    """A kubeconfig with one cluster, one user and one context. `ca` is embedded in it."""
+    """A kubeconfig with one cluster, one user and one context. It contains the CA certificate `ca`."""
     cluster = {"server": url, "certificate-authority-data": base64.b64encode(ca).decode()}
     return {
         "apiVersion": "v1",

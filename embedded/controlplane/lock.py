@@ -1,4 +1,4 @@
-"""An exclusive file lock. The kernel releases it when no process has the file descriptor open any more."""
+"""An exclusive file lock. The kernel releases the lock when all processes have closed the file descriptor."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ class LockHeld(Exception):
 
 
 def acquire_lock(path: Path, *, timeout_s: float) -> int:
-    """Lock the file and return its descriptor. Raises LockHeld if that is not possible within `timeout_s`.
+    """Lock the file and return its descriptor. Raises LockHeld if this takes longer than `timeout_s`.
 
     The lock is held until this process and all processes that inherited the descriptor have closed it.
     """

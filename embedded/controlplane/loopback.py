@@ -1,4 +1,4 @@
-"""Finds free ports on 127.0.0.1, and sends HTTP requests to servers there without a proxy."""
+"""Finds free ports on 127.0.0.1, and sends HTTP requests to 127.0.0.1. The requests use no proxy."""
 
 import http.client
 import secrets
@@ -24,7 +24,7 @@ def free_port() -> int:
 def is_free(port: int) -> bool:
     """Whether a server can bind the port now."""
     with socket.socket() as probe:
-        # With this option, a port with closed connections in TIME_WAIT counts as free. Servers set it too.
+        # With this option, a port with connections in TIME_WAIT counts as free. Servers set the option too.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))

@@ -1,4 +1,4 @@
-"""Applies the nodes of the embedded control plane, and the RBAC rules of KWOK, which simulates the nodes."""
+"""Applies the nodes of the embedded control plane, and the RBAC rules for KWOK. KWOK simulates the nodes."""
 
 import subprocess
 from pathlib import Path

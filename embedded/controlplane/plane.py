@@ -26,8 +26,8 @@ LOCK_TIMEOUT_S = 30.0
 # The number of attempts to start. An attempt is repeated only if another program takes a chosen port.
 START_ATTEMPTS = 5
 POLL_S = 0.05
-# The API server creates its certificate, which is valid for a year. An older certificate than this is deleted
-# before the start, so that the API server creates a new one.
+# The API server creates its certificate, which is valid for a year. If the certificate is older than this, it
+# is deleted before the start, so that the API server creates a new one.
 CERTIFICATE_MAX_AGE_S = 300 * 86400.0
 
 
@@ -39,16 +39,16 @@ class ControlPlaneError(SetupFailed):
 
 
 class PortTaken(ControlPlaneError):
-    """Another program took a chosen port before the process of the control plane could listen on it."""
+    """Another program has taken the port that was chosen for a process of the control plane."""
 
 
 class ControlPlane:
     """A control plane. Use it as a context manager, or call start() and stop().
 
-    `binaries` contains the paths of etcd, kube-apiserver and kube-controller-manager, by name. With
-    `has_nodes`, it must also contain kubectl, kube-scheduler and kwok. Without `has_nodes`, `start_nodes` can
-    add nodes later. With `is_throw_away`, etcd does not sync data to disk, which is faster. The default of
-    `logs` is the folder `logs` in the data folder.
+    `binaries` contains the paths of etcd, kube-apiserver and kube-controller-manager, by name. If `has_nodes`
+    is true, the control plane starts with nodes, and `binaries` must also contain kubectl, kube-scheduler and
+    kwok. Otherwise, `start_nodes` can add nodes later. If `is_throw_away` is true, etcd does not sync data to
+    disk, which is faster. The default of `logs` is the folder `logs` in the data folder.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ControlPlane:
             self._group = None
 
     def check(self, *, timeout_s: float = 0) -> None:
-        """Raise ControlPlaneError if a process has exited. Waits for an exit for at most `timeout_s`."""
+        """Raise ControlPlaneError if a process has exited. Waits at most `timeout_s` for an exit."""
         assert self._group is not None, "the control plane is not started"
         try:
             exits = self._group.exits(timeout_s=timeout_s)
@@ -222,7 +222,7 @@ class ControlPlane:
                 )
 
     def _await_ok(self, name: str, path: str, token: str = "") -> None:
-        """Wait until a GET request to the process returns 200. The default token is that of `admin`."""
+        """Wait until a GET request to the process returns 200. `token` defaults to the token of `admin`."""
         port = self._ports[name]
         self._await(name, lambda: is_ok(port, path, ca=self.ca, token=token or self.token))
 

@@ -20,7 +20,7 @@ GUARD_LOST = "the guard process was killed, together with the processes that it 
 
 @dataclass(frozen=True)
 class Exit:
-    """The exit of one process. A negative code means that a signal with that number killed the process."""
+    """The exit of one process. If signal N killed the process, the code is -N."""
 
     name: str
     pid: int
@@ -114,7 +114,10 @@ class ProcessGroup:
         self._exits.append(process_exit)
 
     def _messages(self, *, timeout_s: float | None) -> list[dict[str, Any]]:
-        """The next responses of the guard. Waits up to `timeout_s` for them; None means no limit."""
+        """The next responses of the guard.
+
+        Waits up to `timeout_s` for a response. If `timeout_s` is None, waits without a limit.
+        """
         assert self._guard.stdout is not None
         readable, _, _ = select.select([self._guard.stdout], [], [], timeout_s)
         if not readable:

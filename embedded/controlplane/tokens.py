@@ -9,7 +9,7 @@ from embedded.controlplane.kubeconfig import write_private
 
 
 def ensure_tokens(path: Path) -> dict[str, str]:
-    """The token of each identity. If an identity has no token in the file yet, adds a new one to the file."""
+    """The token of each identity. Adds a new token to the file for each identity without a token."""
     stored: dict[str, str] = {}
     if path.exists():
         with path.open(newline="") as file:

@@ -1,7 +1,7 @@
 """The commands `./dev run`, `env`, `pid` and `stop`. Each function returns the exit code.
 
-Modules that import the Kubernetes client are imported inside the functions, because that import takes about a
-second.
+Modules that import the Kubernetes client are imported inside the functions, because importing the client
+takes about a second.
 """
 
 import argparse
@@ -72,8 +72,8 @@ def pid(args: argparse.Namespace) -> int:
 def stop(_: argparse.Namespace) -> int:
     """Stop the running instance, and wait until its processes have exited.
 
-    On SIGTERM, the supervisor stops the other processes and exits. If it does not exit in time, it is killed.
-    The guard processes then stop the other processes.
+    On SIGTERM, the supervisor stops the other processes and exits. If the supervisor does not exit in time,
+    this command kills it. The guard processes then stop the other processes.
     """
     record = InstanceRecord.read(StateFolder.current().record)
     if record is None or not record.live_pids():
@@ -100,7 +100,7 @@ def _require_live_record(folder: StateFolder) -> InstanceRecord:
 
 
 def _ensure_shell_tools(record: InstanceRecord) -> InstanceRecord:
-    """The record, with all tools for the user's shell. Gets the tools that the instance does not have yet."""
+    """Download or build missing tools for the user's shell. Returns the record with these tools."""
     missing = [name for name in SHELL_TOOLS if name not in record.tools]
     if not missing:
         return record

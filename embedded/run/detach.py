@@ -1,4 +1,4 @@
-"""`./dev run --detach`: starts `daemon.py` in the background, and waits until it is ready."""
+"""`./dev run --detach`: starts `daemon.py` in the background, and waits until the instance is ready."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
 """`./dev run` in the foreground: applies the sample tenants, and shows all tenants.
 
-On a terminal, it shows a table that is updated. Otherwise, it prints a line for each change.
+On a terminal, the command shows a table and keeps it up to date. Otherwise, it prints a line for each change.
 """
 
 import time
@@ -33,8 +33,8 @@ def run_in_foreground(
     """Run an instance, and return the exit code.
 
     With `is_once`, returns when all sample tenants are Active, one of them has failed, or `timeout_s` has
-    passed. It then also writes the table as SVG to the file `picture`, if given. Without `is_once`, returns
-    on Ctrl-C.
+    passed. If `picture` is given, writes the table as SVG to this file before it returns. Without `is_once`,
+    returns on Ctrl-C.
     """
     console = Console(highlight=False)
     tools = ensure_tools(startup_tools(context))
@@ -66,7 +66,7 @@ class TenantDisplay:
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
 
     def live_display(self) -> AbstractContextManager[object]:
-        """A context in which the live table is shown, if the console is a terminal."""
+        """A context manager that shows the live table. Does nothing if the console is not a terminal."""
         return self._live or nullcontext()
 
     def refresh(self) -> list[Manifest] | None:
@@ -104,8 +104,8 @@ def show_tenants(
 ) -> NoReturn:
     """Show the tenants until a signal arrives.
 
-    Starts to get the later tools when all sample tenants are Active, one of them has failed, or `timeout_s`
-    has passed. Before that, builds would slow down the creation of the sample tenants.
+    Starts to download or build the later tools when all sample tenants are Active, one of them has failed, or
+    `timeout_s` has passed. An earlier start would slow down the creation of the sample tenants.
     """
     view = TenantDisplay(supervisor, console)
     deadline = time.monotonic() + timeout_s

@@ -1,7 +1,7 @@
 """Installs the platform's objects in a cluster, and writes a kubeconfig for the watcher.
 
-The kubeconfig contains a token of the watcher's ServiceAccount. So the watcher has only the rights of this
-ServiceAccount, and no administrator rights.
+The kubeconfig contains a token of the watcher's ServiceAccount. With this token, the watcher has the
+permissions of the ServiceAccount, not those of an administrator.
 """
 
 import time
@@ -24,7 +24,7 @@ TOKEN_REQUEST = Kind("v1", "TokenRequest", f"serviceaccounts/{WATCHER}/token")
 
 
 def install_platform(cluster: Cluster) -> None:
-    """Apply the manifests of the platform, and wait until the API server serves the CRDs among them."""
+    """Apply the manifests of the platform, and wait until the API server serves the CRDs of the platform."""
     manifests = platform_manifests()
     for manifest in manifests:
         cluster.apply(manifest)
@@ -34,7 +34,10 @@ def install_platform(cluster: Cluster) -> None:
 
 
 def write_watcher_kubeconfig(cluster: Cluster, admin_kubeconfig: Path, path: Path) -> None:
-    """Write a copy of the administrator's kubeconfig. Its only credentials are a token of the watcher."""
+    """Write a copy of the administrator's kubeconfig to `path`.
+
+    In the copy, a token of the watcher's ServiceAccount replaces the administrator's credentials.
+    """
     document = yaml.safe_load(admin_kubeconfig.read_text())
     current = document["current-context"]
     context = next(entry["context"] for entry in document["contexts"] if entry["name"] == current)
@@ -43,7 +46,7 @@ def write_watcher_kubeconfig(cluster: Cluster, admin_kubeconfig: Path, path: Pat
 
 
 def create_watcher_token(cluster: Cluster) -> str:
-    """Request a token of the watcher's ServiceAccount that is valid for a year."""
+    """Request a token of the watcher's ServiceAccount. The token is valid for a year."""
     request = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",

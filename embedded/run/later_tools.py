@@ -1,4 +1,7 @@
-"""The tools that an instance needs to start, and the "later tools", which it gets while it runs."""
+"""The startup tools and the later tools of an instance.
+
+An instance needs the startup tools to start. It downloads or builds the later tools while it runs.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -17,14 +20,15 @@ _NAME = "tools"
 def startup_tools(context: str | None) -> tuple[str, ...]:
     """The tools that an instance needs to start.
 
-    `context` is a context of the user's kubeconfig. None means the embedded control plane.
+    `context` is a context of the user's kubeconfig. If it is None, the instance uses the embedded control
+    plane.
     """
     # With a context, the instance needs kubectl to read the user's kubeconfig.
     return (*CONTROL_PLANE_TOOLS, *STACK_TOOLS) if context is None else ("kubectl", *STACK_TOOLS)
 
 
 def later_tools(context: str | None) -> tuple[str, ...]:
-    """The tools to get after the start, first those for the user's shell, then those for the nodes."""
+    """The later tools. The tools for the user's shell come first, followed by the tools for the nodes."""
     names = (*SHELL_TOOLS, *NODE_TOOLS) if context is None else SHELL_TOOLS
     return tuple(name for name in dict.fromkeys(names) if name not in startup_tools(context))
 
@@ -35,9 +39,9 @@ def preparing_text(names: Sequence[str], log: Path) -> str:
 
 
 class LaterTools:
-    """A background process that downloads or builds tools.
+    """A background process that downloads or builds later tools.
 
-    The constructor starts the process. It is stopped when this Python process exits.
+    The constructor starts the process. The process is stopped when this Python process exits.
     """
 
     def __init__(self, names: Sequence[str], log: Path) -> None:

@@ -1,7 +1,7 @@
 """The record of an instance, stored in `.dev/session.json`: processes, kubeconfig, backend and tools.
 
-The supervisor process writes the record. `./dev env`, `pid`, `stop` and a second `run` read it. If the
-supervisor is not running, the record is outdated.
+The supervisor process writes the record. `./dev env`, `./dev pid` and `./dev stop` read it. `./dev run` reads
+it to detect a running instance. If the supervisor is not running, the record is outdated.
 """
 
 import json

@@ -18,9 +18,9 @@ FOLDER = ROOT / "examples"
 
 @dataclass(frozen=True)
 class SampleOutcome:
-    """The sample tenants that are not Active yet, and those that have failed.
+    """The sample tenants that are not Active yet (`waiting`), and those that have failed (`failed`).
 
-    Each text contains the name of a tenant and the reason.
+    Each item contains the name of a tenant and the reason.
     """
 
     waiting: tuple[str, ...]
@@ -35,7 +35,7 @@ def sample_manifests() -> list[Manifest]:
 def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manifest]:
     """Apply the samples, and return the objects from the API server.
 
-    If an object exists from an earlier run, it contains the status of that run.
+    If a sample tenant exists from an earlier run, the returned object contains the status of that run.
     """
     try:
         return [cluster.apply(manifest) for manifest in manifests]
@@ -53,8 +53,8 @@ def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> 
     for sample in samples:
         tenant = tenant_by_key.get(_key(sample))
         reason = f"{sample['metadata']['name']}: {reason_text(tenant) if tenant else 'it was deleted'}"
-        # A failure in the status of an earlier run does not count, because the watcher will retry. It counts
-        # only if the object has changed since it was applied.
+        # A failure in the status of an earlier run does not count, because the watcher will retry. So a
+        # failure counts only if the object has changed since it was applied.
         if tenant is None or (phase_of(tenant) == Phase.FAILED and _has_changed(tenant, sample)):
             failed.append(reason)
         elif phase_of(tenant) != Phase.ACTIVE or not is_status_current(tenant):

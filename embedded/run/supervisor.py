@@ -29,9 +29,10 @@ from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
 class Supervisor:
     """A context manager that starts an instance and stops it at the end.
 
-    `context` is a context of the user's kubeconfig. Empty means the current context. None means the embedded
-    control plane. If `tools` contains the tools for nodes, the control plane starts with nodes. Otherwise,
-    nodes are added when `prepare_later_tools` has got these tools.
+    `context` is a context of the user's kubeconfig. If it is empty, the instance uses the current context. If
+    it is None, the instance uses the embedded control plane. If `tools` contains the tools for nodes, the
+    control plane starts with nodes. Otherwise, call `prepare_later_tools` to get these tools, and
+    `check_processes` to add the nodes.
     """
 
     cluster: Cluster
@@ -63,7 +64,7 @@ class Supervisor:
         self.stop()
 
     def check_processes(self, report: Callable[[str], None], *, timeout_s: float) -> None:
-        """Restart the watcher if it has exited. Use the later tools if they are ready.
+        """Restart the watcher if it has exited. If the later tools are ready, record them and add the nodes.
 
         Waits up to `timeout_s` for an exit of the watcher. Calls `report` with a line for each event. Raises
         ControlPlaneError if a process of the control plane has exited.
@@ -79,7 +80,7 @@ class Supervisor:
     def prepare_later_tools(self, report: Callable[[str], None]) -> None:
         """Start a background process that gets the missing later tools.
 
-        When they are ready, `check_processes` starts to use them. Calls `report` with the names of the tools.
+        Calls `report` with the names of these tools. `check_processes` detects when the tools are ready.
         """
         missing = [name for name in later_tools(self._context) if name not in self._tools]
         if missing:
@@ -94,7 +95,7 @@ class Supervisor:
         return self._later.progress() if self._later else ""
 
     def stop(self) -> None:
-        """Stop all processes. The watcher uses the control plane, so it is stopped first."""
+        """Stop all processes. The watcher is stopped first, because it uses the control plane."""
         self._closing.close()
 
     def _start(self) -> None:
@@ -122,7 +123,7 @@ class Supervisor:
             lock = acquire_lock(self._folder.lock, timeout_s=0)
         except LockHeld:
             raise SetupFailed(
-                "Another ./dev run is starting or stopping. Wait for it, or run ./dev stop."
+                "Another ./dev run is starting or stopping. Wait until it is done, or run ./dev stop."
             ) from None
         self._closing.callback(os.close, lock)
 

@@ -23,7 +23,7 @@ RowKey = tuple[str, str]
 
 
 def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict[RowKey, TenantRow]:
-    """The rows of the tenants, sorted by API group and name. They contain the usage of the quotas."""
+    """The rows of the tenants, sorted by API group and name. Each row contains the usage of the quotas."""
     quotas_by_tenant: dict[str, dict[ObjectKey, Manifest]] = {}
     for quota in quotas:
         quotas_by_tenant.setdefault(tenant_of(quota), {})[object_key(quota)] = quota
@@ -37,7 +37,7 @@ def tenant_table(rows: Iterable[TenantRow], width: int) -> Table:
 
 
 def tenant_table_svg(rows: Iterable[TenantRow]) -> str:
-    """The table as SVG. It uses no web fonts, so a browser that shows it downloads nothing."""
+    """The table as SVG. The SVG uses no web fonts, so a browser does not download fonts."""
     console = Console(file=StringIO(), record=True, width=PICTURE_WIDTH, color_system="truecolor")
     console.print(tenant_table(rows, PICTURE_WIDTH))
     without_fonts = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)

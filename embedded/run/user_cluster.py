@@ -1,4 +1,4 @@
-"""Reads the user's kubeconfig for `./dev run --cluster`. Without this option, it is not read."""
+"""Reads the user's kubeconfig. `./dev run` reads this file only with the option `--cluster`."""
 
 import hashlib
 import subprocess
@@ -11,10 +11,9 @@ from embedded.errors import SetupFailed
 
 
 def copy_context(kubectl: Path, context: str, path: Path) -> None:
-    """Write a kubeconfig to `path` that contains only this context of the user's kubeconfig.
+    """Copy one context of the user's kubeconfig, with its credentials, to a new kubeconfig at `path`.
 
-    It contains the credentials of the context. An empty `context` means the current context. If kubectl
-    fails, raises SetupFailed.
+    If `context` is empty, copies the current context. Raises SetupFailed if kubectl fails.
     """
     command: list[str | Path] = [kubectl, "config", "view", "--raw", "--minify", "--flatten"]
     if context:

@@ -67,9 +67,10 @@ class WatcherProcess:
                 raise SetupFailed(self._failure_message(f"is not ready after {READY_TIMEOUT_S:.0f} s"))
 
     def restart_if_exited(self, report: Callable[[str], None], *, timeout_s: float) -> bool:
-        """If the watcher has exited, restart it after a retry delay. Returns True if it has been restarted.
+        """Restart the watcher if it has exited and the retry delay is over. Returns True after a restart.
 
-        Waits up to `timeout_s` for an exit of the watcher or for the end of the retry delay.
+        While the watcher runs, waits up to `timeout_s` for its exit. During the retry delay, waits up to
+        `timeout_s` for the end of the delay.
         """
         if self._restart_at is not None:
             timeout_s = max(0.0, min(timeout_s, self._restart_at - time.monotonic()))

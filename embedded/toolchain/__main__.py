@@ -10,7 +10,8 @@ from embedded.cli import unwind_on_signals
 from embedded.errors import SetupFailed
 from embedded.toolchain.resolver import ensure_tools
 
-# `./dev run` runs this module in the background. Its other processes must have a higher priority.
+# `./dev run` runs this module in the background. The other processes of `./dev run` must have a higher
+# priority.
 NICENESS = 10
 
 

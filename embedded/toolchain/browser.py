@@ -1,4 +1,4 @@
-"""Finds a Chromium for the tests of the watcher's web page. If there is none, installs one."""
+"""Finds Chromium for the tests of the watcher's web page. Installs Chromium if it is missing."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ _INSTALL_TIMEOUT_S = 1200.0
 
 @cache
 def ensure_browser() -> Path:
-    """The path of a working Chromium. If there is none, installs one and shows the progress on stderr.
+    """The path of a working Chromium. Installs Chromium if it is missing, and shows the progress on stderr.
 
     Raises SetupFailed if Chromium cannot be installed, or if TENANCY_CHROMIUM is not a working Chromium.
     """
@@ -38,8 +38,8 @@ def ensure_browser() -> Path:
         browser = _present_browser() or _install_with_apt() or _install_with_playwright()
     if browser is None:
         raise SetupFailed(
-            "The tests of the web page need Chromium, and ./dev could not install it. Install Chromium. If"
-            f" PATH has none of {', '.join(_NAMES)}, set {VARIABLE} to the path of the browser."
+            "The tests of the web page need Chromium, but ./dev could not install it. Install Chromium under"
+            f" one of these names on PATH: {', '.join(_NAMES)}. Or set {VARIABLE} to the path of the browser."
         )
     return browser
 
@@ -62,8 +62,8 @@ def _playwright_chromium() -> Path:
 def _install_with_apt() -> Path | None:
     """Install Chromium with apt-get if this process runs as root.
 
-    It does not use sudo, which would ask for a password during the tests. Returns None if the browser could
-    not be installed or does not work.
+    The function does not use sudo, because sudo would ask for a password during the tests. Returns None if
+    the browser could not be installed or does not work.
     """
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return None
@@ -82,7 +82,7 @@ def _install_with_playwright() -> Path | None:
 def _is_working(browser: Path) -> bool:
     """Whether the browser prints its version.
 
-    It fails on systems where `chromium` is only a script that tells the user how to install the browser.
+    On some systems, `chromium` is a script that only prints how to install the browser, and then fails.
     """
     return browser.exists() and _succeeds([str(browser), "--version"], _VERSION_TIMEOUT_S)
 

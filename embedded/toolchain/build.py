@@ -1,7 +1,7 @@
 """Builds tools from their Go modules under toolchain/.
 
-Several modules are built in parallel, with one progress line for all of them. The go.sum of each module pins
-all sources. The checkout is not modified.
+Several modules are built in parallel. One progress line shows the progress of all builds. The go.sum of each
+module pins all sources. The checkout is not modified.
 """
 
 import re
@@ -26,12 +26,12 @@ WriteFiles = Callable[[Tool, Path], None]
 # Puts a tool into the cache. If the tool is not in the cache yet, the second argument writes its files.
 EnsureCached = Callable[[Tool, WriteFiles], object]
 
-# The linker flags `-s -w` drop debug information. With these compiler flags, it is not even generated, which
-# saves a fifth of the CPU time of a build (measured on Go's standard library).
+# The linker flags `-s -w` drop debug information. With this compiler flag, the compiler does not generate
+# debug information. This saves a fifth of the CPU time of a build (measured on Go's standard library).
 _COMPILER_FLAGS: Final = "-dwarf=false"
-# Packages that are compiled without optimization and inlining, which takes half the CPU time (measured on
-# libopenapi). They make up a tenth of a build, and the product spends no time in them: an OpenAPI parser of
-# one `pulumi` command, the SDKs of cloud providers, and the protocol of a proxy.
+# Packages that are compiled without optimization and inlining. This halves the CPU time for these packages
+# (measured on libopenapi), which are a tenth of a build. The product spends no time in them. They are an
+# OpenAPI parser of one `pulumi` command, the SDKs of cloud providers, and the protocol of a proxy.
 _UNOPTIMIZED_PACKAGES: Final = (
     "cloud.google.com/...",
     "github.com/Azure/...",
@@ -42,8 +42,9 @@ _UNOPTIMIZED_PACKAGES: Final = (
     "google.golang.org/api/...",
 )
 # Progress is counted in units. Compiling a package is one unit, and linking a tool is this many units. With
-# empty caches on two cores, each tool compiled 6 to 11 packages per second. The rates of files and bytes vary
-# more. Linking takes a few seconds. For example, kube-scheduler took 4 s with 6 packages left to compile.
+# empty caches on two cores, each build compiled 6 to 11 packages per second. The numbers of files and bytes
+# per second vary more. Linking takes a few seconds. For example, a build of kube-scheduler took 4 s when only
+# 6 packages had to be compiled.
 _LINK_UNITS = 36
 # Modules are built in parallel, because a single `go build` does not use all cores while it links, and while
 # many packages wait for one package.
@@ -160,7 +161,10 @@ class _Builds:
             self._update_progress()
 
     def _update_progress(self) -> None:
-        """Show the number of downloads until the units of all tools are known, then the completed share."""
+        """Show the number of downloaded Go modules, or the completed share of the builds.
+
+        The share is shown when `_units` contains all tools.
+        """
         done_units, units = dict(self._done_units), dict(self._units)
         current = ", ".join(name for name, done in done_units.items() if done < units[name])
         if len(units) < len(self._tools):
@@ -182,7 +186,7 @@ def _tool_name_in_errors(tool: Tool) -> Iterator[None]:
 
 
 def _cancel(builds: Sequence[Future[None]]) -> None:
-    """Cancel the builds that have not started, kill the running ones, and wait until all have ended."""
+    """Cancel waiting builds, kill running builds, and wait until all builds have ended."""
     for build in builds:
         build.cancel()
     while wait(builds, timeout=0.1).not_done:
@@ -190,6 +194,9 @@ def _cancel(builds: Sequence[Future[None]]) -> None:
 
 
 def _flags(tool: Tool) -> list[str]:
-    """The flags that Go's build cache depends on. `go list` and `go build` must use the same flags."""
+    """The build flags that are part of the keys in Go's build cache.
+
+    `go list` and `go build` must use the same flags. Otherwise, they look for different keys in the cache.
+    """
     flags = {"all": _COMPILER_FLAGS} | dict.fromkeys(_UNOPTIMIZED_PACKAGES, f"{_COMPILER_FLAGS} -N -l")
     return ["-trimpath", "-tags", tool.tags, *(f"-gcflags={name}={value}" for name, value in flags.items())]

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions of other projects that tenants can use, for example Istio. Only for tests.
+"""The CustomResourceDefinitions of other projects, for example Istio. Only tests use them.
 
 They are read from the Go modules of these projects. The go.mod files under toolchain/ pin the modules.
 """

@@ -1,7 +1,7 @@
 """Checks whether an installed binary has a compatible version.
 
-The check runs the binary, and kills it after PROBE_TIMEOUT_S. It raises no error. A binary whose version
-cannot be read is not compatible.
+The check runs the binary, and kills it after PROBE_TIMEOUT_S. If the version cannot be read, the binary
+counts as not compatible. The check raises no error.
 """
 
 import os
@@ -39,7 +39,7 @@ def is_compatible_version(name: str, actual: Version, pinned: Version) -> bool:
         return actual[0] == pinned[0] and actual[1] >= pinned[1]
     if name == _PROVIDER:
         # The Python package pulumi_kubernetes requires the provider in the same version as the package. If
-        # it is missing, Pulumi downloads it.
+        # this version of the provider is missing, Pulumi downloads it.
         return actual == pinned
     return actual[:2] == pinned[:2]
 

@@ -1,6 +1,6 @@
 """Downloads official releases of the tools, and compares them with their published checksums.
 
-`Releases.fetch` returns False if it cannot get a release for any reason. It does not retry downloads.
+`Releases.fetch` returns False if it cannot get a release. It does not retry downloads.
 """
 
 import hashlib
@@ -31,7 +31,10 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Asset:
-    """One published file. The addresses are URLs without `https://`, so that `_url` can prepend a mirror."""
+    """One published file.
+
+    The addresses are URLs without `https://`. `_url` prepends `https://` or the URL of a mirror.
+    """
 
     address: str
     checksums_address: str
@@ -66,9 +69,9 @@ def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
 
 
 def checksum_in(text: str, file_name: str) -> str | None:
-    """The SHA-256 of the file `file_name` in a list of checksums. None if the list does not contain it.
+    """The SHA-256 of the file `file_name` in a list of checksums. None if the list has no such file.
 
-    A checksum without a file name in the list counts as that of `file_name`.
+    If a line of the list contains only a checksum, the checksum applies to `file_name`.
     """
     for words in map(str.split, text.splitlines()):
         if words and re.fullmatch(r"[0-9a-fA-F]{64}", words[0]):
@@ -81,7 +84,8 @@ def checksum_in(text: str, file_name: str) -> str | None:
 class Releases:
     """Downloads releases. Each archive is downloaded only once.
 
-    If the server of a checksum cannot be reached, nothing is downloaded any more.
+    The checksum of an archive is downloaded before the archive. If the server of the checksum cannot be
+    reached, all later downloads are skipped.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Finds or gets the tools.
 
-It looks for a tool on PATH, in the cache and among the installed Pulumi plugins. If the tool is not there, it
-downloads an official release. If there is no usable release, it builds the tool.
+This module looks for a tool on PATH, in the cache and among the installed Pulumi plugins. If the tool is not
+there, the module downloads an official release. If there is no usable release, the module builds the tool.
 """
 
 import os
@@ -43,15 +43,15 @@ def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
 
 
 def present_tools(names: Iterable[str]) -> dict[str, Path]:
-    """The paths of those of the tools that are on this machine, by name. Downloads and builds nothing."""
+    """The paths of the tools that are already on this machine, by name. Downloads and builds nothing."""
     return {name: path for name in names if (path := present_tool(_tool(name)))}
 
 
 def path_with(tools: Mapping[str, Path]) -> str:
-    """A value for PATH that selects these tools and the running Python, and no other versions of them.
+    """A value for PATH. A shell with this PATH runs these tools and the Python of this process.
 
-    If the current PATH already selects a tool, the folder of the tool is not moved to the front. It may
-    contain other programs, which would then take precedence.
+    If the current PATH already selects a tool, the folder of the tool keeps its position. At the front of
+    PATH, other programs in this folder would take precedence too.
     """
     path = os.environ.get("PATH", os.defpath)
     added = [str(tool.parent) for name, tool in tools.items() if shutil.which(name) != str(tool)]
@@ -93,7 +93,7 @@ def _tool(name: str) -> Tool:
 
 
 def _fetch_release(tool: Tool, releases: Releases) -> bool:
-    """Put an official release of the tool into the cache. Returns False if none is available."""
+    """Put an official release of the tool into the cache. Returns False if no release is available."""
 
     def write_files(tool: Tool, folder: Path) -> None:
         if not releases.fetch(tool, folder):
@@ -124,7 +124,7 @@ def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
 
 
 def _installed_plugin(tool: Tool) -> Path | None:
-    """The path of the Pulumi provider, if `pulumi plugin install` has installed the tool's version of it."""
+    """The path of the tool among the installed Pulumi plugins. None if its version is not installed."""
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     folder = home / "plugins" / f"{tool.name.removeprefix('pulumi-')}-v{tool.version}"
     binary = folder / tool.name

@@ -1,7 +1,7 @@
 """The tools of the product and of its tests, with their versions, Go packages and build flags.
 
-The version of a tool is the version of its Go module in a go.mod file under toolchain/. No other file defines
-it.
+The version of a tool is the version of its Go module in a go.mod file under toolchain/. Versions are defined
+only in these go.mod files.
 """
 
 import hashlib
@@ -51,14 +51,14 @@ class Tool:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of the binary and its companions."""
+        """The names of the binary and of the files in `companions`."""
         return (self.name, *(companion.name for companion in self.companions))
 
 
 def cache_key(tool: Tool) -> str:
     """The name of the tool's folder in the cache.
 
-    It depends on everything that affects the binary. It does not depend on the path of the checkout.
+    The name depends on everything that affects the binary, but not on the path of the checkout.
     """
     recipe = [tool.package, tool.ldflags]
     recipe += [f"{file.module}/{file.path}" for file in (*tool.embeds, *tool.companions)]
@@ -153,7 +153,7 @@ def _pulumi_resource_kubernetes() -> Tool:
 def _command(name: str, module: str, path: str = "", version_variable: str = "", tags: str = "") -> Tool:
     """The tool for the command at `path` in a Go module.
 
-    The linker sets the Go variable `version_variable`, if given, to the version of the module.
+    If `version_variable` is given, the linker sets this Go variable to the version of the module.
     """
     folder = MODULES / name
     version = version_in(folder, module)

@@ -39,7 +39,9 @@ def _address_policy(group: str, resource: str, field: str, are_in_networks: str)
     """A policy that rejects endpoint addresses outside the tenant's egress networks.
 
     An ingress controller connects to the addresses of endpoints. The tenant's NetworkPolicies do not apply to
-    the pods of the ingress controller. `are_in_networks` is the CEL expression that checks all addresses.
+    the pods of the ingress controller. Without this policy, a tenant could use the ingress controller to
+    connect to addresses that the NetworkPolicies forbid. `are_in_networks` is the CEL expression that checks
+    all addresses.
     """
     return policy(
         f"tenancy-{resource}",

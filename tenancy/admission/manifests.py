@@ -3,7 +3,7 @@
 The API server evaluates the policies itself, so they do not depend on the availability of a webhook. Each
 module of this package defines one group of policies:
 
-- `write_protection` restricts who may write.
+- `managed_objects`, `cordon` and `deletion_protection` restrict who may write.
 - `sessions` restricts which AISessions a namespace accepts.
 - `network` and `endpoints` restrict traffic into and out of a tenant's namespaces.
 - `workloads` restricts pods and PersistentVolumeClaims.
@@ -12,15 +12,22 @@ module of this package defines one group of policies:
 from collections.abc import Sequence
 from typing import Final
 
+from tenancy.admission.cordon import cordon_policies
+from tenancy.admission.deletion_protection import deletion_protection_policies
 from tenancy.admission.endpoints import endpoint_policies
+from tenancy.admission.managed_objects import managed_object_policies
 from tenancy.admission.network import network_policies
+from tenancy.admission.policy_builder import KUBERNETES, sender_is
 from tenancy.admission.sessions import session_policies
 from tenancy.admission.workloads import workload_policies
-from tenancy.admission.write_protection import write_protection_policies
 from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import INTEGRATION_NAMESPACES
 
 # Members of these groups may run `pulumi up` by hand, so the policies let them change managed objects.
 OPERATOR_GROUPS: Final = ("system:masters", "tenancy:operators")
+# The controllers of integrations, such as HNC. They write the status of managed objects, and create copies of
+# managed objects.
+_INTEGRATION_GROUPS: Final = tuple(f"system:serviceaccounts:{name}" for name in INTEGRATION_NAMESPACES)
 
 
 def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS) -> list[Manifest]:
@@ -28,8 +35,11 @@ def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS
 
     `watcher` is the user name of the watcher's ServiceAccount. `operators` are the names of operator groups.
     """
+    is_platform = sender_is([watcher, *KUBERNETES], [*operators, *_INTEGRATION_GROUPS])
     return [
-        *write_protection_policies(watcher, operators),
+        *managed_object_policies(is_platform),
+        *cordon_policies(is_platform),
+        *deletion_protection_policies(),
         *session_policies(),
         *network_policies(),
         *endpoint_policies(),

@@ -159,7 +159,7 @@ def _routes() -> list[Manifest]:
 def _host_checks(field: str) -> list[Manifest]:
     """Checks that each host in `variables.hosts` belongs to the tenant and is not empty.
 
-    `field` is the path of the hosts in the object, for error messages.
+    `field` is the path of the hosts in the object. Error messages contain this path.
     """
     return [
         check(
@@ -216,7 +216,7 @@ def _tenant_network_policies() -> list[Manifest]:
         ],
         variables={**NETWORKS, "tenant": TENANT_NAME},
         # The policy does not check NetworkPolicies with the managed label. Only the platform can set this
-        # label (see `write_protection`).
+        # label (see `managed_objects`).
         conditions={
             "spec-is-new": SPEC_IS_NEW,
             "not-managed": f"object.metadata.?labels[?'{MANAGED_LABEL}'].orValue('') != 'true'",

@@ -12,6 +12,7 @@ from tenancy.base.labels import MANAGED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest
 
 API_VERSION: Final = "admissionregistration.k8s.io/v1"
+WRITES: Final = ("CREATE", "UPDATE", "DELETE")
 TENANT_NAMESPACES: Final = {"matchLabels": {MANAGED_LABEL: "true"}}
 ANNOTATIONS: Final = {"annotations": "namespaceObject.metadata.?annotations.orValue({})"}
 # CEL: the name of the tenant that owns the namespace of the request, or an empty string.
@@ -52,7 +53,8 @@ def policy(
     """A ValidatingAdmissionPolicy and its binding.
 
     `variables` and `conditions` map names to CEL expressions. The checks apply only to requests for which all
-    conditions are true. `namespaces` is a label selector. Without it, the policy applies to all namespaces.
+    conditions are true. `namespaces` is a label selector. If it is None, the policy applies to all
+    namespaces.
     """
     match: Manifest = {"resourceRules": rules}
     if namespaces:
@@ -92,7 +94,10 @@ def rule(
 
 
 def check(expression: str, message: str, reason: str = "Invalid") -> Manifest:
-    """A validation. `expression` is CEL and must be true. `message` is CEL and returns the error message."""
+    """A validation. The API server rejects a request if `expression` is false.
+
+    `expression` and `message` are CEL expressions. `message` returns the error message.
+    """
     return {"expression": expression, "messageExpression": message, "reason": reason}
 
 
@@ -112,8 +117,7 @@ def sender_is(users: Iterable[str], groups: Iterable[str] = ()) -> str:
 def is_listed(value: str, annotation: str) -> str:
     """CEL: whether the allow list in this annotation contains the value.
 
-    The expression is also true if the namespace does not have the annotation, because then every value is
-    allowed.
+    If the namespace does not have the annotation, every value is allowed, and the expression is true.
     """
     items = f"variables.annotations['{annotation}']"
     return f"!('{annotation}' in variables.annotations) || {items} != '' && {value} in {items}.split(',')"

@@ -26,7 +26,7 @@ def session_policies() -> list[Manifest]:
                 f"variables.tenant != '' && {_TENANT_REF} == variables.tenant",
                 f"'spec.tenantRef.name: namespace ' + request.namespace + ' belongs to ' + {owner} + "
                 f"', not to tenant ' + {_TENANT_REF} + "
-                "'; create the AISession in a namespace of that tenant'",
+                "'; create the AISession in a namespace of the tenant that spec.tenantRef names'",
                 "Forbidden",
             )
         ],

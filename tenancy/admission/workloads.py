@@ -151,7 +151,8 @@ def _node_checks() -> list[Manifest]:
 def _pod_addresses() -> list[Manifest]:
     """A policy that allows only Kubernetes to set the IP addresses of pods.
 
-    Services route traffic to the addresses in the status of pods. A forged address would bypass isolation.
+    Services route traffic to the addresses in the status of pods. If a tenant could forge an address, its
+    Services could route traffic to pods of other tenants.
     """
     kubernetes = sender_is(
         KUBERNETES, ["system:nodes", "system:masters", "system:serviceaccounts:kube-system"]

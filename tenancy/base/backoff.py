@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-# Limits the exponent. 2 to this power is greater than `last_s / first_s` of every backoff below.
+# The highest exponent in `wait_s`. `2**_MAX_DOUBLINGS` exceeds `last_s / first_s` of every backoff below.
 _MAX_DOUBLINGS: Final = 32
 
 
@@ -15,7 +15,7 @@ class Backoff:
     last_s: float
 
     def wait_s(self, failures: int) -> float:
-        """The delay before the next retry. `failures` does not include the failure that just happened."""
+        """The delay before a retry. `failures` is 0 for the first retry, 1 for the second, and so on."""
         return min(self.first_s * 2.0 ** min(failures, _MAX_DOUBLINGS), self.last_s)
 
 
@@ -31,8 +31,8 @@ WATCH: Final = Backoff(0.2, 15.0)
 DNS: Final = Backoff(1.0, 15.0)
 # Restarting the watcher process of `./dev run` after it has exited.
 WATCHER_PROCESS: Final = Backoff(0.2, 15.0)
-# Starting an AISession that the API server has rejected. The watcher's option `--session-retry` replaces
-# `first_s` and changes `last_s` in proportion.
+# Starting an AISession again after the API server rejected its Job or pod. The watcher's option
+# `--session-retry` replaces `first_s` and changes `last_s` in proportion.
 SESSION_START: Final = Backoff(5.0, 60.0)
 # Checking whether the AISessions of a tenant have ended, before the tenant is destroyed. A check sends two
 # requests per namespace.

@@ -7,18 +7,19 @@ TenancyError
 │   ├── NameTaken          an older Tenant in the other API group has the same name
 │   ├── NamespaceTaken     a namespace belongs to somebody else, or cannot be adopted
 │   ├── HostTaken          a host belongs to another tenant
-│   ├── ObjectTaken        an extra object would overwrite an object of the tenant's users
+│   ├── ObjectTaken        an extra object would overwrite an object that the platform does not manage
 │   └── QuotaInUse         a namespace uses more than its new share of the tenant's budget
 ├── PlansError             the plans file is invalid
 └── NotOffered             the plans file does not configure the type or the model of an AISession
     └── UnknownModel       the plans file has no AI model of this name
 """
 
-from typing import Final
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Final
 
 from tenancy.base.reasons import Reason
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _UNKNOWN_FIELD: Final = "extra_forbidden"
 _WORDS: Final = {_UNKNOWN_FIELD: "there is no such field here", "missing": "is required"}
@@ -70,13 +71,13 @@ class HostTaken(Rejection):
 
 
 class ObjectTaken(Rejection):
-    """An extra object would overwrite an object that the platform does not manage."""
+    """An object in `extraResources` would overwrite an object that the platform does not manage."""
 
     reason = Reason.OBJECT_TAKEN
 
 
 class QuotaInUse(Rejection):
-    """A namespace uses more than its new share of the tenant's budget."""
+    """A namespace uses more than its new share of the tenant's budget (`quotaScope: Tenant`)."""
 
     reason = Reason.QUOTA_IN_USE
 
@@ -97,11 +98,11 @@ class UnknownModel(NotOffered):
     reason = "UnknownModel"
 
 
-def validation_message(error: ValidationError, root: str) -> tuple[str, str]:
+def validation_message(error: "ValidationError", root: str) -> tuple[str, str]:
     """The field path and the message of the first fault in a pydantic error.
 
-    The path starts with `root`. Unknown fields come before other faults. An unknown field is often a
-    misspelt name, and the field with the correct name is then reported as missing.
+    The path starts with `root`. Unknown fields come before other faults, because an unknown field is often a
+    misspelt required field. In this case, pydantic also reports that the required field is missing.
     """
     faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != _UNKNOWN_FIELD)
     fault = faults[0]

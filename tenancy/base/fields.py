@@ -73,8 +73,8 @@ AS_SET: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type
 Subjects = Annotated[tuple[Subject, ...], AS_SET, AfterValidator(require_unique)]
 ServiceAccountNames = Annotated[tuple[ServiceAccountName, ...], AS_SET, AfterValidator(require_unique)]
 DnsLabels = Annotated[tuple[DnsLabel, ...], AS_SET, AfterValidator(require_unique)]
-# For a list that can be set to an empty list. It is not a `set`, because server-side apply removes a `set`
-# from the object together with its last item.
+# For a list that can be set to an empty list. The list type is not `set`: if the last item of a `set` is
+# removed, server-side apply removes the whole field.
 AS_LIST: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "atomic"})
 Registries = Annotated[tuple[Registry, ...], AS_LIST]
 HostPatterns = Annotated[tuple[HostPattern, ...], AS_LIST]

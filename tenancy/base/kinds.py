@@ -27,9 +27,9 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The kind's name in an ObjectKey. It includes the API group if the kind alone is ambiguous.
+        """The kind's name in an ObjectKey. The name includes the API group if the kind alone is ambiguous.
 
-        kubectl accepts it as a resource type.
+        kubectl accepts the name as a resource type.
         """
         return kind_key(self.api_version, self.kind)
 
@@ -39,7 +39,7 @@ class Kind(NamedTuple):
         return f"{self.plural}.{self.group}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The API path of one object. If `name` is empty, the path of the collection."""
+        """The API path of an object, or of the collection if `name` is empty."""
         root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
         namespace_part = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
         name_part = "".join(f"/{part}" for part in (name, subresource) if part)
@@ -66,7 +66,7 @@ POD: Final = Kind("v1", "Pod", "pods")
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
-# The API server answers a review when it is created, and does not store it.
+# The API server returns the result of a review in the response to `create`, and does not store the review.
 TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenreviews", False)
 SUBJECT_ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False

@@ -1,4 +1,4 @@
-"""Labels and annotations that the platform sets, selectors for them, and valid label values."""
+"""Labels and annotations that the platform sets, label selectors, and conversion of text to label values."""
 
 import hashlib
 import re
@@ -18,8 +18,8 @@ SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
 # The prefix of namespace annotations that the admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
-# If the admission plugin PodNodeSelector is enabled, the API server adds this selector to the namespace's
-# pods.
+# If the admission plugin PodNodeSelector is enabled, the API server adds the node selector in this annotation
+# to the namespace's pods.
 NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
 
 MANAGED_SELECTOR: Final = f"{MANAGED_LABEL}=true"
@@ -40,8 +40,8 @@ def tenant_selector(tenant_name: str) -> str:
 def label_value(text: str) -> str:
     """`text` as a valid label value.
 
-    If `text` is not a valid label value, the result consists of its letters and digits and a hash of `text`.
-    The hash makes the result unique.
+    If `text` is not a valid label value, the result is a readable, shortened form of `text`, followed by a
+    hash of `text`. The hash makes the result unique.
     """
     if not text or _LABEL_VALUE.fullmatch(text):
         return text

@@ -1,4 +1,4 @@
-"""Kubernetes objects as dictionaries, and their keys. Desired and live object have the same key."""
+"""Kubernetes objects as dicts, and their keys. A desired object and its live object have the same key."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -7,8 +7,8 @@ from tenancy.base.labels import object_labels
 
 Manifest = dict[str, Any]
 
-# A kind is unambiguous without its API group if the group or the kind is listed here. Other kinds need the
-# group. For example, several projects define a Gateway.
+# A kind is unambiguous without its API group if the group or the kind is listed here. The key of any other
+# kind contains the group. For example, several projects define a Gateway.
 _UNAMBIGUOUS_GROUPS: Final = ("", "apps", "batch", "policy", "rbac.authorization.k8s.io", "networking.k8s.io")
 _UNAMBIGUOUS_KINDS: Final = ("Tenant", "CustomResourceDefinition")
 

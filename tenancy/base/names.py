@@ -21,15 +21,15 @@ DNS_LABEL_PATTERN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 
 def namespace_name(tenant_name: str, name: str | None = None) -> str:
-    """The full name of a tenant's namespace. If `name` is empty, the name of the default namespace."""
+    """The full name of a tenant's namespace, or of its default namespace if `name` is empty."""
     return f"tenant-{tenant_name}-{name}" if name else f"tenant-{tenant_name}"
 
 
 def session_job_name(session_name: str) -> str:
     """The name of an AISession's Job.
 
-    Kubernetes copies a Job's name into a label of its pods. A name that is too long for a label value is cut
-    and gets a hash as suffix.
+    Kubernetes copies a Job's name into a label of its pods, and a label value has at most 63 characters. A
+    longer name is truncated and gets a hash as suffix.
     """
     job_name = f"aisession-{session_name}"
     if len(job_name) <= NAMESPACE_MAX_LENGTH:
@@ -50,7 +50,8 @@ def tenant_of_stack(stack: str) -> str:
     prefix, _, tenant_name = stack.partition("-")
     if prefix != "tenant" or not tenant_name:
         raise ValueError(
-            f"stack {stack!r} does not belong to a tenant: its name must be tenant-NAME, or platform"
+            f"stack {stack!r} has an unexpected name: use tenant-NAME for the stack of a tenant, or platform "
+            "for the stack of the platform"
         )
     return tenant_name
 

@@ -5,8 +5,8 @@ from typing import Final
 PLATFORM_STACK: Final = "platform"
 SYSTEM_NAMESPACE: Final = "tenancy-system"
 SHARED_NAMESPACE: Final = "platform-shared"
-# The namespaces of the integrations' controllers. The platform trusts the service accounts in
-# them like its own.
+# The namespaces of the integrations' controllers. The platform trusts the service accounts in these
+# namespaces like its own service account.
 INTEGRATION_NAMESPACES: Final = ("gatekeeper-system", "hnc-system", "istio-system")
 WATCHER: Final = "tenancy-watcher"
 WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/part-of": "tenancy"}

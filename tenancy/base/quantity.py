@@ -42,7 +42,8 @@ def quantity_value(text: str) -> Decimal:
 def canonical_quantity(text: str) -> str:
     """The quantity in the form that the API server stores.
 
-    This is an integer with the largest suffix that does not need rounding.
+    The result is an integer with the largest suffix that represents the value exactly. For example, `1.5`
+    becomes `1500m`.
 
     Raises ValueError if the text is not a quantity, or is more precise than 1n.
     """
@@ -60,7 +61,7 @@ def canonical_quantity(text: str) -> str:
         scaled = value.scaleb(-exponent)
         if scaled == scaled.to_integral_value():
             return f"{int(scaled)}{suffix}"
-    raise ValueError(f"{text!r} is finer than 1n, the precision of a Kubernetes quantity")
+    raise ValueError(f"{text!r} is more precise than 1n, the smallest unit of a quantity")
 
 
 def _text_from_number(value: Any) -> Any:

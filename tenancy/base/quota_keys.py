@@ -1,4 +1,7 @@
-"""The keys in `spec.hard` of a ResourceQuota that limit each resource. Only this module lists them."""
+"""The keys in `spec.hard` of a ResourceQuota, grouped by the resource that they limit.
+
+Only this module lists the keys.
+"""
 
 from typing import Final
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    # Conditions of a tenant without an error.
+    # Conditions that do not report an error.
     PENDING = "Pending"
     APPLYING = "Applying"
     APPLIED = "Applied"

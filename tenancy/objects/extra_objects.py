@@ -1,7 +1,8 @@
-"""The extra objects of one namespace, created from the templates of the plan and the tenant.
+"""The extra objects of one namespace, created from the `extraResources` of the plan and the tenant.
 
-The models have already checked the templates. This module replaces the placeholders. Then it checks that the
-name of each object is valid and not used by another object of the tenant.
+Each item of `extraResources` is a template. The models have already checked the templates. This module
+replaces the placeholders. Then it checks that the name of each object is valid and not used by another object
+of the tenant.
 """
 
 import re

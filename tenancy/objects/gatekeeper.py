@@ -32,7 +32,7 @@ def _constraint(kind: str, tenant: TenantModel, parameters: dict[str, Any]) -> M
         # Constraints are cluster-scoped, so the name contains the tenant's name.
         "metadata": {"name": f"tenant-{tenant.name}", "labels": object_labels(tenant.name)},
         "spec": {
-            # The API server adds this default. It is set here too, so that desired and live object are equal.
+            # The API server adds this default. It is set here too, so that the live object shows no drift.
             "enforcementAction": "deny",
             "match": {
                 "kinds": [{"apiGroups": [""], "kinds": ["Pod"]}],

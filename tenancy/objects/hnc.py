@@ -19,12 +19,14 @@ _NO_PROPAGATION: Final = {"propagate.hnc.x-k8s.io/none": "true"}
 def hnc_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """A HierarchyConfiguration for each namespace.
 
-    The root namespace has one too. Otherwise somebody else could create it and set a parent that does not
-    belong to the tenant. Raises InvalidSpec if `hnc.parent` is not a namespace of the tenant.
+    The HierarchyConfiguration of the root namespace has no parent. If this object did not exist, somebody
+    else could create it and set a parent that does not belong to the tenant.
+
+    Raises InvalidSpec if `hnc.parent` is not a namespace of the tenant.
     """
     # The spec does not contain `allowCascadingDeletion: false`, because HNC removes a false value when it
-    # writes the object. If somebody sets the field to true, it is drift, because the desired spec does not
-    # contain it.
+    # writes the object. If somebody sets the field to true, the change is still drift, because the desired
+    # spec does not contain the field.
     root = _root(tenant, settings)
     return [
         namespaced_manifest(
@@ -42,9 +44,9 @@ def hnc_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]
 def without_hnc_propagation(manifest: Manifest) -> Manifest:
     """A copy of the object, annotated so that HNC does not propagate it to child namespaces.
 
-    Each namespace has its own Roles and RoleBindings of the same names. HNC would overwrite the objects in
-    the children with the objects in the root. While there is such a conflict, HNC also refuses to set the
-    parent.
+    Every namespace has its own Roles and RoleBindings, and their names are the same in all namespaces.
+    Without the annotation, HNC would overwrite the objects in a child namespace with the objects of the root.
+    HNC would also refuse to set the parent of a namespace that has objects of the same names as the root.
     """
     metadata = manifest["metadata"]
     annotations = {**metadata.get("annotations", {}), **_NO_PROPAGATION}

@@ -1,4 +1,4 @@
-"""The Namespace objects of a tenant. Policies and other objects use their labels and annotations."""
+"""The Namespace objects of a tenant. Policies and other objects use Namespace labels and annotations."""
 
 from typing import Final
 
@@ -41,7 +41,7 @@ def namespace_object(
         labels[CORDONED_LABEL] = "true"
     for mode in ("enforce", "audit", "warn"):
         labels[f"pod-security.kubernetes.io/{mode}"] = settings.pod_security.value
-        # Set explicitly, so that a change to an older version of the level, which may be weaker, is drift.
+        # The version is set, so that a change to an older version is drift. Older versions may be weaker.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = "latest"
     annotations = policy_annotations(tenant.name, settings) | {
         key: value

@@ -1,7 +1,8 @@
 """The NetworkPolicies of one namespace. Plans and tenants can allow more peers, but can't disable isolation.
 
-Every policy sets both `ingress` and `egress`, if necessary to an empty list. If one of the fields were
-missing, a rule that somebody adds to it would belong to another field manager, and would not be reverted.
+Every policy sets both `ingress` and `egress`. If there are no rules, the value is an empty list. The platform
+owns both fields, so it removes rules that somebody adds. If a policy did not set a field, the field would
+belong to the field manager that adds a rule, and the platform would not remove the rule.
 """
 
 from typing import Any, Final
@@ -27,7 +28,7 @@ Rules = list[dict[str, Any]]
 
 
 def network_policies(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
-    """The NetworkPolicies of one namespace: the mandatory ones, and those that the settings add."""
+    """The NetworkPolicies of one namespace: the mandatory policies, and the policies that settings add."""
     own_namespaces = _namespaces_with(object_labels(tenant.name))
     policies: dict[str, tuple[Rules, Rules]] = {
         "default-deny-all": ([], []),

@@ -1,7 +1,7 @@
 """The annotations with a tenant's allow lists. The admission policies read them from the tenant's namespaces.
 
-Without an annotation, everything is allowed. With an empty annotation, nothing is allowed. The items are
-separated by commas, and no item can contain a comma.
+If an annotation is missing, every value is allowed. If an annotation is empty, no value is allowed. The items
+of a list are separated by commas, and no item can contain a comma.
 """
 
 from collections.abc import Iterable

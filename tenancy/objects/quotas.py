@@ -23,8 +23,8 @@ UNSPLIT_KEYS: Final = frozenset(QUOTA_KEYS)
 def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
     """The ResourceQuotas of one namespace.
 
-    Raises InvalidSpec if one of the quotas limits the number of ResourceQuotas, and the namespace would have
-    more.
+    A quota can limit the number of ResourceQuotas in a namespace. Raises InvalidSpec if this limit is lower
+    than the number of ResourceQuotas that the tenant has in each namespace.
     """
     _check_quota_count(settings)
     tenant_amounts = tenant.spec.resource_quotas.model_dump(exclude_none=True)
@@ -99,9 +99,9 @@ def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> s
 
 
 def _check_quota_count(settings: TenantSettings) -> None:
-    """Raise InvalidSpec if a quota allows fewer ResourceQuotas than the tenant has.
+    """Raise InvalidSpec if a quota allows fewer ResourceQuotas than the tenant has in each namespace.
 
-    Without this check, the API server would reject some of the ResourceQuotas after other objects have been
+    The API server also rejects surplus ResourceQuotas, but only after other objects of the tenant have been
     created.
     """
     extra = sum(1 for manifest in settings.extra_resources if manifest.get("kind") == "ResourceQuota")

@@ -5,8 +5,8 @@ from itertools import product
 from typing import Any
 
 from tenancy.objects.roles import ROLE_RULES, role_name
+from tenancy.spec.access import AccessRole
 from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
-from tenancy.spec.tenant import AccessRole
 
 
 def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
@@ -26,7 +26,7 @@ def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
 
 
 def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """The invalid field and a description of the problem. None if the admin has all these permissions."""
+    """The invalid field and a description of the problem. None if the admin has the rule's permissions."""
     for group, resource, verb in product(rule.api_groups, rule.resources, rule.verbs):
         for_resource = [
             admin_rule
@@ -36,7 +36,7 @@ def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) ->
         for_verb = [admin_rule for admin_rule in for_resource if verb in admin_rule["verbs"]]
         target = f"{resource!r} in API group {group!r}"
         admin = role_name(AccessRole.ADMIN)
-        advice = f"{admin} lacks this permission, and no other role can have it; add it to `admin` too"
+        advice = f"{admin} lacks this permission, so no other role can have it; add it to `admin` too"
         if not for_resource:
             return "resources", f"{target}: {advice}"
         if not for_verb:
@@ -47,6 +47,6 @@ def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) ->
 
 
 def _covers_names(rules: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
-    """Whether the rules apply to all objects of these names. If `names` is empty, it means all objects."""
+    """Whether the rules apply to all objects of these names. An empty `names` stands for all objects."""
     allowed_names = [set(rule.get("resourceNames") or ()) for rule in rules]
     return not all(allowed_names) or (bool(names) and set(names) <= set().union(*allowed_names))

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.names import GROUP
+from tenancy.spec.access import Access, AccessRole, SubjectKind
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Access, AccessRole, SubjectKind, TenantModel
+from tenancy.spec.tenant import TenantModel
 
 API_GROUP: Final = "rbac.authorization.k8s.io"
 API_VERSION: Final = f"{API_GROUP}/v1"
@@ -132,9 +133,9 @@ def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, A
 def role_bindings(tenant: TenantModel, namespace: str, short_name: str | None) -> list[Manifest]:
     """The RoleBindings of one namespace, one per role.
 
-    A RoleBinding is created even if it has no subjects. If somebody adds a subject to it, that is drift, and
-    the subject is removed. `short_name` is the namespace's name in the spec. It is None for the default
-    namespace.
+    A RoleBinding is created even if it has no subjects. If somebody adds a subject to this RoleBinding, the
+    platform detects drift and removes the subject. `short_name` is the namespace's name in the spec. It is
+    None for the default namespace.
     """
     return [
         namespaced_manifest(
@@ -169,7 +170,7 @@ def _subjects(
 
 
 def _all_access(tenant: TenantModel) -> Iterator[Access]:
-    """The tenant's access list, with `adminUsers` and `rbacConfig` converted to entries of the same form."""
+    """The entries of `adminUsers`, `rbacConfig` and `access` in the spec, all in the form of `access`."""
     spec = tenant.spec
     for user in (*spec.admin_users, *spec.rbac_config.users):
         yield Access(kind=SubjectKind.USER, name=user, role=AccessRole.ADMIN)

@@ -32,7 +32,7 @@ class PlatformResources(pulumi.ComponentResource):
                 options.deleted_with = namespace
             if key.kind == CRD.kind:
                 # The CRD depends on all earlier resources, including the watcher, so Pulumi deletes the CRD
-                # before them. The watcher must still run then, to remove the finalizers of Tenants.
+                # before them. The watcher must still run at that time, to remove the finalizers of Tenants.
                 options.depends_on = list(dependencies)
             resource = kubernetes_object(key, manifest, options, _wait_annotations(key))
             if key.kind == NAMESPACE.kind:

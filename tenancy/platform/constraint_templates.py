@@ -1,8 +1,8 @@
 """Cluster-wide configuration of Gatekeeper and HNC: ConstraintTemplates and the HNCConfiguration.
 
 The module `tenancy.objects.gatekeeper` defines the constraints of each tenant. The templates check only the
-parts of a pod that a request adds. So a pod that violates a newer constraint can still be labelled and
-deleted.
+parts of a pod that a request adds. So users can still label and delete a pod that is older than a
+constraint and violates it.
 """
 
 from pathlib import Path

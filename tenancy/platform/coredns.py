@@ -1,8 +1,8 @@
 """Builds a Corefile, the configuration of CoreDNS, that hides the names of other tenants.
 
-Of the names in the cluster, a tenant's pods can resolve only those of their own tenant and of shared
-namespaces. The watcher writes the Corefile to a ConfigMap (`coredns_config_map`), and CoreDNS mounts this
-ConfigMap. The Corefile hides names but does not block traffic. NetworkPolicies block traffic.
+In the cluster domain, a tenant's pods can resolve only names of their own tenant and of shared namespaces.
+The watcher writes the Corefile to a ConfigMap (`coredns_config_map`), and CoreDNS mounts this ConfigMap. The
+Corefile hides names but does not block traffic. NetworkPolicies block traffic.
 """
 
 from collections.abc import Collection, Iterable
@@ -47,7 +47,7 @@ class CorednsSettings:
     """Addresses, ports and files of CoreDNS. The defaults are for CoreDNS in a pod of its cluster."""
 
     domain: str = "cluster.local"
-    # The address that CoreDNS listens on. Empty means all addresses.
+    # The address that CoreDNS listens on. If it is empty, CoreDNS listens on all addresses.
     address: str = ""
     port: int = 53
     health_port: int = 8080
@@ -58,7 +58,7 @@ class CorednsSettings:
 
 
 def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSettings | None = None) -> str:
-    """The Corefile. Pods of the namespaces in one group can resolve each other's names."""
+    """The Corefile. Pods can resolve the names in all namespaces of their own group."""
     settings = settings or CorednsSettings()
     group_lines = _group_lines(namespace_groups)
     domain, port = settings.domain, settings.port

@@ -25,13 +25,15 @@ def crd_guard() -> list[Manifest]:
 def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
     """A policy that rejects the deletion of CRDs while Tenants of this kind exist, and its binding.
 
-    The strict policy applies to the CRD of this kind. If the API server cannot list Tenants of this kind, the
-    policy rejects the deletion.
+    If `is_strict` is true, the policy applies only to the CRD of this kind. If the API server cannot list
+    Tenants of this kind, the policy rejects the deletion.
 
-    The other policy applies to the CRDs of both Tenant kinds, so that either both can be deleted or neither.
-    It also applies to requests that delete all CRDs at once, because such a request names no object. If the
-    API server cannot list Tenants of this kind, the cluster does not serve the kind, for example because its
-    CRD is already deleted. The policy then allows the deletion, so that the remaining CRD can be deleted too.
+    If `is_strict` is false, the policy applies to the CRDs of both Tenant kinds. While Tenants of this kind
+    exist, neither of the CRDs can be deleted. The policy also applies to a request that deletes all CRDs at
+    once. The strict policy does not match this request, because the request names no object.
+
+    If the CRD of this kind has already been deleted, the API server cannot list Tenants of this kind. The
+    policy that is not strict then allows the deletion, so that the CRD of the other kind can be deleted too.
     """
     metadata = {"name": f"tenancy-{'keep' if is_strict else 'keep-all'}-{kind.crd}"}
     names = {"resourceNames": [kind.crd]} if is_strict else {}

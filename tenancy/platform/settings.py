@@ -1,4 +1,4 @@
-"""The settings of the platform's stack. They come from its Pulumi configuration. All have defaults."""
+"""The settings of the platform's stack, from the stack's Pulumi configuration. All settings have defaults."""
 
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -76,15 +76,15 @@ class PlatformSettings(Model):
     def _backend_is_a_url_without_password(cls, backend: str) -> str:
         url = urlsplit(backend)
         if not url.scheme:
-            raise ValueError(f"{backend!r} is not a URL, such as s3://bucket or file://{STATE_FOLDER}")
+            raise ValueError(f"{backend!r} is not a URL such as s3://bucket or file://{STATE_FOLDER}")
         if url.scheme == "file" and (url.netloc or len(url.path) < 2):
             raise ValueError(
                 f"{backend!r} must name an absolute path in the pod, such as file://{STATE_FOLDER}"
             )
         if url.password:
             raise ValueError(
-                "contains a password: put the password into the Secret that passphraseSecret names, as the "
-                "environment variable that the backend reads"
+                "contains a password: put the password into the Secret that passphraseSecret names; as the "
+                "key, use the name of the environment variable that the backend reads"
             )
         return backend
 

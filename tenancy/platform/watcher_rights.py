@@ -17,17 +17,16 @@ from tenancy.base.kinds import (
 )
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
-from tenancy.base.platform_names import EVENT_NAMESPACE, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
 from tenancy.objects.roles import API_GROUP, API_VERSION, role_name
 from tenancy.platform.watcher_session_rights import session_rules
-from tenancy.spec.tenant import AccessRole
+from tenancy.spec.access import AccessRole
 
 Rules = list[dict[str, Any]]
 
 _MANAGE: Final = ["get", "list", "watch", "create", "patch", "delete"]
 _SUBJECTS: Final = [{"kind": "ServiceAccount", "name": WATCHER, "namespace": SYSTEM_NAMESPACE}]
 _ROLE_NAMES: Final = [role_name(role) for role in AccessRole]
-_EVENT_RULES: Final = [{"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}]
 _PLANS_RULES: Final = [
     {
         "apiGroups": [""],
@@ -35,8 +34,6 @@ _PLANS_RULES: Final = [
         "verbs": ["get", "list", "watch"],
         "resourceNames": [PLANS_CONFIG_MAP],
     },
-    # The watcher creates Events about the plans in the namespace of the ConfigMap.
-    *_EVENT_RULES,
 ]
 
 
@@ -60,7 +57,6 @@ def watcher_rbac() -> list[Manifest]:
             "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": WATCHER},
             "subjects": _SUBJECTS,
         },
-        *_role(EVENT_NAMESPACE, _EVENT_RULES),
         *_role(SYSTEM_NAMESPACE, _PLANS_RULES),
     ]
 
@@ -106,8 +102,8 @@ def _cluster_rules() -> Rules:
             "resourceNames": _ROLE_NAMES,
         },
         {
-            # The watcher detects added and removed integrations by their CRDs. If a Tenant is deleted, it
-            # checks whether somebody deleted the Tenant or its CRD.
+            # The watcher detects added and removed integrations by their CRDs. If a Tenant is deleted, the
+            # watcher checks whether somebody deleted the Tenant or its CRD.
             "apiGroups": [CRD.group],
             "resources": [CRD.plural],
             "verbs": ["get", "list", "watch"],

@@ -23,8 +23,8 @@ _METADATA: Final = {"name": WATCHER, "namespace": SYSTEM_NAMESPACE, "labels": WA
 _USER: Final = 65532
 _RUN_VOLUME: Final = "/run/tenancy"
 _STORAGE: Final = "1Gi"
-# The usage database, on the volume next to Pulumi's folder. Without a volume, it is lost when the pod is
-# deleted.
+# The file of the usage database. It is on the volume, next to Pulumi's folder. Without a volume, the usage
+# database is lost when the pod is deleted.
 _USAGE_FILE: Final = "usage.db"
 # The memory for one Pulumi operation. The CLI and the provider are limited to 384 MiB each.
 _MEMORY_PER_WORKER_MI: Final = 768

@@ -1,7 +1,7 @@
 """Checks whether the ResourceQuotas of a namespace allow one more session.
 
 Some quotas have a scope that only the API server can evaluate, such as a priority class. This module does not
-check them.
+check these quotas.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from tenancy.base.quantity import quantity_value
 from tenancy.base.quota_keys import CPU_KEYS, JOB_KEYS, MEMORY_KEYS, POD_KEYS
 from tenancy.spec.aisession import AISessionSpec
 
-# The amounts that one or more sessions add to the usage of ResourceQuotas, by resource name (`limits.cpu`).
+# The amounts that one or more sessions add to the usage of ResourceQuotas, by resource (`limits.cpu`).
 Demand = Mapping[str, Decimal]
 
 # The quota scopes that match the pod of a session. The pod has resource requests, and it has no
@@ -67,7 +67,8 @@ def total_demand(demands: Iterable[Demand]) -> dict[str, Decimal]:
 def shortage(quotas: Iterable[Manifest], demand: Demand, reserved: Demand) -> Shortage | None:
     """The first quota that does not allow this demand, or None.
 
-    `reserved` is the demand of started sessions that the status of the quotas does not include yet.
+    Kubernetes updates the status of a quota with a delay. `reserved` is the demand of started sessions that
+    the status does not include yet.
     """
     for quota in quotas:
         if not _applies_to_sessions(quota):

@@ -21,8 +21,9 @@ RESULT_FILE: Final = "/dev/termination-log"
 CONTAINER: Final = "session"
 # How long a finished Job is kept, so that users can read its log.
 JOB_TTL_S: Final = 3600
-# An arbitrary user ID other than that of root. Images that do not set a user run with it as well.
+# An arbitrary non-root user ID. Every session's container runs with it, even if its image sets no user.
 _USER: Final = 65532
+_MODEL_VARIABLE: Final = "AISESSION_MODEL"
 
 
 def session_job(
@@ -37,7 +38,7 @@ def session_job(
         **model.env,
         "AISESSION_NAME": name,
         "AISESSION_TYPE": spec.session_type.value,
-        "AISESSION_MODEL": model_name,
+        _MODEL_VARIABLE: model_name,
         "AISESSION_RESULT_FILE": RESULT_FILE,
     }
     annotations = {**type_config.annotations, **model.annotations}
@@ -66,13 +67,49 @@ def session_job(
 
 
 def is_job_of(job: Manifest, session: Manifest) -> bool:
-    """Whether the platform created the Job for this session, not for an earlier session of the same name."""
+    """Whether the platform created the Job for this session.
+
+    False for the Job of an earlier session that had the same name.
+    """
     # Anybody can set an owner reference, but only the platform can set the tenant label.
     tenant = (job["metadata"].get("labels") or {}).get(TENANT_LABEL)
     owners = job["metadata"].get("ownerReferences") or ()
     return tenant == session["spec"]["tenantRef"]["name"] and any(
         owner.get("controller") and owner["uid"] == session["metadata"]["uid"] for owner in owners
     )
+
+
+def selected_model(job: Manifest) -> str | None:
+    """The model that the Job's session uses, from the environment of its container. None if it is not set."""
+    for container in job["spec"]["template"]["spec"]["containers"]:
+        for variable in container.get("env") or ():
+            if container["name"] == CONTAINER and variable["name"] == _MODEL_VARIABLE:
+                return variable.get("value") or None
+    return None
+
+
+def controller_job(pod: Manifest) -> Manifest | None:
+    """The owner reference to the Job that the pod names as its controller."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller") and owner["kind"] == JOB.kind), None)
+
+
+def owner_job(pod: Manifest) -> tuple[str, str]:
+    """The namespace and UID of the Job that the pod names as its controller.
+
+    The UID is empty if the pod names no Job as its controller.
+    """
+    owner = controller_job(pod)
+    return pod["metadata"]["namespace"], owner["uid"] if owner else ""
+
+
+def first_created(pods: list[Manifest]) -> Manifest | None:
+    """The oldest pod of a Job, or None. This is the pod that the Job controller created.
+
+    The Job controller creates only one pod for a session. Users can create later pods with an owner reference
+    to the same Job.
+    """
+    return min(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
 
 
 def _selected_config(spec: AISessionSpec, config: SessionsConfig) -> tuple[TypeConfig, ModelConfig, str]:

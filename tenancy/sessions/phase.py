@@ -1,12 +1,12 @@
 """The status of a session that has a Job. It is derived from the Job and the Job's pod.
 
-`start_order` decides about sessions that have no Job yet.
+`start_order` decides which sessions get a Job, and why the other sessions wait.
 """
 
 from datetime import UTC, datetime
 
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.sessions.job import CONTAINER
+from tenancy.sessions.job import CONTAINER, selected_model
 from tenancy.sessions.results import results_from_message
 from tenancy.spec.aisession import (
     AISessionSpec,
@@ -55,6 +55,7 @@ def status_from_job(
             reason=reason,
             message=message,
             job=job["metadata"]["name"],
+            ai_model=selected_model(job),
             start_time=started,
             completion_time=completed,
             results=_results(pod) or previous.results,
@@ -112,7 +113,7 @@ def _outcome(
         message = f"the container failed with exit code {terminated.get('exitCode')}"
         message = f"{message}; to read its log: {_log_command(job)}"
         return SessionPhase.FAILED, terminated.get("reason") or "Error", message
-    pod_gone = "the pod no longer exists, so its result is lost; it may have been deleted"
+    pod_gone = "the pod no longer exists, so its result is lost; the pod may have been deleted"
     reason = final_condition.get("reason") or "JobFailed"
     return SessionPhase.FAILED, reason, final_condition.get("message") if pod else pod_gone
 
@@ -122,7 +123,7 @@ def _log_command(job: Manifest) -> str:
 
 
 def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest | None) -> AISessionStatus:
-    name = job["metadata"]["name"]
+    name, model = job["metadata"]["name"], selected_model(job)
     pod_phase = ((pod or {}).get("status") or {}).get("phase")
     # Once the phase is Running, it stays Running until the Job has finished. It never becomes Pending again.
     if previous.phase is SessionPhase.RUNNING or pod_phase in ("Running", "Succeeded", "Failed"):
@@ -131,11 +132,15 @@ def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest |
         # longer exist when the Job finishes.
         is_terminating = is_deleting(pod)
         results = (_results(pod) if is_terminating else None) or previous.results
-        return AISessionStatus(phase=SessionPhase.RUNNING, job=name, start_time=started, results=results)
+        return AISessionStatus(
+            phase=SessionPhase.RUNNING, job=name, ai_model=model, start_time=started, results=results
+        )
     # If the pod no longer exists and never ran, keep the last known reason.
     keeps_reason = pod is None and previous.job == name
     reason, message = (previous.reason, previous.message) if keeps_reason else _start_delay(pod)
-    return AISessionStatus(phase=SessionPhase.PENDING, reason=reason, message=message, job=name)
+    return AISessionStatus(
+        phase=SessionPhase.PENDING, reason=reason, message=message, job=name, ai_model=model
+    )
 
 
 def _start_delay(pod: Manifest | None) -> tuple[str, str | None]:

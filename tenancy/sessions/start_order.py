@@ -1,7 +1,8 @@
-"""Decides which of a tenant's waiting sessions start now, and why the others wait.
+"""Decides which of a tenant's waiting sessions start now, and why the other sessions wait.
 
 The oldest sessions start first. If a session must wait for a quota, newer sessions in the same namespace wait
-too. Otherwise a large session might never start. Sessions in other namespaces do not wait for it.
+too. Otherwise, small new sessions could use the quota, and a large session might never start. Sessions in
+other namespaces do not have to wait.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,11 +47,11 @@ def decision(
     quotas: Mapping[str, Sequence[Manifest]],
     reserved: Mapping[str, Demand],
 ) -> StartDecision:
-    """The sessions to start, and the reasons why the others wait.
+    """The sessions to start, and the reasons why the other sessions wait.
 
-    `max_sessions` is the tenant's limit of running sessions. `free_slots` is how many more sessions may start
-    now. `quotas` are the ResourceQuotas by namespace. `reserved` is the demand of started sessions that the
-    status of the quotas does not include yet, by namespace.
+    `max_sessions` is the tenant's limit of running sessions. `free_slots` is the number of sessions that may
+    start now. `quotas` are the ResourceQuotas by namespace. Kubernetes updates the status of a quota with a
+    delay. `reserved` is the demand by namespace of started sessions that the status does not include yet.
     """
     result = StartDecision()
     reserved_by_namespace = dict(reserved)
@@ -77,14 +78,14 @@ def decision(
 def _queued(max_sessions: int) -> StartDelay:
     """The delay of a session that waits for other sessions.
 
-    The message does not say which limit or quota causes the delay. If it did, the watcher would have to write
-    the status of every queued session whenever the cause changes.
+    The message lists all possible causes. A message with only the current cause would change often, and the
+    watcher would have to write the status of every queued session after each change.
     """
     if max_sessions == 0:
         message = "the tenant may run no sessions: maxSessions is 0"
     else:
         message = (
-            f"the session waits for other sessions: the tenant may run {max_sessions} at once (maxSessions) "
-            "within its quotas, and older sessions start first"
+            f"the session waits for other sessions: the tenant may run at most {max_sessions} at once "
+            "(maxSessions), all of them must fit into its quotas, and older sessions start first"
         )
     return StartDelay(SessionReason.QUEUED, message)

@@ -183,6 +183,9 @@ class AISessionStatus(Model):
     job: str | None = Field(
         default=None, description="The name of the Job that runs the session, once it is created."
     )
+    ai_model: str | None = Field(
+        default=None, description="The name of the model that the session uses, once its Job is created."
+    )
     start_time: Timestamp | None = Field(default=None, description="When the session began to run.")
     completion_time: Timestamp | None = Field(default=None, description="When the session ended.")
     results: SessionResults | None = Field(default=None, description="The session's output and metrics.")
@@ -202,7 +205,7 @@ AISESSION_COLUMNS: Final[list[dict[str, Any]]] = [
     {"name": "Type", "type": "string", "jsonPath": ".spec.sessionType"},
     {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
     {"name": "Reason", "type": "string", "jsonPath": ".status.reason"},
-    {"name": "Model", "type": "string", "jsonPath": ".spec.aiModel", "priority": 1},
+    {"name": "Model", "type": "string", "jsonPath": ".status.aiModel", "priority": 1},
     {"name": "Timeout", "type": "string", "jsonPath": ".spec.timeout", "priority": 1},
     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
 ]

@@ -93,7 +93,7 @@ def crds_text() -> str:
 
 def aisession_crd() -> Manifest:
     spec = structural_schema(AISessionSpec)
-    # The API server sets defaults in `resources` only if `resources` exists, so it is created by default.
+    # The API server sets defaults in `resources` only if `resources` exists, so its own default is `{}`.
     spec["properties"]["resources"]["default"] = {}
     schema = _object_schema(
         "A task that an AI model performs for a tenant, run as a Job in one of the tenant's namespaces.",

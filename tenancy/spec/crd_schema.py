@@ -1,7 +1,7 @@
 """Converts a model's JSON schema to a structural schema, the form that CRDs require.
 
-The conversion resolves each `$ref`, removes each `title`, and replaces the `anyOf` with `null` that pydantic
-generates for optional fields.
+The conversion resolves each `$ref` and removes each `title`. For an optional field, pydantic generates an
+`anyOf` of the field's type and `null`. The conversion keeps only the field's type.
 """
 
 from typing import Any

@@ -11,8 +11,9 @@ _NESTED_MODELS: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
 def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
     """The settings of one tenant. A setting of the tenant overrides the same setting of the plan.
 
-    The settings in `_NESTED_MODELS` are merged field by field, and quotas are merged by name. The tenant's
-    extra resources are added to the plan's.
+    The settings in `_NESTED_MODELS` are merged field by field. A quota of the tenant replaces the quota of
+    the plan with the same name. The extra resources of the tenant are added to the extra resources of the
+    plan.
     """
     plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
     merged = {**plan_fields, **tenant_fields}
@@ -29,6 +30,9 @@ def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
 
 
 def _set_fields(model: Model) -> dict[str, Any]:
-    """The fields of a model that are not None. For a plan or a spec, only the fields of `Settings`."""
+    """The fields of a model that are not None.
+
+    For a plan or the spec of a Tenant, the result contains only fields of `Settings`.
+    """
     fields = Settings.model_fields if isinstance(model, Settings) else type(model).model_fields
     return {name: value for name in fields if (value := getattr(model, name)) is not None}

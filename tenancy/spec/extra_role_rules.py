@@ -2,9 +2,9 @@
 
 - Cluster-scoped resources are rejected. A Role can't grant access to them, so such a rule is a mistake.
 - For resources that isolate the tenant, only read access can be granted.
-- Namespaced resources of other projects are allowed. These rules exist to grant access to such resources.
-- `serviceaccounts/token` is allowed. A subject that can create pods can already use any service account of
-  the namespace.
+- Namespaced resources of other projects are allowed. Rules are added mainly to give access to such resources.
+- `serviceaccounts/token` is allowed, because a subject that can create pods can already use any service
+  account of the namespace.
 
 `role_ceiling` checks that `tenant-operator` and `tenant-viewer` get no permission that `tenant-admin` lacks.
 """
@@ -25,7 +25,7 @@ _VERBS: Final = (*READ_VERBS, "create", "update", "patch", "delete", "deletecoll
 _GROUP = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?")
 _RESOURCE = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[a-z0-9]+)?")
 
-# API groups in which a tenant gets no permissions. Only platform administrators use these resources.
+# API groups whose resources only platform administrators use. A tenant gets no permissions in them.
 _FORBIDDEN_GROUPS: Final = {
     KLEFF_GROUP,
     "admissionregistration.k8s.io",
@@ -104,7 +104,7 @@ class PolicyRule(Model):
     def _groups_are_allowed(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
         for group in groups:
             if not _GROUP.fullmatch(group):
-                raise ValueError(f"{group!r} is not an API group; list each group, wildcards are not allowed")
+                raise ValueError(f"{group!r} is not an API group; list each group without wildcards")
             if group in _FORBIDDEN_GROUPS:
                 raise ValueError(f"API group {group!r} can't be granted to a tenant")
         return groups
@@ -114,9 +114,7 @@ class PolicyRule(Model):
     def _resources_are_allowed(cls, resources: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for resource in resources:
             if not _RESOURCE.fullmatch(resource):
-                raise ValueError(
-                    f"{resource!r} is not a resource; list each resource, wildcards are not allowed"
-                )
+                raise ValueError(f"{resource!r} is not a resource; list each resource without wildcards")
             for group in info.data.get("api_groups", ()):
                 if _is_in(_FORBIDDEN_RESOURCES, group, resource):
                     raise ValueError(f"{resource!r} in API group {group!r} can't be granted to a tenant")

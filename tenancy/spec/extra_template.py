@@ -93,7 +93,7 @@ def _check_names_are_unique(templates: tuple[Manifest, ...]) -> tuple[Manifest, 
 
 
 def _validation_error(path: FieldPath, problem: str) -> ValidationError:
-    """An error at `path`, which is relative to the value that the validator checks."""
+    """An error at `path`. The path is relative to the value that the validator checks."""
     error_type = PydanticCustomError("extra_resource", "{problem}", {"problem": problem})
     return ValidationError.from_exception_data(
         "ExtraResource", [InitErrorDetails(type=error_type, loc=path, input=None)]

@@ -22,7 +22,7 @@ ModelName = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 def _check_env_names(env: dict[str, str]) -> dict[str, str]:
     for name in env:
         if not _ENV_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is not a name of an environment variable, such as LOG_LEVEL")
+            raise ValueError(f"{name!r} must be the name of an environment variable, such as LOG_LEVEL")
         if name.startswith(RESERVED_ENV_PREFIX):
             raise ValueError(
                 f"{name!r} is reserved: use a name that does not begin with {RESERVED_ENV_PREFIX}"

@@ -183,7 +183,10 @@ class Settings(Model):
 
 
 class TenantSettings(Settings):
-    """The effective settings of one tenant. The defaults are for fields that plan and tenant do not set."""
+    """The effective settings of one tenant.
+
+    The defaults apply to fields that neither the plan nor the tenant sets.
+    """
 
     max_namespaces: int = 1
     quotas: tuple[QuotaSpec, ...] = ()

@@ -4,19 +4,14 @@ The CRDs are generated from these models, so the API server makes most of these 
 `desired` makes the checks that need the plan, such as the number of namespaces.
 """
 
-import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from tenancy.base.errors import InvalidSpec, validation_message
 from tenancy.base.fields import (
-    DNS_NAME,
     DnsLabel,
-    DnsLabels,
-    ServiceAccountNames,
-    Subject,
     Subjects,
     Text,
     require_unique,
@@ -24,6 +19,7 @@ from tenancy.base.fields import (
 from tenancy.base.model import Model
 from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name
 from tenancy.base.quantity import Quantity
+from tenancy.spec.access import Access, RbacConfig
 from tenancy.spec.settings import Settings
 
 
@@ -31,18 +27,6 @@ class Purpose(StrEnum):
     DEVELOPMENT = "development"
     STAGING = "staging"
     PRODUCTION = "production"
-
-
-class AccessRole(StrEnum):
-    ADMIN = "admin"
-    OPERATOR = "operator"
-    VIEWER = "viewer"
-
-
-class SubjectKind(StrEnum):
-    USER = "User"
-    GROUP = "Group"
-    SERVICE_ACCOUNT = "ServiceAccount"
 
 
 class DeletionPolicy(StrEnum):
@@ -71,50 +55,6 @@ class NamespaceSpec(Model):
         description="The weight of the namespace. With `quotaScope: Tenant`, each namespace gets a share of "
         "the quotas in proportion to its weight.",
     )
-
-
-class RbacConfig(Model):
-    """Subjects that are bound to the Role `tenant-admin` in all of the tenant's namespaces."""
-
-    users: Subjects = Field(default=(), description="Names of users.")
-    groups: Subjects = Field(default=(), description="Names of groups.")
-    service_accounts: ServiceAccountNames = Field(
-        default=(),
-        description="Service accounts, as `namespace/name` or as `name`. A `name` without a namespace means "
-        "the service account of this name in each of the tenant's namespaces.",
-    )
-
-
-class Access(Model):
-    """The role of one subject (user, group or service account) in some or all of the tenant's namespaces."""
-
-    kind: SubjectKind = Field(description="The kind of the subject.")
-    name: Subject = Field(description="The name of the subject.")
-    namespace: DnsLabel | None = Field(
-        default=None,
-        description="The namespace of the service account. Allowed only if `kind` is `ServiceAccount`. If it "
-        "is omitted, the role is for the service account of this name in each of the tenant's namespaces.",
-    )
-    role: AccessRole = Field(
-        default=AccessRole.VIEWER,
-        description="The role of the subject. The subject is bound to the Role `tenant-<role>`.",
-    )
-    namespaces: DnsLabels = Field(
-        default=(),
-        description="The namespaces in which the subject has the role. Each item is the `name` of a "
-        "namespace in `spec.namespaces`. Default: all of the tenant's namespaces.",
-    )
-
-    @model_validator(mode="after")
-    def _service_account_is_valid(self) -> "Access":
-        is_service_account = self.kind is SubjectKind.SERVICE_ACCOUNT
-        if self.namespace and not is_service_account:
-            raise ValueError(f"namespace is allowed only for kind ServiceAccount, not for {self.kind}")
-        if is_service_account and not re.fullmatch(DNS_NAME, self.name):
-            raise ValueError(
-                f"{self.name!r} is not a ServiceAccount name; give its namespace in the field namespace"
-            )
-        return self
 
 
 class ResourceQuotas(Model):
@@ -234,7 +174,10 @@ class TenantModel(Model):
     spec: TenantSpec
 
     def namespaces(self) -> dict[str, NamespaceSpec | None]:
-        """The tenant's namespaces by full name, in spec order. The value of the default namespace is None."""
+        """The spec of each namespace, by full name, in the order of `spec.namespaces`.
+
+        The value is None for the default namespace, which has no spec.
+        """
         if not self.spec.namespaces:
             return {namespace_name(self.name, self.spec.name): None}
         return {
@@ -243,7 +186,7 @@ class TenantModel(Model):
         }
 
     def namespace_field(self, index: int) -> str:
-        """The path of the manifest field with the name of the namespace at this index of `namespaces()`."""
+        """The path of the field that sets a namespace's name. `index` is its position in `namespaces()`."""
         if self.spec.namespaces:
             field = "existing" if self.spec.namespaces[index].existing else "name"
             return f"spec.namespaces[{index}].{field}"

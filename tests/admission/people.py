@@ -6,6 +6,7 @@ from typing import Any
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
+from cluster.impersonation import Impersonation
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest
 
@@ -67,11 +68,8 @@ class Person(Cluster):
 
     @classmethod
     def named(cls, kubeconfig: Path, user: str, group: str = "") -> "Person":
-        person = cls.connect(kubeconfig)
+        person = cls.connect(kubeconfig, impersonation=Impersonation(user, (group,) if group else ()))
         assert isinstance(person, cls)
-        person._transport._api.set_default_header("Impersonate-User", user)
-        if group:
-            person._transport._api.set_default_header("Impersonate-Group", group)
         return person
 
     def refusal(self, attempt: Attempt, *, is_dry_run: bool = True) -> str:

@@ -106,7 +106,7 @@ class Previews:
         )
 
     def json(self, *arguments: str, exit_code: int = 2, input: str | None = None) -> dict[str, Any]:
-        result = self.run("preview", *(arguments or ("tenants",)), "--format", "json", input=input)
+        result = self.run("preview", *(arguments or ("tenants",)), "--output", "json", input=input)
         assert result.returncode == exit_code, result.stdout + result.stderr
         assert result.stderr == ""
         preview: dict[str, Any] = json.loads(result.stdout)
@@ -114,7 +114,7 @@ class Previews:
 
     def expect_golden(self, name: str, *arguments: str, exit_code: int) -> str:
         """Compare the Markdown with the golden file. TENANCY_GOLDEN=1 overwrites the golden file first."""
-        result = self.run("preview", *(arguments or ("tenants",)), "--format", "markdown")
+        result = self.run("preview", *(arguments or ("tenants",)), "--output", "markdown")
         assert result.returncode == exit_code, result.stdout + result.stderr
         file = GOLDEN / f"{name}.md"
         if os.environ.get("TENANCY_GOLDEN") == "1":

@@ -24,7 +24,7 @@ _COMPLETION = {"_TENANCY_COMPLETE": "complete_bash", "COMP_WORDS": "tenancy pre"
         (1, ("list",), None, {"KUBECONFIG": "empty.kubeconfig"}),
         (1, ("list", "--nonsense"), None, {}),
         (2, _OFFLINE, _MANIFEST, {"COLUMNS": "70", "FORCE_COLOR": "1", "TERM": "xterm-256color"}),
-        (2, (*_OFFLINE, "--format", "json"), _MANIFEST, {}),
+        (2, (*_OFFLINE, "--output", "json"), _MANIFEST, {}),
         (0, (), None, _COMPLETION),
     ],
 )
@@ -50,6 +50,29 @@ def test_call_has_the_code_and_the_output_of_a_process(
         process.stdout,
         without_frames(process.stderr),
     )
+
+
+def test_output_option_has_one_name_and_earlier_scripts_keep_working(tmp_path: Path) -> None:
+    outputs = [
+        run_tenancy(*_OFFLINE, *option, "json", cwd=tmp_path, environment=os.environ, input=_MANIFEST).stdout
+        for option in (("-o",), ("--output",), ("--format",))
+    ]
+    assert outputs[0]
+    assert outputs == outputs[:1] * 3
+    for command in (("preview",), ("plans", "impact")):
+        help_text = run_tenancy(*command, "--help", environment=os.environ).stdout
+        assert "--output" in help_text
+        assert "--format" not in help_text
+
+
+def test_help_of_a_command_has_the_global_options_in_one_group() -> None:
+    for command in (("list",), ("plans", "impact")):
+        _, group, rest = run_tenancy(*command, "--help", environment=os.environ).stdout.partition(
+            "Global options"
+        )
+        assert group, command
+        assert "--kubeconfig" in rest
+        assert "--context" in rest
 
 
 def without_frames(text: str) -> str:

@@ -114,7 +114,7 @@ def test_changed_or_missing_crd_is_found_and_mended_by_the_fix(
     subjects = [f"CRD {crd['metadata']['name']}" for crd in crds()]
     old, absent = findings_of("FAILED", *subjects)
     assert old["subject"] == "CRD tenants.platform.ai"
-    assert "is of another version" in old["message"]
+    assert "is from another version of tenancy" in old["message"]
     assert (absent["subject"], absent["message"]) == ("CRD aisessions.platform.ai", "is not installed")
     run_fix(platform, old["fix"], tmp_path)
     eventually(lambda: len(findings_of("ok", *subjects)) == len(subjects), "every CRD is established again")

@@ -154,10 +154,10 @@ def test_more_namespaces_than_the_plan_allows_are_noted(put: Any, tenancy: Run) 
 def test_what_cannot_be_adopted_is_refused(platform: Platform, new_tenant: NewTenant, tenancy: Run) -> None:
     platform.await_active(new_tenant("import-owner"))
     for arguments, problem in (
-        (("kube-system", "--name", "x"), "is the platform's own"),
+        (("kube-system", "--name", "x"), "is reserved for Kubernetes"),
         (("tenant-import-owner", "--name", "x"), "belongs to tenant 'import-owner'"),
         (("nowhere", "--name", "x"), "there is no namespace 'nowhere'"),
-        (("default", "--name", "import-owner"), "there is a tenant 'import-owner' already"),
+        (("default", "--name", "import-owner"), "the tenant 'import-owner' already exists"),
         (("default", "--name", "x", "--plan", "none-such"), "there is no plan 'none-such'"),
     ):
         result = tenancy("import", *arguments)

@@ -1,11 +1,13 @@
-"""`tenancy list`, `tenancy crd`, and shell completion of tenant names."""
+"""`tenancy list`, `tenancy crd`, the global options, and shell completion of tenant names."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
 
+from tenancy.plans import SHIPPED_PLANS
 from tenancy.spec.crd import crds
 from tests.cli.conftest import Run
 from tests.integrations.pods import POD, allow_pods, pod
@@ -52,6 +54,31 @@ def test_list_says_why_a_tenant_failed(tenancy: Run) -> None:
     assert "UnknownPlan" in line
 
 
+def test_global_options_are_accepted_anywhere_on_the_line(platform: Platform, tenancy: Run) -> None:
+    kubeconfig = yaml.safe_load(platform.admin_kubeconfig.read_text())
+    options = ("--kubeconfig", str(platform.admin_kubeconfig), "--context", kubeconfig["current-context"])
+    expected = tenancy("list").stdout
+    for arguments in ((*options, "list"), ("list", *options), (*options[:2], "list", *options[2:])):
+        result = tenancy(*arguments, KUBECONFIG="/nowhere")
+        assert (result.returncode, result.stdout) == (0, expected), result.stderr
+    for line in ("--context none-such list", "list --context none-such"):
+        assert "none-such" in tenancy(*line.split()).stderr
+    # The option after the command is used if both are given.
+    assert tenancy("--context", "none-such", "list", *options).stdout == expected
+
+
+def test_global_options_are_accepted_by_subcommands(platform: Platform, tenancy: Run, tmp_path: Path) -> None:
+    plans = tmp_path / "plans.yaml"
+    plans.write_text(SHIPPED_PLANS.read_text())
+    options = ("--kubeconfig", str(platform.admin_kubeconfig))
+    for arguments in (
+        ("plans", *options, "impact", str(plans)),
+        ("plans", "impact", str(plans), *options),
+    ):
+        result = tenancy(*arguments, KUBECONFIG="/nowhere")
+        assert "compared with" in result.stdout, result.stderr
+
+
 def test_no_cluster_is_one_line_on_standard_error(tenancy: Run) -> None:
     result = tenancy("list", KUBECONFIG="/nowhere")
     assert result.returncode == 1
@@ -92,9 +119,18 @@ def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> N
         assert result.stderr == ""
         return result.stdout.split()
 
-    for command in ("show", "diff", "history", "rollback", "pause", "resume"):
+    for command in ("show", "diff", "history", "rollback", "pause", "resume", "usage"):
         assert completed(f"tenancy {command} tab") == list(TABBED)
-    command_line = f"tenancy --kubeconfig {platform.admin_kubeconfig} show tabu"
-    assert completed(command_line, KUBECONFIG="/nowhere") == ["tabular"]
+    assert completed("tenancy pause --timeout 3 tabbed tab") == list(TABBED)
+    for words in (
+        "--kubeconfig {} show tabu",
+        "show --kubeconfig {} tabu",
+        "rollback --yes --kubeconfig={} tabu",
+    ):
+        command_line = f"tenancy {words.format(platform.admin_kubeconfig)}"
+        assert completed(command_line, KUBECONFIG="/nowhere") == ["tabular"]
+    assert completed("tenancy show tabbed tab") == []
+    assert completed("tenancy show --pl") == ["--plans"]
+    assert completed("tenancy show --output y") == ["yaml"]
     # Without a cluster, completion must not print an error into the command line.
     assert completed("tenancy show tab", KUBECONFIG="/nowhere") == []

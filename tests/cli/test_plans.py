@@ -1,4 +1,4 @@
-"""`tenancy plans` and `tenancy plans impact`."""
+"""`tenancy plans`, `tenancy plans show` and `tenancy plans impact`."""
 
 import json
 from pathlib import Path
@@ -33,6 +33,32 @@ def test_plans_are_listed_with_what_they_give_and_who_is_on_them(
     assert rows["pro"]["quotas"]["limits.cpu"] == "8"
 
 
+def test_a_plan_is_shown_with_its_limits_and_the_models_of_sessions(previews: Previews) -> None:
+    result = previews.run("plans", "show", "pro")
+    assert result.returncode == 0, result.stderr
+    text = result.stdout
+    assert text.startswith("pro\nTenants  ")
+    lines = [line.split() for line in text.splitlines()]
+    for line in (
+        ["maxNamespaces", "20"],
+        ["podSecurity", "restricted"],
+        ["serviceTypes", "[ClusterIP,", "LoadBalancer]"],
+        ["tenant-quota", "limits.cpu", "8"],
+        ["cpu", "50m", "500m", "4"],
+        ["research", "large", "registry.example/ai/research:1", "-", "-", "-", "default"],
+        ["standard", "image", "of", "the", "type", "MODEL=standard", "-"],
+    ):
+        assert line in lines, line
+    assert "at most 3 sessions at the same time. Ended sessions are kept for 30 days.\n" in text
+
+    data = json.loads(previews.run("plans", "show", "pro", "-o", "json").stdout)
+    assert data["settings"]["maxSessions"] == 3
+    assert data["sessions"]["types"]["research"]["model"] == "large"
+    result = previews.run("plans", "show", "gold")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "error: there is no plan 'gold'; known: basic, enterprise, pro\n"
+
+
 def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     platform: Platform, new_tenant: NewTenant, previews: Previews, new_plans: Path
 ) -> None:
@@ -40,11 +66,11 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     # This tenant has the same error with the plans in force, so the new plans do not affect it.
     platform.await_condition(new_tenant("plans-lost", plan="none-such"), "UnknownPlan")
     new_plans.write_text(SHIPPED_PLANS.read_text())
-    result = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    result = previews.run("plans", "impact", "new.yaml", "--output", "json")
     assert result.returncode == 0, result.stdout + result.stderr
 
     new_plans.write_text(SHIPPED_PLANS.read_text().replace('cpu: "32"', 'cpu: "16"'))
-    result = previews.run("plans", "impact", "new.yaml", "--format", "json")
+    result = previews.run("plans", "impact", "new.yaml", "--output", "json")
     assert result.returncode == 2, result.stdout + result.stderr
     tenants = {tenant["name"]: tenant for tenant in json.loads(result.stdout)["tenants"]}
     assert tenants["plans-lost"]["outcome"] == "unchanged"
@@ -54,7 +80,7 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     # Removing a plan that a tenant uses is an error.
     head, _, _ = SHIPPED_PLANS.read_text().partition("  enterprise:")
     new_plans.write_text(head)
-    result = previews.run("plans", "impact", "new.yaml", "--format", "markdown")
+    result = previews.run("plans", "impact", "new.yaml", "--output", "markdown")
     assert result.returncode == 1
     assert "there is no plan 'enterprise'" in result.stdout
     assert "(new.yaml&#58;" in result.stdout

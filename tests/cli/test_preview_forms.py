@@ -27,7 +27,7 @@ def test_a_file_gets_the_preview_and_standard_output_the_sum(offline_previews: P
     offline_previews.write("filed")
     for form in ("table", "markdown", "json", "sarif"):
         file = offline_previews.folder / f"preview.{form}"
-        arguments = ("preview", "tenants", "--offline", "--format", form)
+        arguments = ("preview", "tenants", "--offline", "--output", form)
         result = offline_previews.run(*arguments, "--output-file", str(file))
         assert (result.returncode, result.stdout) == (2, "1 tenant is new\n")
         assert file.read_text() == offline_previews.run(*arguments).stdout
@@ -53,7 +53,7 @@ def test_json_has_a_version_and_every_change(offline_previews: Previews) -> None
 def test_sarif_has_a_result_with_a_place_for_every_finding(offline_previews: Previews) -> None:
     offline_previews.write("first", plan="none-such")
     offline_previews.write("torn apart", "kind: [Tenant\n")
-    result = offline_previews.run("preview", "tenants", "--offline", "--format", "sarif")
+    result = offline_previews.run("preview", "tenants", "--offline", "--output", "sarif")
     assert result.returncode == 1
     document = json.loads(result.stdout)
     assert document["version"] == "2.1.0"
@@ -79,7 +79,7 @@ def test_sarif_has_a_result_with_a_place_for_every_finding(offline_previews: Pre
 def test_markdown_stays_below_the_limit_and_names_what_is_left_out(offline_previews: Previews) -> None:
     for number in range(60):
         offline_previews.write(f"many-{number:02}", displayName="|" * 200)
-    result = offline_previews.run("preview", "tenants", "--offline", "--format", "markdown")
+    result = offline_previews.run("preview", "tenants", "--offline", "--output", "markdown")
     assert result.stdout.startswith(MARKER)
     assert len(result.stdout) <= LIMIT
     assert "60 tenants are new" in result.stdout

@@ -60,6 +60,6 @@ def test_what_can_not_be_read_is_said_and_not_guessed(platform: Platform, previe
     assert preview["notes"] == ["2 × ConfigMap not compared: no permission to list them"]
     assert "ConfigMap" not in {change["kind"] for change in preview["tenants"][0]["changes"]}
 
-    result = previews.run("preview", "tenants", "--format", "json", KUBECONFIG=str(platform.admin_kubeconfig))
+    result = previews.run("preview", "tenants", "--output", "json", KUBECONFIG=str(platform.admin_kubeconfig))
     assert '"kind": "ConfigMap"' in result.stdout
     assert "not compared" not in result.stdout

@@ -36,7 +36,7 @@ def test_what_cannot_be_rolled_back_changes_nothing(platform: Platform, tenancy:
         return result.stderr.removeprefix("error: ").rstrip("\n")
 
     assert problem() == (
-        "cannot roll back refused: every successful update has the same spec as the Tenant has now"
+        "cannot roll back refused: every successful update has the current spec of the Tenant"
     )
     platform.remove("Role", "tenant-refused", "tenant-viewer")
     platform.await_condition(manifest, "Repaired", "Drifted")
@@ -44,11 +44,11 @@ def test_what_cannot_be_rolled_back_changes_nothing(platform: Platform, tenancy:
     assert by_hand.returncode == 0, by_hand.stdout
     generation = live(platform, manifest)["metadata"]["generation"]
     assert problem("--to", "1") == (
-        "update 1 has the same spec as refused has now; a rollback can't undo updates with other causes: "
+        "update 1 has the current spec of refused; a rollback can't undo updates with other causes: "
         "3 (a try), 2 (drift: Role tenant-refused/tenant-viewer deleted)"
     )
     assert problem("--to", "3").startswith("update 3 was made by hand, so its spec is not recorded")
-    assert problem("--to", "9").startswith("refused has no update 9, only 1 to 3")
+    assert problem("--to", "9").startswith("refused has no update 9; choose an update (1 to 3)")
     assert live(platform, manifest)["metadata"]["generation"] == generation
 
 

@@ -135,7 +135,7 @@ def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
         (("--db", "/nowhere/usage.db"), "/nowhere/usage.db: nothing is recorded there yet"),
         (("--db", "x", "--since", "soon"), "'soon' is not a time: write a duration such as 30d"),
         (("--db", "x", "--since", "-3d"), "'-3d' is not a time: write a duration such as 30d"),
-        (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' is not before '2h' (--until)"),
+        (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' must be before --until ('2h')"),
         (("--watcher", "foo"), "foo cannot be reached: Invalid URL"),
     ],
 )

@@ -18,6 +18,7 @@ from tenancy.base.quantity import quantity_value
 from tests.own_cluster import platform_on_own_cluster
 from tests.page.browser import open_tab
 from tests.platform import ROOT, Platform, tenant_manifest
+from tests.sessions.sessions import sessions_of
 from tests.waiting import eventually
 
 WIDTH = 1280
@@ -113,6 +114,7 @@ def create_samples(platform: Platform, samples: Samples) -> None:
     research["spec"]["resourceQuotas"] = {"cpu": "6", "memory": "12Gi"}
     platform.apply(research)
     platform.await_active(research)
+    create_sessions(platform)
     mobile = tenant_manifest("mobile", **samples["mobile"][1], paused=True)
     platform.apply(mobile)
     platform.await_condition(mobile, "Paused")
@@ -123,6 +125,16 @@ def create_samples(platform: Platform, samples: Samples) -> None:
     platform.await_condition(research, "Repaired", kind="Drifted")
     for name, (share, _) in samples.items():
         set_usage(platform, name, share)
+
+
+def create_sessions(platform: Platform) -> None:
+    """A session that runs, and one whose model does not exist."""
+    sessions = sessions_of(platform, "research", "dev")
+    sessions.create("weekly-report", model=None, kind="research")
+    sessions.set_pod_status("weekly-report", phase="Running")
+    sessions.await_phase("weekly-report", "Running")
+    sessions.create("image-search", model="vision")
+    sessions.await_phase("image-search", "Pending", "UnknownModel")
 
 
 def set_usage(platform: Platform, tenant: str, share: float) -> None:

@@ -130,6 +130,12 @@ class Sessions:
         change = {"metadata": {"annotations": {OUTCOME: outcome}}}
         self.platform.admin.patch(POD, pod["metadata"]["name"], change, namespace=self.namespace)
 
+    def set_pod_status(self, name: str, **status: Any) -> None:
+        """Write the status of a session's pod, in a cluster without KWOK."""
+        (pod,) = eventually(lambda: self.pods(name), f"session {name} has a pod")
+        change, pod_name = {"status": status}, pod["metadata"]["name"]
+        self.platform.admin.patch(POD, pod_name, change, namespace=self.namespace, subresource="status")
+
 
 def sessions_of(platform: Platform, tenant: str, name: str | None = None) -> Sessions:
     """The sessions of an Active tenant. Creates the ServiceAccount that pods in the namespace need."""

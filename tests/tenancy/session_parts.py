@@ -8,6 +8,11 @@ from tenancy.spec.aisession import AISessionSpec
 
 STARTED = "2026-01-01T10:00:00Z"
 COMPLETED = "2026-01-01T10:12:03Z"
+# A mesh may add containers that have the same variable.
+_CONTAINERS = [
+    {"name": name, "env": [{"name": "AISESSION_MODEL", "value": model}]}
+    for name, model in (("mesh", "other"), (CONTAINER, "large"))
+]
 
 
 def spec(**fields: Any) -> AISessionSpec:
@@ -24,8 +29,11 @@ def session(name: str = "one", namespace: str = "tenant-acme") -> Manifest:
 
 
 def job(*conditions: Manifest, **status: Any) -> Manifest:
-    job_status = {"startTime": STARTED, "conditions": list(conditions), **status}
-    return {"metadata": {"name": "aisession-one", "namespace": "tenant-acme"}, "status": job_status}
+    return {
+        "metadata": {"name": "aisession-one", "namespace": "tenant-acme"},
+        "spec": {"template": {"spec": {"containers": _CONTAINERS}}},
+        "status": {"startTime": STARTED, "conditions": list(conditions), **status},
+    }
 
 
 def condition(condition_type: str, reason: str = "", message: str = "") -> Manifest:

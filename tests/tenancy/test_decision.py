@@ -79,7 +79,7 @@ def test_namespace_of_another_tenant_is_rejected() -> None:
     [
         (live(NAMESPACE), {}, "set spec.adopt to true to adopt it"),
         (live(NAMESPACE, object_labels("other")), {"adopt": True}, "belongs to tenant 'other'"),
-        (live(NAMESPACE, {"platform.ai/shared": "true"}), {"adopt": True}, "is the platform's own"),
+        (live(NAMESPACE, {"platform.ai/shared": "true"}), {"adopt": True}, "is reserved for Kubernetes"),
         (live(NAMESPACE, deletionTimestamp="now"), {"adopt": True}, "is being deleted"),
     ],
 )

@@ -10,7 +10,8 @@ from tenancy.base.manifest import ObjectKey, object_key
 from tenancy.desired import DesiredState, desired_state
 from tenancy.objects.roles import ROLE_RULES
 from tenancy.plans import read_plans
-from tenancy.spec.tenant import AccessRole, tenant_from_manifest
+from tenancy.spec.access import AccessRole
+from tenancy.spec.tenant import tenant_from_manifest
 
 
 def desired(name: str = "acme", **spec: Any) -> DesiredState:

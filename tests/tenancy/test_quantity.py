@@ -42,5 +42,5 @@ def test_huge_exponent_is_refused() -> None:
 
 
 def test_finer_than_nano_is_refused() -> None:
-    with pytest.raises(ValueError, match="finer"):
+    with pytest.raises(ValueError, match="more precise"):
         canonical_quantity("0.1n")

@@ -25,8 +25,14 @@ def status_of(
 
 
 def test_job_without_a_pod_is_starting() -> None:
-    assert status_of(NEW, job()) == {"phase": "Pending", "reason": "Starting", "job": "aisession-one"}
-    assert status_of(NEW, {"metadata": {"name": "aisession-one"}})["reason"] == "Starting"
+    assert status_of(NEW, job()) == {
+        "phase": "Pending",
+        "reason": "Starting",
+        "job": "aisession-one",
+        "aiModel": "large",
+    }
+    without_status = {"metadata": {"name": "aisession-one"}, "spec": job()["spec"]}
+    assert status_of(NEW, without_status)["reason"] == "Starting"
     assert status_of(NEW, job(), pod("Pending", {"waiting": {"reason": "ContainerCreating"}})) == status_of(
         NEW, job()
     )
@@ -56,6 +62,7 @@ def test_running_pod_makes_it_run_since_its_container_does() -> None:
     assert status_of(NEW, job(), pod("Running", RUNNING)) == {
         "phase": "Running",
         "job": "aisession-one",
+        "aiModel": "large",
         "startTime": STARTED,
     }
     assert status_of(NEW, job(), pod("Running", startTime=STARTED))["startTime"] == STARTED
@@ -84,6 +91,7 @@ def test_completed_session_has_times_and_results() -> None:
     assert status_of(NEW, complete_job, pod("Succeeded", terminated(0, result))) == {
         "phase": "Completed",
         "job": "aisession-one",
+        "aiModel": "large",
         "startTime": STARTED,
         "completionTime": COMPLETED,
         "results": {"outputData": "done", "metrics": {"tokensUsed": 7, "executionTime": "12m3s"}},
@@ -122,7 +130,7 @@ def test_failed_session_tells_what_kubernetes_knows() -> None:
     assert (without_reason["reason"], without_reason["message"]) == ("BackoffLimitExceeded", "it failed")
     without_pod = status_of(NEW, failed)
     assert without_pod["reason"] == "BackoffLimitExceeded"
-    assert without_pod["message"].endswith("it may have been deleted")
+    assert without_pod["message"].endswith("the pod may have been deleted")
 
 
 def test_timeout_ends_it_as_terminated() -> None:

@@ -75,9 +75,9 @@ def test_namespace_with_the_tenants_default_name_is_adopted_only_with_adopt_true
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("kube-system", "is the platform's own"),
-        ("default", "is the platform's own"),
-        ("tenancy-system", "is the platform's own"),
+        ("kube-system", "is reserved for Kubernetes"),
+        ("default", "is reserved for Kubernetes"),
+        ("tenancy-system", "is reserved for Kubernetes"),
         ("no-such-namespace", "does not exist"),
     ],
 )
@@ -95,7 +95,7 @@ def test_namespace_of_an_integrations_controller_is_not_adopted(
 ) -> None:
     existing("hnc-system")
     manifest = new_tenant("rooter", adopt=True, namespaces=[{"name": "x", "existing": "hnc-system"}])
-    assert "is the platform's own" in platform.await_condition(manifest, "NamespaceTaken")["message"]
+    assert "is reserved for Kubernetes" in platform.await_condition(manifest, "NamespaceTaken")["message"]
 
 
 def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tenant: NewTenant) -> None:

@@ -13,7 +13,7 @@ _FIRST_ADDRESSES: Final = (ip_address("0.0.0.0"), ip_address("::"))
 
 
 class Block(NamedTuple):
-    """An ipBlock of a policy. `address` is one of the addresses in the block."""
+    """An ipBlock of a policy. `address` is an example address in the block."""
 
     label: str
     address: str
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
-    """The distinct ipBlocks of these peers, without blocks that contain no address."""
+    """The distinct ipBlocks of these peers. Blocks whose exceptions cover the whole CIDR are left out."""
     blocks = {
         block.label: block for peer in peers if "ipBlock" in peer for block in [_block(peer["ipBlock"])]
     }
@@ -33,7 +33,8 @@ def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
     for block in blocks.values():
         inner = [other for other in blocks.values() if _is_within(other.network, block.network)]
         addresses = [address for address in _range_starts(blocks.values()) if block.contains(address)]
-        # Prefer an address that is in no smaller block, because the rules of a smaller block apply to it too.
+        # Prefer an address outside all smaller blocks, because the rules of a smaller block apply to all
+        # addresses in that block.
         distinctive = [
             address for address in addresses if not any(other.contains(address) for other in inner)
         ]
@@ -66,7 +67,11 @@ def _is_within(inner: IpNetwork, outer: IpNetwork) -> bool:
 
 
 def _range_starts(blocks: Iterable[Block]) -> list[Address]:
-    """The lowest address of each range, in order. The limits of the blocks divide addresses into ranges."""
+    """The lowest address of each range, in ascending order.
+
+    The borders of blocks and exceptions divide all addresses into ranges. All addresses of a range are in the
+    same blocks.
+    """
     starts: set[Address] = set(_FIRST_ADDRESSES)
     for block in blocks:
         for network in (block.network, *block.exceptions):

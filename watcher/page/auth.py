@@ -62,7 +62,7 @@ class AccessReviews:
         return User(user["username"], attributes)
 
     def _review_access(self, user: User, verb: str, tenant: str) -> bool:
-        """Whether the user has the permission in both API groups. The page shows the tenants of both."""
+        """Whether the user may use the verb on Tenants of both API groups. The page shows both groups."""
         return all(
             self._review(
                 SUBJECT_ACCESS_REVIEW,

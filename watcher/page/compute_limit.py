@@ -10,9 +10,10 @@ from typing import Final
 
 from tenancy.base.manifest import Manifest
 
-# The maximum sum of distinct policies, rules, peers and exceptions. The page could not draw more of them.
+# The maximum total number of distinct policies, rules, peers and exceptions. The page cannot draw more.
 _MAX_PARTS: Final = 500
-# The maximum product of tested connections and length of the policies. This takes about one second.
+# The maximum amount of work: the number of tested connections multiplied by the length of the policies. This
+# amount takes about one second of CPU time.
 _MAX_WORK: Final = 20_000_000_000
 
 
@@ -30,7 +31,7 @@ class ComputeLimit:
         self._remaining = _MAX_WORK
 
     def spend(self, connections: int, policies: Iterable[Manifest]) -> None:
-        """Subtract the work for testing this number of connections against the policies."""
+        """Subtract the work of a computation that tests this number of connections against the policies."""
         self._remaining -= connections * sum(len(str(policy["spec"])) for policy in policies)
         if self._remaining < 0:
             raise LimitExceeded

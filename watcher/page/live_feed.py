@@ -1,7 +1,7 @@
 """The rows of all tenants, and a stream of their changes for each browser.
 
 Informers mark tenants as changed. After a short time, a thread computes the rows of all marked tenants, and
-sends the rows that differ from the old ones. For a slow browser, only the newest row of each tenant is kept.
+sends the changed rows to all browsers. For a slow browser, only the newest row of each tenant is kept.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Changes = Mapping[str, str | None]
 
 
 class _Listener:
-    """One open stream. Unsent rows are kept by name, so that only the newest row of each tenant is sent."""
+    """One open stream. `unsent` contains only the newest row of each tenant."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -87,7 +87,7 @@ class Feed(threading.Thread):
         return [f"thread died: {self.name}"] if self.ident and not self.is_alive() else []
 
     async def changes(self) -> AsyncGenerator[Changes, None]:
-        """The changes from now on, until the feed stops. Runs on the server's event loop."""
+        """Yield the changes after this call, until the feed stops. Runs on the server's event loop."""
         listener = _Listener()
         with self._guard:
             self._listeners.add(listener)
@@ -104,7 +104,7 @@ class Feed(threading.Thread):
                 self._listeners.discard(listener)
 
     def _changed_rows(self, tenant: str) -> list[str | None]:
-        """A list with the tenant's row if it differs from the last one. Otherwise, the list is empty."""
+        """A list with the tenant's row. The list is empty if the row has not changed."""
         try:
             row = self._row(tenant)
             text = row.model_dump_json(by_alias=True) if row else None

@@ -66,7 +66,7 @@ class Login:
     def _user(self, token: str) -> User:
         user = self._reviews.user(token) if _TOKEN.fullmatch(token) else None
         if user is None:
-            raise _unauthorized("the cluster rejects this token; log in with a valid one")
+            raise _unauthorized("the cluster rejects this token; log in with a valid token")
         return user
 
     async def _log_in(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Open ports as text, which is `all` or a list such as `53/UDP, 8080-8085/TCP`. No I/O."""
+"""Formats open ports as text: `all`, or a list such as `53/UDP, 8080-8085/TCP`. No I/O."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +13,7 @@ _LAST: Final = 65535
 
 
 class PortRanges(NamedTuple):
-    """Ranges of ports. Policies do not distinguish the ports of a range: either all or none are open."""
+    """Ranges of ports. The policies treat all ports of a range in the same way."""
 
     # First and last port of each range, by protocol.
     ranges: dict[str, list[tuple[int, int]]]
@@ -46,7 +46,10 @@ def port_ranges(policies: Iterable[Manifest]) -> PortRanges:
 
 
 def open_ports(network: PodNetwork, pairs: Iterable[tuple[Endpoint, Endpoint]], ports: PortRanges) -> str:
-    """The ports that are open from source to target in at least one pair, as text. Empty if none are open."""
+    """The open ports as text. Empty if no port is open.
+
+    A port is open if the policies allow it from the source to the target of at least one pair.
+    """
     connections = [(source, replace(target, named_ports=ports.named)) for source, target in pairs]
 
     def is_open(number: int, protocol: str) -> bool:

@@ -17,15 +17,26 @@ from tenancy.base.manifest import Manifest, Objects
 from tenancy.changes import object_changes
 from tenancy.desired import DesiredState
 from watcher.page.reachability_graph import reachability
+from watcher.sessions.controller import SessionController
 from watcher.view import TenantRow, UpdateView, tenant_row, tenant_view, update_view
 
-# A cached history expires, because an update that an operator runs with Pulumi does not change the status.
+# A cached history expires, because the status does not change if a person runs `pulumi up` by hand.
 _CACHE_S: Final = 60.0
 _CACHE_MAX_SIZE: Final = 64
+# Ended sessions are kept for weeks. The view has all waiting and running sessions before the ended ones.
+_MAX_SESSIONS: Final = 50
+
+
+class PageRow(TenantRow):
+    """A tenant in the page's list."""
+
+    # How often sessions of the tenant have changed. With each change, the stream sends the row again, so that
+    # an open page loads the tenant again.
+    session_changes: int = 0
 
 
 class PageData:
-    """The data of the page. Changes nothing. Thread-safe."""
+    """Read-only access to the data of the page. Thread-safe."""
 
     def __init__(
         self,
@@ -33,24 +44,29 @@ class PageData:
         tenants: Tenants,
         managed: ManagedObjects,
         desired: Callable[[str], DesiredState | None],
+        sessions: SessionController,
         stacks: Stacks,
     ) -> None:
         self._cluster = cluster
         self._tenants = tenants
         self._managed = managed
         self._desired = desired
+        self._sessions = sessions
         self._stacks = stacks
         # Cached histories, by the Tenant's uid and the version of its last update.
         self._histories: TTLCache[tuple[str, int], list[UpdateView]] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S)
         self._guard = threading.Lock()
 
-    def row(self, name: str) -> TenantRow | None:
+    def row(self, name: str) -> PageRow | None:
         """The tenant's row in the list, or None if there is no such tenant."""
         tenant = self._tenant(name)
-        return tenant_row(tenant, self._managed.of(name)) if tenant else None
+        if tenant is None:
+            return None
+        row = tenant_row(tenant, self._managed.of(name))
+        return PageRow(**dict(row), session_changes=self._sessions.change_count(name))
 
     def view(self, name: str) -> dict[str, Any] | None:
-        """The tenant without its history, as JSON data, or None if there is no such tenant."""
+        """The data of a tenant except its history, for JSON. None if there is no such tenant."""
         tenant = self._tenant(name)
         if tenant is None:
             return None
@@ -59,7 +75,13 @@ class PageData:
         drift = object_changes(desired, live) if desired else ()
         view = tenant_view(tenant, live, drift).model_dump(by_alias=True, mode="json")
         network = reachability(namespaces, self._policies(namespaces, live))
-        return {**view, "network": network.model_dump(by_alias=True, mode="json")}
+        sessions = self._sessions.rows(name)
+        return {
+            **view,
+            "network": network.model_dump(by_alias=True, mode="json"),
+            "sessions": [row.model_dump(by_alias=True, mode="json") for row in sessions[:_MAX_SESSIONS]],
+            "sessionCount": len(sessions),
+        }
 
     def history(self, name: str) -> list[UpdateView] | None:
         """The updates of a tenant's stack, newest first, or None if there is no such tenant.
@@ -87,9 +109,10 @@ class PageData:
         return next(iter(self._tenants.named(name)), None)
 
     def _policies(self, namespaces: list[Manifest], live: Objects) -> list[Manifest]:
-        """All policies in the namespaces, including policies that are not managed and therefore not watched.
+        """All NetworkPolicies in the namespaces, read from the API server.
 
-        Tenants can create policies, and adopted namespaces may already contain some.
+        The informers watch only managed policies. Users of the tenant can create other policies, and an
+        adopted namespace may already contain policies.
         """
         try:
             return [

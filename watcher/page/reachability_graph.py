@@ -1,8 +1,7 @@
 """Graph of the connections that the NetworkPolicies in a tenant's namespaces allow. No I/O.
 
-Each node has example pods or an example address, and `tenancy.reachability` tests the connections between
-them. Policies outside the tenant's namespaces are not considered. An edge means that the tenant's own
-policies allow the connection.
+Each node has example pods or example addresses. `tenancy.reachability` tests the connections between the
+nodes. Policies in other namespaces are ignored. In the cluster, these policies can still block a connection.
 """
 
 import json
@@ -20,10 +19,10 @@ from watcher.page.address_blocks import Block, address_blocks, outside_addresses
 from watcher.page.compute_limit import ComputeLimit, LimitExceeded
 from watcher.page.open_ports import open_ports, port_ranges
 
-# The label that the API server sets to a namespace's name, and the name of the cluster DNS's namespace.
+# The label in which the API server stores a namespace's name, and the name of the cluster DNS's namespace.
 [(_NAMESPACE_NAME, _DNS_NAMESPACE)] = CLUSTER_DNS["namespaceSelector"]["matchLabels"].items()
 _DNS_PODS: Final = CLUSTER_DNS["podSelector"]["matchLabels"]
-# The label value of all other tenants. No tenant can have this name, because it is not valid.
+# The value of the tenant label for all other tenants. It is not a valid name, so no tenant can have it.
 _OTHERS: Final = "other tenants"
 _TOO_MUCH: Final = "too many NetworkPolicies to draw: list them with kubectl get networkpolicies"
 
@@ -50,7 +49,10 @@ class Reachability(Model):
 
 
 class _Place(NamedTuple):
-    """A node, with example pods or an example address, and the labels of their namespace."""
+    """A node and its endpoints, which are example pods or example addresses.
+
+    `labels` are the labels of the pods' namespace. Addresses have no labels.
+    """
 
     node: ReachNode
     endpoints: tuple[Endpoint, ...]
@@ -106,8 +108,8 @@ def _equivalence_classes(
 ) -> dict[str, str]:
     """A key for each place. Two namespaces of the tenant have the same key if no policy distinguishes them.
 
-    Ports are computed once per pair of keys. A tenant may have a hundred namespaces, and most of them have
-    the same policies.
+    The open ports are computed only once for each pair of keys. This saves time, because a tenant may have a
+    hundred namespaces, and most of them have the same policies.
     """
     all_policies = [policy for in_namespace in policies.values() for policy in in_namespace]
     selectors = [peer["namespaceSelector"] for peer in _peers(all_policies) if "namespaceSelector" in peer]
@@ -121,7 +123,7 @@ def _equivalence_classes(
 
 
 def _places(namespaces: Iterable[Manifest], policies: list[Manifest]) -> tuple[list[_Place], list[_Place]]:
-    """The places of the tenant's namespaces, and all other places."""
+    """Two lists: the places of the tenant's namespaces, and all other places."""
     peers = list(_peers(policies))
     pods = _pod_labels(policies, peers)
     own = [_own_place(namespace, pods) for namespace in namespaces]
@@ -150,7 +152,7 @@ def _peers(policies: Iterable[Manifest]) -> Iterator[Manifest]:
 
 
 def _pod_labels(policies: Iterable[Manifest], peers: Iterable[Manifest]) -> list[Labels]:
-    """Labels of example pods: one without labels, and one for each pod selector in the policies."""
+    """Labels of example pods: a pod without labels, and a pod for each pod selector in the policies."""
     selectors = [
         *(policy["spec"].get("podSelector") for policy in policies),
         *(peer.get("podSelector") for peer in peers),
@@ -193,7 +195,10 @@ def _place(
     labels: Labels,
     pods: Iterable[Labels],
 ) -> _Place:
-    """A place outside the tenant. Its namespace has an invalid name, which no real namespace can have."""
+    """A place outside the tenant.
+
+    Its namespace has a name such as `<dns>`, which no real namespace can have.
+    """
     endpoints = tuple(Endpoint("", f"<{key}>", pod) for pod in pods)
     return _Place(ReachNode(id=key, label=label, kind=kind), endpoints, labels)
 

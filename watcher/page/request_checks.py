@@ -23,9 +23,9 @@ _HOST: Final = re.compile(r"(\[[^]]+\]|[^:]+)(?::\d+)?")
 
 
 class RequestRejected(Exception):
-    """The response is an error with this status and message.
+    """The server responds with this error status and message.
 
-    With status 401, a request for a page is redirected to the login.
+    If the status is 401 and the request is for a page, the server redirects the browser to the login instead.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -35,7 +35,7 @@ class RequestRejected(Exception):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address, without port, is a loopback address."""
+    """Whether the host is `localhost` or a loopback address. `host` must not contain a port."""
     try:
         return host.lower() == "localhost" or ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -45,8 +45,8 @@ def is_loopback(host: str) -> bool:
 class RequestChecks:
     """Middleware that checks every request to the page, and sets the security headers of responses.
 
-    If `is_local`, the Host header must be a loopback address. Otherwise, a website could point its own DNS
-    name to this machine and read the page (DNS rebinding).
+    If `is_local` is true, the Host header must be a loopback address. This check prevents DNS rebinding, in
+    which a website points its own DNS name to this machine and reads the page.
     """
 
     def __init__(self, app: ASGIApp, is_local: bool) -> None:
@@ -87,7 +87,7 @@ def _check_host(header: str) -> None:
 
 
 def _check_site(header: str) -> None:
-    """Reject requests from other websites. They cannot read the responses, but could overload the watcher."""
+    """Reject requests from other websites. Such websites cannot read responses, but could cause high load."""
     if header not in _OWN_SITE:
         raise RequestRejected(403, "requests from other websites are not allowed")
 

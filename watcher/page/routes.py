@@ -27,7 +27,7 @@ _PING_S: Final = 15
 # A stream is closed if the browser reads nothing for this long.
 _SEND_TIMEOUT_S: Final = 30
 _HISTORIES_AT_ONCE: Final = 2
-# Computing a view may take a second of CPU time, which the workers also need.
+# Computing a view may take a second of CPU time. The workers also need CPU time.
 _VIEWS_AT_ONCE: Final = 4
 
 

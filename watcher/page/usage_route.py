@@ -54,5 +54,5 @@ def _time(request: Request, name: str, default: datetime) -> datetime:
         if time < _MIN_TIME:
             raise ValueError(text)
     except (ValueError, OverflowError):
-        raise RequestRejected(400, f"{name}: {text!r} is not a time such as 2026-01-31T12:00:00Z") from None
+        raise RequestRejected(400, f"{name}: {text!r} must be a time such as 2026-01-31T12:00:00Z") from None
     return time

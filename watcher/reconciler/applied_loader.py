@@ -1,7 +1,8 @@
 """Loads the last applied objects of tenants from their stacks.
 
-This is needed after a restart and after an update that failed half way. A separate thread reads the stack's
-history and state, so that workers do not wait for a backend that does not answer.
+The watcher compares these objects with the live objects to detect drift. It loads them after a restart, and
+after an update that failed half way. A separate thread reads the stack's history and state, so that workers
+do not wait for a backend that does not answer.
 """
 
 from collections.abc import Callable
@@ -29,8 +30,8 @@ log = structlog.get_logger(__name__)
 class AppliedLoader:
     """Loads the last applied objects of tenants.
 
-    Calls `on_loaded` with the tenant's name after loading has succeeded, and after it has failed with a new
-    error.
+    Calls `on_loaded` with the tenant's name after each success. After a failure, calls it only if the error
+    differs from the previous error of this tenant.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class AppliedLoader:
     def load_from_spec(self, manifest: Manifest) -> bool:
         """Compute the last applied objects from the Tenant's spec, without reading the backend.
 
-        Returns False, and changes nothing, if the spec is not the applied one or the tenant is paused.
+        Returns False and changes nothing if the spec is not applied yet, or if the tenant is paused.
         """
         name, status = manifest["metadata"]["name"], manifest.get("status") or {}
         desired = self._desired(name, manifest["spec"])
@@ -66,7 +67,10 @@ class AppliedLoader:
         return self._applied.exchange(name, known, Applied(desired.by_key, has_budget=desired.has_budget))
 
     def want(self, manifest: Manifest) -> None:
-        """Queue the loading of a tenant's last applied objects, unless they are known or it is paused."""
+        """Load a tenant's last applied objects in the background.
+
+        Does nothing if these objects are already known, or if the tenant is paused.
+        """
         name = manifest["metadata"]["name"]
         known = self._applied.get(name)
         if is_paused(manifest) or (known and known.is_known) or self.load_from_spec(manifest):
@@ -75,20 +79,20 @@ class AppliedLoader:
         self._queue.add(name)
 
     def problem_text(self, tenant: str) -> str:
-        """The reason why a tenant's drift is not repaired, as text to append to a message. Empty if it is."""
+        """The text to append to a message if the tenant's drift is not repaired. Otherwise empty."""
         problem = self._problems.get(tenant)
         return (
             f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
         )
 
     def forget(self, tenant: str) -> None:
-        """Stop loading and repairing a tenant. Waits until a running repair has ended."""
+        """Stop loading and repairing a tenant's objects. Waits until a running repair has ended."""
         self._wanted.discard(tenant)
         self._problems.pop(tenant, None)
         self._applied.forget(tenant)
 
     def _load_or_report(self, tenant: str) -> None:
-        """Load a tenant's last applied objects. If that fails, keep the problem and raise TryAgain."""
+        """Load a tenant's last applied objects. After an error, store the error text and raise TryAgain."""
         try:
             self._load(tenant)
         except (StackError, ValueError) as error:
@@ -110,7 +114,8 @@ class AppliedLoader:
         else:
             loaded = self._half_done(tenant, known, manifests[0]["spec"])
         if self._applied.exchange(tenant, known, loaded):
-            # Remove the problem before `on_loaded` queues the tenant, so that the status does not report it.
+            # Remove the problem before `on_loaded` queues the tenant. Otherwise the status would still report
+            # the problem.
             self._problems.pop(tenant, None)
             self._on_loaded(tenant)
 
@@ -122,7 +127,11 @@ class AppliedLoader:
         return None
 
     def _half_done(self, tenant: str, known: Applied | None, spec: Manifest) -> Applied:
-        """The objects after an update that has failed half way, in this process or before a restart."""
+        """The applied objects after an update has failed half way.
+
+        After a restart, `known` is None. In this case, the stack's history provides the objects before the
+        update, and `spec` provides the objects after the update.
+        """
         before, after = (known.objects, known.next_objects) if known else (None, None)
         if before is None:
             newest = next((update for update in self._updates(tenant) if update.result == "succeeded"), None)

@@ -1,8 +1,10 @@
-"""Runs `up` on a tenant's stack.
+"""Runs `up` on a tenant's stack. The last run applies the desired state.
 
-One run applies the desired state. An earlier run is needed in two cases. If quotas share a budget, it lowers
-some quotas before others are raised. If namespaces are removed from the tenant but kept in the cluster, it
-marks them as retained.
+Two cases need an additional run before the last run:
+
+- Quotas share a budget. The additional run lowers some quotas, so that the last run can raise other quotas.
+- Namespaces are removed from the tenant but kept in the cluster. The additional run marks these namespaces as
+  retained.
 """
 
 from collections.abc import Callable
@@ -34,7 +36,7 @@ def apply(
 ) -> StackResult:
     """Apply the desired state.
 
-    Raises MustWait if the tenant has to wait, or Rejection, StackError or ClusterError if a step fails.
+    Raises MustWait if the tenant has to wait. Raises Rejection, StackError or ClusterError if a step fails.
     """
 
     def up(step: DesiredState, message: str) -> StackResult:
@@ -53,8 +55,9 @@ def _mark_retained_namespaces(
 ) -> None:
     """Mark namespaces as retained in the stack's state before they are removed from the Pulumi program.
 
-    Pulumi reads `retain_on_delete` of a removed resource from the stack's state. Without this run, Pulumi
-    would delete a namespace that is removed in the same change that sets `deletionPolicy: Retain`.
+    If a resource is removed from the program, Pulumi reads the resource's `retain_on_delete` from the stack's
+    state. One change of the spec can set `deletionPolicy: Retain` and remove a namespace at the same time.
+    The state then lacks the option `retain_on_delete`. Without this run, Pulumi would delete the namespace.
     """
     leaving = leaving_namespaces(cluster, manifest, desired)
     if not leaving:
@@ -67,9 +70,9 @@ def _mark_retained_namespaces(
 def _lower_quotas(
     cluster: Cluster, up: Up, manifest: Manifest, desired: DesiredState, update: RunUpdate
 ) -> None:
-    """Lower quotas before others are raised, so that the sum of all quotas never exceeds the budget.
+    """Lower some quotas before others are raised, so that the sum of all quotas never exceeds the budget.
 
-    Raises MustWait if other quotas cannot be raised yet.
+    Raises MustWait if quotas cannot be raised yet, because terminating namespaces still use the budget.
     """
     step = _next_state(cluster, desired)
     if step is desired:
@@ -81,7 +84,7 @@ def _lower_quotas(
 
 
 def _next_state(cluster: Cluster, desired: DesiredState) -> DesiredState:
-    """The desired state, but with the current limits for quotas that cannot be raised yet."""
+    """The desired state, except that quotas that cannot be raised yet keep their current limits."""
     quotas = live_quotas(cluster, desired.tenant)
     check_quotas_in_use(desired, quotas)
     return budget_step(desired, quotas)

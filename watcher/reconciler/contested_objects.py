@@ -1,8 +1,8 @@
 """Detects objects that somebody else, such as another controller, changes again after each repair.
 
-A round is a repair of an object, and the update that records the repair in the stack's history. After several
-rounds in a row, the watcher runs no more updates for the repairs of this object, until nobody has changed the
-object for a while. It continues to repair the object.
+A round consists of one repair of an object and the update that records this repair in the stack's history.
+After `_ROUNDS` rounds in a row, the watcher still repairs the object, but runs no updates to record the
+repairs. The watcher runs these updates again after nobody has changed the object for `_REST_S` seconds.
 """
 
 import threading
@@ -16,8 +16,8 @@ from tenancy.base.manifest import ObjectKey
 from tenancy.base.reasons import Reason
 
 _ROUNDS: Final = 4
-# Two rounds are in a row if the object changes within this time. The time starts at the end of the update,
-# because on a slow cluster the update itself may take longer.
+# Two rounds are in a row if the object changes again within this time after the first round. The time starts
+# at the end of the update, because the update itself may take longer than this on a slow cluster.
 _REST_S: Final = 15.0
 # Rounds are forgotten after this time. It is longer than any update takes.
 _FORGET_S: Final = 3600.0
@@ -39,7 +39,8 @@ class DriftContested(TenancyError):
 class _Streak:
     """The number of rounds in a row of one object.
 
-    `last_s` is the time when the last round began or ended, and `repair` is the repair of the last round.
+    `last_s` is the time when the last round ended. If this round has not ended, `last_s` is the time when it
+    began. `repair` is the repair of the last round.
     """
 
     rounds: int
@@ -74,7 +75,7 @@ class ContestedObjects:
             return {key for key in repairs if self._streaks[key].rounds > _ROUNDS}
 
     def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """The objects among `keys` with too many rounds in a row, if the last round was a short time ago."""
+        """The objects in `keys` with too many rounds in a row and a last round less than `_REST_S` ago."""
         now_s = self._now_s()
         with self._guard:
             streaks = {key: streak for key in keys if (streak := self._streaks.get(key))}
@@ -85,7 +86,7 @@ class ContestedObjects:
         }
 
     def end_round(self, repaired: Iterable[ObjectKey]) -> None:
-        """Record that the update of these objects has succeeded or failed."""
+        """Record that the update for these repaired objects has ended, successfully or not."""
         now_s = self._now_s()
         with self._guard:
             for key in repaired:

@@ -1,7 +1,7 @@
 """Reverts edits and deletions of applied objects within a second or two, on separate threads.
 
-Repairs do not use the stack. Therefore, a rejected spec, a locked stack, a backend that does not answer or a
-retry delay of the tenant does not delay them. The next update records the repairs in the stack's history.
+Repairs do not use the stack. They continue while the spec is rejected, the stack is locked, the backend does
+not answer, or the tenant has a retry delay. The next update records the repairs in the stack's history.
 """
 
 import threading
@@ -44,8 +44,8 @@ class RepairFailed(TenancyError):
 class Repairs:
     """Repairs the objects of all tenants.
 
-    Calls `on_repaired` with the tenant's name after repairs, and when the list of failed repairs changes. The
-    call is made on a worker thread.
+    A worker thread calls `on_repaired` with the tenant's name after repairs, and after the list of failed
+    repairs has changed.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Repairs:
         self._failures: dict[str, dict[ObjectKey, str]] = {}
 
     def keep(self, manifest: Manifest) -> None:
-        """Start to repair the drift of a tenant. If the tenant is paused, stop repairing it."""
+        """Start to repair the drift of a tenant. If the tenant is paused, stop repairing its drift."""
         name = manifest["metadata"]["name"]
         if is_paused(manifest):
             self._loader.forget(name)
@@ -82,7 +82,7 @@ class Repairs:
         self.check(name)
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Queue a managed object if its change has to be reverted. Informers call this on their threads."""
+        """Queue a managed object if its change has to be reverted. Informers' threads call this method."""
         for manifest in (before, after):
             if manifest is None:
                 continue
@@ -96,7 +96,7 @@ class Repairs:
                 self.check(tenant)  # Somebody else may have created the namespace without its objects.
 
     def check(self, tenant: str) -> None:
-        """Compare all objects of a tenant with the last applied ones, and queue those that differ."""
+        """Compare a tenant's live objects with the last applied objects. Queue the objects that differ."""
         if applied := self._applied.get(tenant):
             live = self._managed.of(tenant)
             self._suspect(tenant, {key for key in applied.all_keys if applied.to_restore(key, live.get(key))})
@@ -141,7 +141,7 @@ class Repairs:
         self._queue.add(tenant)
 
     def _repair_suspects(self, tenant: str) -> None:
-        """Repair the queued objects of a tenant. Raises TryAgain if some have to be checked again."""
+        """Repair the queued objects of a tenant. Raises TryAgain if some objects must be checked again."""
         with self._guard:
             suspects = self._suspects.pop(tenant, set())
         try:
@@ -154,7 +154,7 @@ class Repairs:
             raise TryAgain
 
     def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Restore the objects that differ from the last applied ones. Returns the objects to check again.
+        """Restore live objects that differ from the last applied objects. Returns the objects to check again.
 
         Reads the objects from the API server, because the informers' copies may be outdated.
         """
@@ -197,5 +197,5 @@ class Repairs:
 
 
 def _order(key: ObjectKey) -> tuple[bool, int, ObjectKey]:
-    """Sort key that puts namespaces first and RoleBindings last, so that isolation comes before access."""
+    """Sort key: namespaces first, RoleBindings last. So isolation is restored before users get access."""
     return key.kind != NAMESPACE.kind, apply_stage(key), key

@@ -1,4 +1,4 @@
-"""The last applied objects of each tenant. Drift is a difference between them and the live objects.
+"""The last applied objects of each tenant. A live object that differs from them has drifted.
 
 `apply` records them before and after each update. `applied_loader` loads them after a restart and after a
 failed update. `drift_repair` reads them on its own threads.
@@ -25,13 +25,13 @@ class Applied:
     `next_objects` are the objects of an update that is running or has failed half way.
     """
 
-    # None if the objects are unknown. Nothing is restored then.
+    # None if the objects are unknown. In this case, no object is restored.
     objects: Objects | None
     next_objects: Objects | None = None
     # Whether the quotas share a budget.
     has_budget: bool = True
-    # Whether the update to `next_objects` has failed. Only the stack's state then shows which objects it has
-    # changed.
+    # Whether the update to `next_objects` has failed. In this case, only the stack's state shows which
+    # objects the update has changed.
     is_half_done: bool = False
 
     @property
@@ -39,12 +39,11 @@ class Applied:
         return self.objects is not None and not self.is_half_done
 
     def to_restore(self, key: ObjectKey, live: Manifest | None) -> Manifest | None:
-        """The version of the object to apply. None if the live object is as applied, or is not managed.
+        """The version of the object that a repair must apply. None if the object needs no repair.
 
-        During an update, the versions from before and after the update are both valid. Any other version is
-        replaced by the version from before the update. For a quota, the smaller
-        limit of the two versions is used, because the update may already have raised other quotas of the same
-        budget.
+        During an update, the versions from before and after the update are both valid. A live object that
+        matches neither version is restored to the version from before the update. A quota gets the smaller
+        limit of the two versions, because the update may already have raised other quotas of the same budget.
         """
         if self.objects is None:
             return None
@@ -80,7 +79,7 @@ class LastApplied:
 
     @contextmanager
     def held(self, tenant: str) -> Iterator[Applied | None]:
-        """Lock a tenant. An update or destroy of the tenant does not start before the context ends."""
+        """Lock a tenant. No update or destroy of the tenant starts before the `with` block ends."""
         with self._locks[tenant]:
             yield self._by_tenant.get(tenant)
 
@@ -90,7 +89,7 @@ class LastApplied:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
-        """Replace `before` by `after`. Do nothing, and return False, if `before` is no longer the value."""
+        """Replace the tenant's value `before` by `after`. Returns False if the value is not `before`."""
         with self._locks[tenant]:
             if self._by_tenant.get(tenant) is not before:
                 return False
@@ -105,10 +104,10 @@ class LastApplied:
 
     @contextmanager
     def updating(self, desired: DesiredState) -> Iterator[None]:
-        """Record that an update to these objects runs within the context, and whether it succeeds.
+        """Record the start and the result of an update. The update runs inside the `with` block.
 
-        If the stack is locked, another process may be applying the same objects. The versions from before and
-        after the update then both stay valid.
+        If the stack is locked, another process may be applying the same objects. In this case, the versions
+        from before and after the update both stay valid.
         """
         tenant = desired.tenant
         with self._locks[tenant]:
@@ -128,9 +127,9 @@ class LastApplied:
 def half_done_objects(state: Objects, before: Objects | None, after: Objects | None) -> Objects:
     """The applied objects after an update from `before` to `after` has failed half way.
 
-    `state` are the objects in the stack's state. It shows which objects the update has changed. It does not
-    show their content reliably: a refresh copies edits of other users into the state, and removes objects
-    that other users have deleted. `before` and `after` are None if they are unknown.
+    `state` contains the objects in the stack's state. The state shows which objects the update has changed,
+    but their content in the state is not reliable. A refresh copies edits of other users into the state, and
+    removes objects that other users have deleted. `before` and `after` are None if they are unknown.
     """
     versions = [objects for objects in (before, after) if objects is not None]
     # The update neither creates nor deletes these objects, so they exist even if the state lacks them.
@@ -145,7 +144,7 @@ def half_done_objects(state: Objects, before: Objects | None, after: Objects | N
 
 
 def _lowest(quotas: list[Manifest]) -> Manifest:
-    """The first quota, but each resource has the lowest limit that any of the quotas has."""
+    """The first quota, but with the lowest limit of each resource among all the quotas."""
     limits = [quota["spec"]["hard"] for quota in quotas]
     lowest = {
         resource: min((hard[resource] for hard in limits if resource in hard), key=quantity_value)

@@ -44,9 +44,9 @@ from watcher.reconciler.update_needed import (
 )
 from watcher.service import TryAgain
 
-# A tenant is reconciled again this long after an update. By then, the informers have received its changes.
+# The time from an update to the next reconcile. The informers receive the update's changes in this time.
 _LOOK_AGAIN_S: Final = 2.0
-# A tenant with an object that is contested, or cannot be repaired, is reconciled again after this time.
+# The time to the next reconcile of a tenant if one of its objects is contested or cannot be repaired.
 _CONTESTED_S: Final = 10.0
 
 
@@ -101,7 +101,7 @@ class Reconciler:
         return self._build(name, manifest)
 
     def desired(self, name: str) -> DesiredState | None:
-        """The desired state from the tenant's last accepted spec. None before that, and during a deletion."""
+        """The desired state of the last accepted spec, if any. None while the tenant is being deleted."""
         return self._desired.get(name)
 
     def keep_applied(self) -> None:
@@ -112,7 +112,7 @@ class Reconciler:
                     self._repairs.check(name)
 
     def restore(self, manifest: Manifest) -> None:
-        """Restore a tenant's reservations from its status. Call this before it is first reconciled."""
+        """Restore a tenant's reservations from its status. Call this before the tenant's first reconcile."""
         self._claims.remember(manifest["metadata"]["name"], known_namespaces(manifest), known_hosts(manifest))
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
@@ -151,7 +151,7 @@ class Reconciler:
         name = manifest["metadata"]["name"]
         applied = self._applied.get(name)
         own = {*self._managed.of(name), *((applied.objects or ()) if applied else ())}
-        # A namespace belongs to the tenant only if the status lists it, because users can forge a label.
+        # Only the status proves that a namespace belongs to the tenant, because users can forge labels.
         own_objects = {key for key in own if key.kind != NAMESPACE.kind}
         return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
 
@@ -185,7 +185,7 @@ class Reconciler:
         self.reporter.report_update(manifest, desired, update, result)
 
     def _finish(self, manifest: Manifest, desired: DesiredState) -> None:
-        """Remove objects that are not desired, and report success. The desired state is already applied."""
+        """After the desired state is applied, delete objects that are not desired, and report success."""
         self._applied.put(desired)
         self._repairs.check(desired.tenant)
         if failure := self._repairs.failure(desired.tenant):

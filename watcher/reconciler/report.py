@@ -111,10 +111,10 @@ class Reporter:
         self._write_status(manifest, status)
 
     def report_failure(self, manifest: Manifest, error: Failure, step: Step | None = None) -> None:
-        """Report an error. No Event is written if the status already has the same reason and message.
+        """Report an error in the status. Also write an Event if the reason or the message has changed.
 
-        Raises the error itself if the API server did not answer or reported a conflict, because the Tenant
-        did not cause such an error.
+        If the API server did not answer or reported a conflict, this method only raises the error again,
+        because the Tenant did not cause the error.
         """
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error
@@ -142,7 +142,7 @@ class Reporter:
     def reject_namesake(self, namesake: Manifest, manifest: Manifest) -> None:
         """Reject the newer of two Tenants with the same name.
 
-        If it is being deleted, remove its finalizer, because no object was created for it.
+        If the newer Tenant is being deleted, remove its finalizer, because no object was created for it.
         """
         if is_deleting(namesake) and has_finalizer(namesake):
             self._tenants.remove_finalizer(namesake)
@@ -157,9 +157,10 @@ class Reporter:
 
 
 def _half_done(error: Failure, step: Step | None) -> str:
-    """The message of the update if it failed half way, otherwise empty.
+    """The message of an update that failed half way. Empty if no update failed half way.
 
-    If the stack is locked, no update has started. An update that only records repairs changes no object.
+    Two kinds of failed updates are not half done. An update of a locked stack has not started. An update that
+    only records repairs changes no object.
     """
     if not isinstance(error, StackError) or isinstance(error, StackBusy):
         return ""

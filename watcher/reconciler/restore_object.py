@@ -26,14 +26,14 @@ from tenancy.drift import object_drift, repair_patch
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import Applied
 
-# Kinds with immutable fields. An object of these kinds is deleted and created again if it cannot be changed.
-# A namespace never is, because it contains the tenant's own objects.
+# Kinds with immutable fields. If an object of these kinds cannot be changed, it is deleted and created again.
+# A namespace is never deleted for a repair, because it contains the tenant's own objects.
 _WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A repair of one object. `drift` is a short phrase, and `change` is the change that the repair made."""
+    """A repair of an object. `drift` describes the drift, and `change` is the change that the repair made."""
 
     drift: str
     change: ObjectChange
@@ -42,10 +42,11 @@ class Repair:
 def restore_object(
     cluster: Cluster, served: Collection[Kind], tenant: str, applied: Applied, key: ObjectKey
 ) -> tuple[Repair | None, bool]:
-    """Restore an object if the live object differs from the last applied one. Raises ClusterError.
+    """Restore an object if the live object differs from the last applied object.
 
-    Returns the repair or None, and whether the object is fully restored. A quota is not fully restored if the
-    budget does not allow its full limit yet.
+    Returns the repair, or None if there was nothing to repair. Also returns whether the object is fully
+    restored. A quota is not fully restored if the budget does not allow its full limit yet. Raises
+    ClusterError if a request fails.
     """
     kind = KIND_BY_KEY[key.kind]
     if kind not in MANAGED_KINDS and kind not in served:
@@ -77,7 +78,10 @@ def _can_be_created(cluster: Cluster, key: ObjectKey) -> bool:
 def _within_budget(
     cluster: Cluster, tenant: str, applied: Applied, key: ObjectKey, quota: Manifest
 ) -> Manifest:
-    """The quota with the limits that the budget allows now. Other quotas may still exceed their shares."""
+    """The quota with the limits that the budget allows now.
+
+    The limits can be below the desired limits until other quotas of the tenant are lowered.
+    """
     objects = {**(applied.objects or {}), key: quota}
     quotas = tuple(manifest for other, manifest in objects.items() if other.kind == key.kind)
     step = budget_step(DesiredState(tenant, quotas, has_budget=True), live_quotas(cluster, tenant))

@@ -52,7 +52,7 @@ def active_status(
 ) -> Manifest:
     """The status after a successful update, or if nothing had to be applied.
 
-    `result` and `message` are those of the update. Without an update, `result` is None.
+    `result` and `message` describe the update. If there was no update, `result` is None.
     """
     drifted: Verdict | Keep = KEEP
     if repaired:
@@ -122,7 +122,8 @@ def failed_status(
         integrations_ready=KEEP,
         drifted=_drifted(repaired, unrepaired),
         namespaces=KEEP,
-        # After an update that failed half way, the applied state is unknown. The next update applies it all.
+        # After an update that failed half way, the applied state is unknown. The next update then applies the
+        # whole desired state.
         applied_digest=None if half_done else KEEP,
         last_update=LastUpdate(result="failed", message=half_done) if half_done else KEEP,
         stack=KEEP,
@@ -209,7 +210,7 @@ def _integrations(desired: DesiredState) -> Verdict:
 
 
 def _drifted(repaired: str, unrepaired: str = "") -> Verdict | Keep:
-    """The condition Drifted before an update has recorded the repairs."""
+    """The condition Drifted after an error or while the tenant waits. KEEP if there is no new drift."""
     if unrepaired:
         return Verdict(True, Reason.DRIFT_FOUND, unrepaired)
     return Verdict(False, Reason.REPAIRED, f"{repaired}; repaired") if repaired else KEEP

@@ -22,7 +22,7 @@ from tenancy.spec.tenant_status import (
 
 
 class Keep(Enum):
-    """The type of KEEP."""
+    """The type of KEEP, which is the value of unchanged parts of a status."""
 
     KEEP = "keep"
 
@@ -99,7 +99,7 @@ def now_text() -> str:
 
 
 def _conditions(manifest: Manifest, change: StatusChange) -> list[Manifest]:
-    """The new conditions. Types in the old status come first, in their old order."""
+    """The new conditions. Conditions of the old status come first, in their old order."""
     verdicts: dict[ConditionType, Verdict | Keep] = {
         ConditionType.READY: change.ready,
         ConditionType.TENANT_READY: change.tenant_ready,

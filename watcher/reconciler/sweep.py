@@ -1,6 +1,6 @@
 """Deletes objects that have a tenant's labels but are not desired.
 
-The stack's state may not contain such an object, so Pulumi does not delete it.
+Pulumi deletes only objects that are in the stack's state. This module deletes objects that the state lacks.
 """
 
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ def sweep(
         if is_deleting(manifest) or is_deleting(namespace):
             continue
         if desired.retains and key.kind == NAMESPACE.kind:
-            # A namespace that was adopted and removed just before a restart is released too. No status lists
-            # it.
+            # Also release a namespace that the tenant adopted and removed just before a restart. No status
+            # lists such a namespace.
             if claims.may_release(desired.tenant, key.name):
                 release_namespace(cluster, manifest)
             continue

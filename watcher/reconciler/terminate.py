@@ -33,7 +33,8 @@ from watcher.sessions.deletion import delete_sessions
 
 log = structlog.get_logger(__name__)
 
-# The longest time until a waiting tenant is reconciled again. The deletion of a namespace queues it earlier.
+# The longest time until a waiting tenant is reconciled again. The deletion of a namespace queues the tenant
+# earlier.
 _LOOK_AGAIN_S: Final = 15.0
 # The maximum number of AISessions that a message lists.
 _NAMED: Final = 5
@@ -103,9 +104,10 @@ class Terminator:
         return None
 
     def _keep_applied(self, tenant: Manifest) -> None:
-        """Repair drift until the destroy begins. If the tenant is paused, stop repairing it.
+        """Repair drift until the destroy begins. If the tenant is paused, stop repairing its drift.
 
-        If the status has one of these reasons, the destroy has begun or repairs are already running.
+        If the reason of the condition Ready is Deleting or DestroyFailed, do not start repairs. In this case,
+        the destroy has begun, or the repairs are already running.
         """
         has_begun = ready_verdict(tenant)[0] in (Reason.DELETING, Reason.DESTROY_FAILED)
         if is_paused(tenant) or not has_begun:
@@ -120,7 +122,7 @@ class Terminator:
         return self._tenants.write_status(tenant, terminating_status(tenant, Reason.DELETING, message))
 
     def _end_sessions(self, tenant: Manifest) -> list[str]:
-        """End the tenant's AISessions. Returns the sessions and Jobs that the tenant must wait for."""
+        """End the tenant's AISessions. Returns the sessions and Jobs that must end before the destroy."""
         own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
         return delete_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
 
@@ -129,8 +131,8 @@ class Terminator:
         name = tenant["metadata"]["name"]
         if _is_retained(tenant):
             remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
-            # Remove the stack before the release. A released namespace may get another owner, and must not be
-            # in this stack then.
+            # Remove the stack before the namespaces are released. A released namespace may get another owner,
+            # and this stack must not contain the namespace of another owner.
             self._stacks.forget(name)
             for namespace in self._own_namespaces(tenant):
                 release_namespace(self._cluster, namespace)
@@ -154,8 +156,8 @@ class Terminator:
     def _is_crd_deleted(self, tenant: Manifest) -> bool:
         """Whether the Tenant is being deleted only because its CRD is being deleted.
 
-        This happens by accident or during a reinstallation, so the namespaces are kept. They are managed
-        again after the CRD and the Tenant are created again.
+        A CRD is deleted by accident or for a reinstallation, so the tenant's namespaces are kept. The watcher
+        manages them again after the CRD and the Tenant are created again.
         """
         group = tenant["apiVersion"].partition("/")[0]
         crd = self._cluster.get(CRD, crd_name(group))
@@ -181,7 +183,7 @@ class Terminator:
         return [_progress(namespace) for namespace in own]
 
     def _own_namespaces(self, tenant: Manifest) -> list[Manifest]:
-        """The tenant's namespaces. A namespace's label alone is no proof, because users can forge labels."""
+        """The tenant's namespaces. `may_remove` checks each namespace, because users can forge labels."""
         name = tenant["metadata"]["name"]
         return [
             namespace

@@ -41,7 +41,10 @@ class WaitForNamespaces:
 
 @dataclass(frozen=True)
 class Contested:
-    """Somebody else keeps changing an object. The watcher runs no update for its repairs until that ends."""
+    """Somebody else changes an object again after each repair.
+
+    While this continues, the watcher still repairs the object, but runs no updates to record the repairs.
+    """
 
     key: ObjectKey
     repairs: Mapping[ObjectKey, Repair]
@@ -63,7 +66,7 @@ class RunUpdate:
 
     @property
     def needs_refresh(self) -> bool:
-        """Whether the cluster may differ from the stack's state."""
+        """Whether `up` must refresh the stack's state, because the cluster may differ from the state."""
         return bool(self.repairs) or self.is_retry
 
 
@@ -71,9 +74,10 @@ Step = InSync | WaitForNamespaces | Contested | RunUpdate
 
 
 class MustWait(Exception):
-    """The tenant cannot be updated before the cluster changes. That change queues the tenant again.
+    """The tenant waits for a change in the cluster, such as the deletion of a namespace.
 
-    `applied` is the intermediate state that was applied before the wait, or None.
+    The change queues the tenant again. `applied` is the intermediate state that was applied before the wait,
+    or None.
     """
 
     reason = Reason.NAMESPACE_TERMINATING
@@ -136,7 +140,7 @@ def tenants_to_requeue(
 ) -> set[str]:
     """The tenants to reconcile after a change of a managed object.
 
-    Empty after a change by the watcher itself, because the object then matches the desired state.
+    Empty if the object matches the desired state, for example after the watcher itself has changed it.
     """
     return {
         name

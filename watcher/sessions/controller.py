@@ -1,7 +1,7 @@
 """The controller of AISessions. Its queue and worker threads are separate from those for Tenants."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from cluster.client import Cluster
@@ -9,6 +9,7 @@ from cluster.informer import Informer
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants
 from tenancy.base.backoff import SESSION_START, Backoff
+from tenancy.sessions.row import SessionRow
 from watcher.queue import TenantQueue
 from watcher.service import QueueWorkers
 from watcher.sessions.live_sessions import LiveSessions
@@ -26,7 +27,7 @@ class SessionController:
     def __init__(
         self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
     ) -> None:
-        """`retry_s` is the retry delay after the first rejected start of a session."""
+        """`retry_s` is the delay after a session's first rejected start. Later retry delays are longer."""
         self._queue = TenantQueue()
         self._live = LiveSessions(cluster, namespaces, self.wake)
         backoff = StartBackoff(Backoff(retry_s, retry_s * SESSION_START.last_s / SESSION_START.first_s))
@@ -46,8 +47,20 @@ class SessionController:
         threading.Thread(target=self._start_workers, name="start sessions", daemon=True).start()
 
     def wake(self, tenant: str) -> None:
-        """Queue a tenant whose sessions may have changed, or may no longer have to wait."""
+        """Queue a tenant whose sessions may have changed, or whose waiting sessions may be able to start."""
         self._queue.add(tenant, _GATHER_S)
+
+    def follow(self, on_update: Callable[[str], None]) -> None:
+        """Call `on_update` with the tenant's name after each change of a session. Set it before `start`."""
+        self._live.follow(on_update)
+
+    def rows(self, tenant: str) -> list[SessionRow]:
+        """The sessions of a tenant. Thread-safe."""
+        return self._live.rows(tenant)
+
+    def change_count(self, tenant: str) -> int:
+        """How often sessions of the tenant have changed since the watcher started."""
+        return self._live.change_count(tenant)
 
     def phase_counts(self) -> Mapping[str, int]:
         return self._live.phase_counts()

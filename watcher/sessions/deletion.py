@@ -1,4 +1,4 @@
-"""Deletes expired AISessions, and the AISessions of a deleted tenant before its stack is destroyed."""
+"""Deletes expired AISessions, and the AISessions of a tenant that is being deleted."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -19,17 +19,18 @@ _DELETED_WITH_TENANT: Final = "object deleted with its tenant"
 
 
 def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str) -> list[str]:
-    """Delete the sessions in these namespaces and their Jobs.
+    """Delete the sessions in these namespaces, and the Jobs of these sessions.
 
     `deleted_at` is the deletion timestamp of the tenant. Returns the kinds and names of the objects that the
-    caller must wait for, before it calls this function again. These are Jobs, which exist until their pods
-    are deleted, and sessions that were created before the deletion of the tenant.
+    caller must wait for. The caller must call this function again until the result is empty. The result lists
+    a Job until the pods of the Job are deleted. The result lists a session only in the call that deletes the
+    session, and only if the session is not newer than `deleted_at`.
     """
     left: list[str] = []
     for namespace in namespaces:
         # Delete each Job explicitly, before its session. If only the session were deleted, the garbage
-        # collector would not wait for the Job's pods, and a finalizer on the session would keep the Job
-        # running.
+        # collector would not wait for the Job's pods. With a finalizer on the session, the Job would even
+        # continue to run.
         for job in _listed(cluster, JOB, namespace, SESSION_LABEL):
             if _belongs_to_session(job):
                 _delete(cluster, JOB, job, _DELETED_WITH_TENANT)
@@ -44,9 +45,10 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
 
 
 def delete_expired(cluster: Cluster, sessions: Iterable[Manifest], keep_days: int | None) -> float | None:
-    """Delete sessions that finished more than `keep_days` days ago. None means that sessions never expire.
+    """Delete sessions that finished more than `keep_days` days ago.
 
-    `sessions` must all be finished. Returns the seconds until the next session expires, or None if none will.
+    If `keep_days` is None, sessions never expire. All `sessions` must be finished. Returns the seconds until
+    the next session expires, or None if no session will expire.
     """
     if keep_days is None:
         return None
@@ -78,7 +80,7 @@ def _listed(cluster: Cluster, kind: Kind, namespace: str, selector: str = "") ->
 
 
 def _belongs_to_session(job: Manifest) -> bool:
-    """Whether an AISession owns the Job. The label is not enough: anybody can set it."""
+    """Whether an AISession owns the Job. The session label is no proof, because anybody can set it."""
     owners = job["metadata"].get("ownerReferences") or ()
     return any(owner["kind"] == AISESSION.kind and owner.get("controller") for owner in owners)
 

@@ -15,9 +15,11 @@ from tenancy.base.kinds import AISESSION, JOB, NAMESPACE, POD
 from tenancy.base.labels import SESSION_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import session_job_name
-from tenancy.sessions.job import is_job_of
+from tenancy.sessions.job import controller_job, first_created, is_job_of, owner_job
 from tenancy.sessions.phase import is_finished, is_pod_done
+from tenancy.sessions.row import SessionRow, session_row, sorted_rows
 from tenancy.spec.aisession import FINAL_PHASES, AISessionStatus, SessionPhase
+from watcher.sessions.events import SessionEvents
 
 _FINAL: Final = frozenset(phase.value for phase in FINAL_PHASES)
 
@@ -39,7 +41,8 @@ def status_of(session: Manifest) -> AISessionStatus:
 class LiveSessions:
     """The sessions in the cluster, by tenant. Thread-safe.
 
-    `unfinished` also returns statuses that this process has written and the watch has not reported yet.
+    `unfinished` returns each session with the newest status that this process has written, even if the watch
+    has not reported this status yet.
     """
 
     def __init__(self, cluster: Cluster, namespaces: Informer, on_change: Callable[[str], None]) -> None:
@@ -47,6 +50,9 @@ class LiveSessions:
         self._cluster = cluster
         self._namespaces = namespaces
         self._on_change = on_change
+        self._on_update: Callable[[str], None] = lambda _: None
+        self._change_counts: Counter[str] = Counter()
+        self._events = SessionEvents(cluster)
         self._lock = threading.Lock()
         self._by_tenant: defaultdict[str, dict[ObjectKey, Manifest]] = defaultdict(dict)
         self._jobs = ManagedObjects()
@@ -60,6 +66,21 @@ class LiveSessions:
             Informer(cluster, JOB, self._job_changed, SESSION_LABEL),
             Informer(cluster, POD, self._pod_changed, SESSION_LABEL),
         )
+
+    def follow(self, on_update: Callable[[str], None]) -> None:
+        """Call `on_update` with the tenant's name after each change of a session, also of its status."""
+        self._on_update = on_update
+
+    def rows(self, tenant: str) -> list[SessionRow]:
+        """The sessions in the tenant's namespaces."""
+        with self._lock:
+            sessions = list(self._by_tenant.get(tenant, {}).values())
+        rows = [session_row(session) for session in sessions]
+        return sorted_rows([row for row in rows if self.tenant_of_namespace(row.namespace) == tenant])
+
+    def change_count(self, tenant: str) -> int:
+        """How often sessions of the tenant have changed since the watcher started."""
+        return self._change_counts[tenant]
 
     def unfinished(self, tenant: str) -> list[Manifest]:
         """The tenant's sessions that have not finished and are not being deleted."""
@@ -113,7 +134,7 @@ class LiveSessions:
         jobs_with_pods = {
             (pod["metadata"]["namespace"], owner["name"])
             for pod in pods
-            if (owner := _controller(pod)) and not is_pod_done(pod)
+            if (owner := controller_job(pod)) and not is_pod_done(pod)
         }
         return {(key.namespace, key.name) for key, job in jobs.items() if not is_finished(job)} | {
             (namespace, name)
@@ -122,7 +143,7 @@ class LiveSessions:
         }
 
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
-        """Write the status unless it is unchanged.
+        """Write the status unless it is unchanged. Record an Event if the phase or the reason changes.
 
         Returns False if the session was deleted or recreated, or its spec has changed, since `session` was
         read. In this case the watch reports the change and triggers another reconcile.
@@ -148,10 +169,11 @@ class LiveSessions:
                 return False
             raise
         self._written.put(written)
+        self._events.record(written, status_of(session), status)
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. `job` no longer returns it, even before the watch reports the deletion."""
+        """Delete the Job. The method `job` ignores it at once, before the watch reports the deletion."""
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])
@@ -164,8 +186,12 @@ class LiveSessions:
                 self._by_tenant[tenant_ref_name(after)][object_key(after)] = after
             if (known := before or after) and (after is None or self._written.newest(after) is after):
                 self._written.forget(known)
-        if after is None or needs_work(before, after):
-            for tenant in {tenant_ref_name(session) for session in (before, after) if session}:
+        if before is not None and after is None:
+            self._events.forget(before["metadata"]["uid"])
+        for tenant in {tenant_ref_name(session) for session in (before, after) if session}:
+            self._change_counts[tenant] += 1
+            self._on_update(tenant)
+            if after is None or needs_work(before, after):
                 self._on_change(tenant)
 
     def _job_changed(self, before: Manifest | None, after: Manifest | None) -> None:
@@ -193,27 +219,3 @@ class LiveSessions:
 
 def _is_final(session: Manifest) -> bool:
     return (session.get("status") or {}).get("phase") in _FINAL
-
-
-def first_created(pods: list[Manifest]) -> Manifest | None:
-    """The oldest pod of a Job, or None. This is the pod that the Job controller created.
-
-    The Job controller creates only one pod for a session. Users can create later pods with an owner reference
-    to the same Job.
-    """
-    return min(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
-
-
-def _controller(pod: Manifest) -> Manifest | None:
-    """The owner reference to the Job that the pod names as its controller."""
-    owners = pod["metadata"].get("ownerReferences") or ()
-    return next((owner for owner in owners if owner.get("controller") and owner["kind"] == JOB.kind), None)
-
-
-def owner_job(pod: Manifest) -> tuple[str, str]:
-    """The namespace and UID of the Job that the pod names as its controller.
-
-    The UID is empty if the pod names no Job as its controller.
-    """
-    owner = _controller(pod)
-    return pod["metadata"]["namespace"], owner["uid"] if owner else ""

@@ -19,18 +19,18 @@ from tenancy.base.errors import validation_message
 from tenancy.base.kinds import JOB, NAMESPACE, POD
 from tenancy.base.labels import SESSION_LABEL, label_value
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.sessions.job import is_job_of
+from tenancy.sessions.job import first_created, is_job_of, owner_job
 from tenancy.sessions.phase import is_finished, is_pod_done, status_from_job, time_text, with_execution_time
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionPhase, SessionReason
 from watcher.sessions.deletion import delete_expired
-from watcher.sessions.live_sessions import LiveSessions, first_created, owner_job, qualified_name, status_of
+from watcher.sessions.live_sessions import LiveSessions, qualified_name, status_of
 from watcher.sessions.start import Starter, Waiting
 from watcher.sessions.start_backoff import StartBackoff, pod_refusal, refusal_reason
 
 log = structlog.get_logger(__name__)
 
-# The shortest and the longest time until the next check whether the API server rejected the pod of a Job. The
-# watch reports new pods, but no rejections. The time between two checks grows with the age of the Job.
+# The API server may reject the pod of a Job. The watch does not report this, so the reconciler has to check
+# it. These are the shortest and the longest time between two checks. The time grows with the Job's age.
 _MIN_POD_CHECK_S: Final = 2.0
 _MAX_POD_CHECK_S: Final = 30.0
 
@@ -48,8 +48,7 @@ class SessionReconciler:
     def reconcile(self, tenant: str) -> float | None:
         """Reconcile the tenant's sessions.
 
-        Returns after how many seconds to reconcile them again if nothing changes, or None if that is not
-        necessary.
+        Returns the seconds after which to reconcile them again, or None to wait for the next change.
         """
         waiting: list[Waiting] = []
         requeues_s: list[float | None] = []
@@ -120,9 +119,9 @@ class SessionReconciler:
         return min(max(_MIN_POD_CHECK_S, age_s), _MAX_POD_CHECK_S)
 
     def _withdraw(self, session: Manifest, job: Manifest, problem: str) -> None:
-        """Delete a Job whose pod was rejected. The session waits for another start.
+        """Delete a Job whose pod was rejected. The watcher creates a new Job for the session later.
 
-        While the session has no Job, the wait does not count towards its timeout.
+        The time without a Job does not count towards the timeout of the session.
         """
         # Write the status before the deletion. If the status still named the deleted Job, the session would
         # count as terminated.
@@ -142,7 +141,7 @@ class SessionReconciler:
     def _job(self, session: Manifest) -> Manifest | None:
         """The session's Job, or None.
 
-        If the status names a Job that is not in the cache, ask the API server.
+        If the session's status names a Job that is not in the cache, reads the Job from the API server.
         """
         job = self._live.job(session)
         name = status_of(session).job

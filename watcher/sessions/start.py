@@ -1,6 +1,6 @@
 """Starts the waiting sessions of a tenant.
 
-Creates the Job of each session that may start. Writes to the status of the others why they wait.
+Creates a Job for each session that may start. If a session must wait, writes the reason to its status.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import session_job_name
 from tenancy.base.quota_keys import JOB_KEYS
 from tenancy.sessions.capacity import Demand, session_demand, total_demand
-from tenancy.sessions.job import is_job_of, session_job
+from tenancy.sessions.job import is_job_of, selected_model, session_job
 from tenancy.sessions.start_order import Candidate, StartDelay, decision
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionReason
 from tenancy.spec.effective_settings import effective_settings
@@ -68,7 +68,7 @@ class Starter:
         self._quota_check_s = _QUOTA_CHECK_FACTOR * retry_s
 
     def start(self, tenant: str, waiting: list[Waiting]) -> float | None:
-        """Start the sessions that may start, and write to the status of the others why they wait.
+        """Start each session that may start. If a session must wait, write the reason to its status.
 
         Returns the seconds until the next attempt, or None if no attempt is planned. An attempt is planned if
         the start of a session was rejected or a session exceeds a quota.
@@ -113,10 +113,11 @@ class Starter:
         return settings
 
     def _in_built_namespaces(self, tenant: str, waiting: list[Waiting]) -> Iterator[Waiting]:
-        """The sessions whose namespace is listed in the tenant's status. Writes to the others why they wait.
+        """The sessions in namespaces that the tenant's status lists. All other sessions must wait.
 
-        The status lists a namespace once its objects have been applied. Before that, the quotas and
-        NetworkPolicies of the namespace may be missing, and a pod in the namespace would not be isolated.
+        The tenant's status lists a namespace after all objects in the namespace have been applied. Until
+        then, the namespace may lack quotas and NetworkPolicies, so a pod in the namespace would not be
+        isolated. If a session must wait, this method writes the reason to the session's status.
         """
         built = {name for manifest in self._tenants.named(tenant)[:1] for name in known_namespaces(manifest)}
         for entry in waiting:
@@ -128,7 +129,7 @@ class Starter:
                 self._write_wait(entry.session, StartDelay(SessionReason.TENANT_NOT_READY, message))
 
     def _new_job(self, entry: Waiting, settings: TenantSettings) -> Manifest | None:
-        """The Job to create, or None if the session can't start now."""
+        """The Job to create, or None if the session cannot start now."""
         session, spec = entry
         if self._backoff.wait_s(session["metadata"]["uid"]):
             return None
@@ -144,7 +145,7 @@ class Starter:
     ) -> bool:
         """Start the sessions that `max_sessions` and the quotas allow.
 
-        Returns whether a candidate exceeds a quota.
+        Returns whether a session must wait because it exceeds a quota.
         """
         started = [session for session in self._live.unfinished(tenant) if status_of(session).job]
         active_jobs = self._live.active_jobs(tenant) | {
@@ -189,7 +190,10 @@ class Starter:
         if live_job is None:
             message = f"another Job has the name {name}: delete it, or create the session with another name"
             self._back_off(session, StartDelay(SessionReason.JOB_EXISTS, message))
-        elif self._live.write_status(session, AISessionStatus(reason=SessionReason.STARTING, job=name)):
+        elif self._live.write_status(
+            session,
+            AISessionStatus(reason=SessionReason.STARTING, job=name, ai_model=selected_model(live_job)),
+        ):
             log.info("session started", session=qualified_name(session), job=name)
         else:
             # The session has changed, so the Job was created from an outdated spec.
@@ -199,7 +203,7 @@ class Starter:
     def _create_job(self, session: Manifest, job: Manifest) -> Manifest | None:
         """Create the Job unless it exists.
 
-        Returns the Job in the cluster, or None if a Job that does not belong to the session has its name.
+        Returns the session's Job in the cluster. Returns None if another Job already has the same name.
         """
         try:
             return self._cluster.create(JOB, job)

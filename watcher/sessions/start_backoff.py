@@ -1,7 +1,7 @@
 """Rejected starts of sessions: the reasons of the rejections, and the backoff before the next attempt.
 
 The API server may reject a Job or its pod. For example, the pod exceeds a quota that the watcher could not
-check, or its image is from a registry that is not allowed. The session then waits for the next attempt.
+check, or the pod's image is from a registry that is not allowed. The session then waits for the next attempt.
 """
 
 import time
@@ -13,13 +13,13 @@ from tenancy.base.kinds import EVENT
 from tenancy.base.manifest import Manifest
 from tenancy.spec.aisession import SessionReason
 
-# The entry of a session is deleted this long after its retry delay. Usually the session no longer exists by
-# then, because a waiting session is tried again soon after the delay.
+# The entry of a session is deleted this long after the end of its retry delay. A session that still waits is
+# tried again soon after the delay. So a session with such an old entry usually no longer exists.
 _FORGET_AFTER_S: Final = 600.0
 
 
 def pod_refusal(cluster: Cluster, job: Manifest) -> str:
-    """Why the Job has no pod, from the newest Event of the Job controller. Empty if there is no Event."""
+    """The reason why the Job has no pod, from its newest FailedCreate Event. Empty without such an Event."""
     metadata = job["metadata"]
     # The API server filters the Events, because a namespace may have thousands of others.
     fields = f"reason=FailedCreate,involvedObject.uid={metadata['uid']}"
@@ -54,7 +54,7 @@ class StartBackoff:
             self.forget(old)
 
     def wait_s(self, uid: str) -> float:
-        """The seconds until the session may be tried again. 0 if it may be tried now."""
+        """The seconds until the next attempt to start the session. 0 if the session may start now."""
         due_s, _ = self._retries.get(uid, (0.0, 0))
         return max(0.0, due_s - time.monotonic())
 

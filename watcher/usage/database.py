@@ -22,9 +22,9 @@ class UsageUnavailable(Exception):
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection in a write transaction, which is committed at the end of the block.
+    """A connection with a write transaction. The transaction is committed at the end of the `with` block.
 
-    Creates the file and its schema if necessary. Raises UsageUnavailable.
+    Creates the file and its schema if they do not exist. Raises UsageUnavailable if the file cannot be used.
     """
     with _usage_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection. Raises UsageUnavailable."""
+    """A read-only connection. Raises UsageUnavailable if the file is missing or cannot be read."""
     if not path.exists():
         raise UsageUnavailable(
             f"{path}: nothing is recorded there yet; check the path, or wait for the watcher's first record"
@@ -65,8 +65,8 @@ def _version(database: sqlite3.Connection) -> int:
     ((version,),) = database.execute("PRAGMA user_version")
     if version > _VERSION:
         raise sqlite3.DatabaseError(
-            f"the file was written by a newer version of the watcher: its schema version is {version}, and "
-            f"this version supports {_VERSION}"
+            f"a newer version of the watcher wrote the file: the file has schema version {version}, but this "
+            f"version supports only schema version {_VERSION}"
         )
     return int(version)
 

@@ -1,4 +1,8 @@
-"""The rows of usage reports: quota-hours and used-hours, with their units. No I/O."""
+"""The rows of usage reports, with their units. No I/O.
+
+Quota-hours are the hard limit of a quota multiplied by hours. Used-hours are the used amount multiplied by
+hours.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,7 +11,7 @@ from typing import Final, NamedTuple
 from tenancy.base.model import Model
 
 _GIB: Final = 2**30
-# By resource: the unit of its hours, and the size of this unit in CPUs, bytes or pods.
+# For each resource: the unit in reports, and the size of this unit in CPUs, bytes or pods.
 _UNITS: Final = {
     "cpu": ("CPU-hours", 1),
     "memory": ("GiB-hours", _GIB),
@@ -25,7 +29,7 @@ class Series(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """Used and hard amounts multiplied by hours, in plain units: CPUs, bytes, pods."""
+    """Used and hard amounts multiplied by hours. The units are CPU-hours, byte-hours and pod-hours."""
 
     used: float = 0.0
     hard: float = 0.0
@@ -47,7 +51,7 @@ class UsageRow(Model):
 
 
 class UsageReport(Model):
-    """The hours between two times, by tenant, namespace and resource."""
+    """The quota-hours and used-hours between two times, by tenant, namespace and resource."""
 
     since: datetime
     until: datetime
@@ -70,7 +74,7 @@ def usage_row(series: Series, hours: Hours) -> UsageRow:
 def tenant_rows(rows: Iterable[UsageRow]) -> list[UsageRow]:
     """One row for each tenant and resource, summed over the tenant's namespaces.
 
-    The result has the same order as the first row of each tenant and resource in `rows`.
+    The rows are in the order in which their tenants and resources first occur in `rows`.
     """
     sums: dict[tuple[str, str], UsageRow] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""Records the usage of every tenant once per period, by default every minute, in its own thread.
+"""Records the usage of every tenant once per period on a separate thread. The default period is one minute.
 
 A failed write does not affect the rest of the watcher. The recorder logs the same error only once and tries
 again in the next period.

@@ -13,12 +13,13 @@ from typing import Final
 from watcher.usage.database import reading, writing
 from watcher.usage.hours import Hours, Series, UsageReport, usage_row
 
-# A longer time between two records counts as a gap. The limit is given in seconds and in periods, and the
-# larger value applies. A missed record or a restart of the watcher does not count as a gap.
+# If the time between two records is longer than this limit, it counts as a gap. The limit is given in seconds
+# and in periods, and the larger value applies. One missed record or a restart of the watcher causes no gap.
 _STEP_MAX_S: Final = 150.0
 _STEP_MAX_PERIODS: Final = 2.5
 _HOUR_S: Final = 3600
-# How long the spans are kept as they were recorded. After that, they are merged into hours.
+# A span is a period in which the amounts of a series did not change. After this time, spans are merged into
+# hours.
 _KEEP_EXACT_S: Final = 24 * _HOUR_S
 _KEEP_S: Final = 400 * 24 * _HOUR_S
 _DROP_STEP_S: Final = 24 * _HOUR_S
@@ -74,7 +75,11 @@ class UsageStore:
         self._step_max_s = max(_STEP_MAX_S, _STEP_MAX_PERIODS * period_s)
 
     def record(self, now_s: int, amounts: UsageAmounts) -> None:
-        """Record the amounts at this Unix time. Ends the spans of series that are not in `amounts`."""
+        """Record the amounts at this Unix time.
+
+        A span is a period in which the amounts of a series did not change. If the amounts of a series have
+        changed, or if the series is not in `amounts`, the current span of the series ends.
+        """
         with writing(self.path) as database:
             self._prepare(database, now_s)
             open_spans = {
@@ -95,15 +100,15 @@ class UsageStore:
             database.execute("UPDATE state SET recorded_s = ?1, latest_s = max(latest_s, ?1)", (now_s,))
 
     def compact(self, now_s: int) -> None:
-        """Merge spans that are older than a day into hours, and delete spans that are older than 400 days."""
+        """Merge spans older than a day into one span per hour, and delete spans older than 400 days."""
         until_s = (now_s - _KEEP_EXACT_S) // _HOUR_S * _HOUR_S
         with writing(self.path) as database:
             ((since_s,),) = database.execute("SELECT merged_s FROM state")
             if since_s >= until_s:
                 return
             times = {"since": since_s, "until": until_s}
-            # A span that continues into another hour is not merged. Each series has at most one such span
-            # that starts in a given hour.
+            # A span that continues into a later hour is not merged. For each series, at most one such span
+            # starts in an hour.
             database.execute(_MERGE_SPANS, times)
             database.execute(_DELETE_MERGED, times)
             database.execute("INSERT INTO span SELECT series, first_s, last_s, used, hard, share FROM merged")
@@ -112,7 +117,7 @@ class UsageStore:
             database.execute("UPDATE state SET merged_s = ?", (until_s,))
 
     def hours(self, since_s: float, until_s: float, tenant: str = "") -> dict[Series, Hours]:
-        """The hours between two Unix times, by series. An empty `tenant` means all tenants."""
+        """The `Hours` of each series between two Unix times. An empty `tenant` selects all tenants."""
         with reading(self.path) as database:
             times = {"since": since_s, "until": until_s, "tenant": tenant}
             return {Series(*row[:3]): Hours(*row[3:]) for row in database.execute(_SELECT_HOURS, times)}
@@ -123,7 +128,10 @@ class UsageStore:
         return UsageReport(since=since, until=until, rows=rows)
 
     def _prepare(self, database: sqlite3.Connection, now_s: int) -> None:
-        """End open spans after a gap, and make the record consistent if the clock was set back."""
+        """End open spans after a gap.
+
+        If the clock was set back, delete the earlier records of the time that is now recorded again.
+        """
         ((recorded_s, latest_s),) = database.execute("SELECT recorded_s, latest_s FROM state")
         if recorded_s is None:
             return
@@ -153,7 +161,10 @@ def _begin_span(database: sqlite3.Connection, series: Series, now_s: int, used: 
 
 
 def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> None:
-    """Remove this period from the recorded spans, so that it can be recorded again."""
+    """Delete all amounts that are recorded for this period, so that it can be recorded again.
+
+    Spans that are only partly in the period are shortened or split.
+    """
     times = {"since": since_s, "until": until_s}
     database.execute(
         "INSERT INTO span SELECT series, :until, end_s, used, hard, share FROM span"
@@ -167,9 +178,9 @@ def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> N
 
 
 def _delete_expired(database: sqlite3.Connection, now_s: int) -> None:
-    """Delete expired spans, but at most one day of them per call.
+    """Delete expired spans. One call deletes at most one day of spans.
 
-    Otherwise a clock that is wrong by years would delete years of spans.
+    Without this limit, the watcher would delete years of spans if the clock is wrong by years.
     """
     ((oldest_s,),) = database.execute("SELECT min(end_s) FROM span")
     delete_before_s = min(now_s - _KEEP_S, (oldest_s or 0) + _DROP_STEP_S)

@@ -64,7 +64,7 @@ RULE_DESCRIPTIONS: Final = {
     Rule.QUOTA_IN_USE: "A namespace uses more than its new share of the tenant's budget.",
     Rule.TENANT_PROTECTED: "A protected tenant cannot be deleted.",
 }
-# All other rules are errors.
+# A rule is an error if it is neither in WARNINGS nor in NOTES.
 WARNINGS: Final = frozenset(
     {
         Rule.TENANT_DELETED,
@@ -84,7 +84,7 @@ NOTES: Final = frozenset(
 class Gain(NamedTuple):
     """A new permission, newly allowed traffic, or a less strict limit in one namespace.
 
-    The same gain in another namespace has the same text.
+    Equal gains in different namespaces have the same text.
     """
 
     text: str
@@ -102,7 +102,7 @@ class Finding(Model):
     object: str = Field(default="", description="The first object that the finding is about.")
     subject: str = Field(default="", description="The subject that gets a role, such as `User alice`.")
     message: str = Field(description="The text of the finding.")
-    file: str = Field(default="", description="The file that causes the finding. Empty if no file does.")
+    file: str = Field(default="", description="The file that causes the finding. Empty if there is none.")
     line: int = Field(default=0, description="The line in the file. The first line is 1.")
 
     @computed_field(description="error, warning or note.")  # type: ignore[prop-decorator]

@@ -1,7 +1,7 @@
 """Finds the permissions that subjects have in the new state of a tenant, but not in the old state. No I/O.
 
-Rules are split into single permissions before the comparison. A rule that is only moved or split is not a
-gain.
+Rules are split into single permissions before the comparison. A rule that is only moved or split contains no
+new permission.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from cli.preview.findings.finding import Gain
 from tenancy.base.kinds import ROLE, ROLE_BINDING
 from tenancy.base.manifest import Manifest, ObjectKey, Objects
 from tenancy.objects.roles import role_name
-from tenancy.spec.tenant import AccessRole
+from tenancy.spec.access import AccessRole
 
 # From the fewest permissions to the most.
 _ROLES: Final = (AccessRole.VIEWER, AccessRole.OPERATOR, AccessRole.ADMIN)
@@ -63,7 +63,8 @@ def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:
 def _bindings(objects: Objects) -> Iterator[tuple[str, str, int, ObjectKey]]:
     """The namespace, subject, rank and key of each binding, sorted by rank.
 
-    In a dict that is built in this order, the highest rank of a subject overwrites its lower ranks.
+    The rank is 1 for viewer, 2 for operator, 3 for admin, and 0 for other roles. A dict that is built in this
+    order keeps the highest rank of each subject.
     """
     bindings = [
         (key.namespace, _subject_text(subject, key.namespace), _RANKS.get(binding["roleRef"]["name"], 0), key)
@@ -77,8 +78,8 @@ def _bindings(objects: Objects) -> Iterator[tuple[str, str, int, ObjectKey]]:
 def _subject_text(subject: Mapping[str, str], namespace: str) -> str:
     """The kind and name of the subject.
 
-    The text of a service account contains its namespace only if the binding is in another namespace. So
-    bindings to the local service account have the same text in all namespaces.
+    If a service account and the binding are in different namespaces, the text contains the namespace of the
+    service account. If they are in the same namespace, the text contains only the kind and the name.
     """
     account_namespace = subject.get("namespace", "")
     prefix = f"{account_namespace}/" if account_namespace and account_namespace != namespace else ""

@@ -1,7 +1,7 @@
 """Finds the traffic that network policies allow in a tenant's new state, but not in its old state. No I/O.
 
-Rules are split into single peers and ports before the comparison. A rule that is only moved or split is not a
-gain.
+Rules are split into single peers and ports before the comparison. A rule that is only moved or split allows
+no new traffic.
 """
 
 import json
@@ -18,7 +18,8 @@ from tenancy.reachability import network_from_cidr
 class AllowedTraffic(NamedTuple):
     """One peer and one port that a policy allows.
 
-    `pods` is the policy's pod selector. `pods`, `peer` and `port` are JSON texts. None means any.
+    `pods` is the policy's pod selector. `pods`, `peer` and `port` are JSON texts. If all peers are allowed,
+    `peer` is None. If all ports are allowed, `port` is None.
     """
 
     direction: str
@@ -28,9 +29,9 @@ class AllowedTraffic(NamedTuple):
 
 
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
-    """A gain for all traffic that no old rule allowed.
+    """A gain for each peer and port that no old rule allowed.
 
-    Namespaces that had no network policies are ignored. They are new, or all traffic was allowed before.
+    Namespaces that had no network policies are ignored. They are new, or all their traffic was allowed.
     """
     old_traffic = _allowed_traffic(before)
     for namespace, traffic_keys in _allowed_traffic(after).items():
@@ -42,7 +43,7 @@ def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def _allowed_traffic(objects: Objects) -> dict[str, dict[AllowedTraffic, ObjectKey]]:
-    """The allowed traffic by namespace, with the policy that allows it."""
+    """The allowed traffic of each namespace, and the policy that allows it."""
     by_namespace: dict[str, dict[AllowedTraffic, ObjectKey]] = {}
     for key, policy in objects.items():
         if key.kind != NETWORK_POLICY.kind:
@@ -104,9 +105,10 @@ def _covers_port(old: str | None, new: str | None) -> bool:
 
 
 def _port_range(port: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    """The protocol, and the first and last port.
+    """The protocol, the first port and the last port.
 
-    A port name is appended to the protocol. So a named port covers only the port with the same name.
+    For a named port, the protocol contains the name, such as `TCPhttp`, and both ports are None. So a named
+    port covers only a port with the same name.
     """
     number = port.get("port")
     first = number if isinstance(number, int) or number is None else None

@@ -9,7 +9,7 @@ from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
 
 # The fields that can cause a finding, by rule. The first field that the manifest contains is the cause.
-# The plan sets the fields that the manifest does not contain.
+# If the plan can set the other fields of a rule, `spec.plan` is the last field.
 _FIELDS: Final = {
     Rule.NAMESPACE_REMOVED: ("spec.namespaces", "spec.name"),
     Rule.NAMESPACE_RELEASED: ("spec.namespaces", "spec.name"),

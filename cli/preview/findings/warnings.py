@@ -1,6 +1,6 @@
 """Warnings and notes about changes of one tenant that delete objects or reduce isolation. No I/O.
 
-A new tenant gets no warnings, except about namespaces that it adopts.
+A new tenant gets warnings and notes only about the namespaces that it adopts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,8 @@ def change_warnings(
 ) -> tuple[Finding, ...]:
     """Warnings about a new or updated tenant.
 
-    `before` are the tenant's old objects. Only live objects have a status, which some warnings need.
+    `before` contains the tenant's old objects. Objects from a git revision have no status. For such objects,
+    there are no warnings about quota usage.
     """
     old = {key: manifest for key, manifest in before.items() if not is_deleting(manifest)}
     name, new = desired.tenant, desired.by_key
@@ -109,7 +110,7 @@ def _lowered_levels(old: Objects, new: Objects) -> Iterator[Gain]:
 
 
 def _merged(rule: Rule, tenant: str, gains: Iterable[Gain]) -> Iterator[Finding]:
-    """One finding per text of a gain, with all namespaces that have a gain with this text."""
+    """One finding for all gains with the same text. The finding lists the namespaces of these gains."""
     gains_by_text: dict[str, list[Gain]] = {}
     for gain in gains:
         gains_by_text.setdefault(gain.text, []).append(gain)

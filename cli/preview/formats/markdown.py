@@ -54,7 +54,10 @@ def markdown(preview: Preview, limit: int = LIMIT) -> str:
 
 
 def _comment(head: list[str], details: list[tuple[str, str]], limit: int) -> str:
-    """The blocks of `head`, and the blocks of `details` that fit. `details` are pairs of tenant and block."""
+    """A comment with all blocks of `head`, and with the blocks of `details` that fit.
+
+    Each item in `details` is a tenant's name and the block about this tenant.
+    """
     blocks, omitted = list(head), []
     space = limit - _RESERVE - sum(len(block) + 2 for block in head)
     for name, block in details:
@@ -66,12 +69,15 @@ def _comment(head: list[str], details: list[tuple[str, str]], limit: int) -> str
             space = space_left
     if omitted:
         names = escaped_markdown(_listed(omitted))
-        blocks.append(f"*Omitted to keep the comment short: the details of {names}. Use `--format json`.*")
+        blocks.append(f"*Omitted to keep the comment short: the details of {names}. Use `--output json`.*")
     return "\n\n".join(blocks) + "\n"
 
 
 def _alert(severity: Severity, findings: list[Finding]) -> Iterator[str]:
-    """An alert block. The most severe findings come first, so that the size limit removes the others."""
+    """An alert block with findings of one severity. Yields nothing if there are no findings.
+
+    Findings with a more severe effect come first. If the block is too long, the last findings are omitted.
+    """
     if findings:
         most_severe_first = sorted(findings, key=lambda finding: _RULE_ORDER.index(finding.rule))
         lines = _limited([f"> - {_finding_text(finding)}" for finding in most_severe_first], "> - ")
@@ -79,7 +85,7 @@ def _alert(severity: Severity, findings: list[Finding]) -> Iterator[str]:
 
 
 def _limited(lines: list[str], prefix: str) -> list[str]:
-    """As many lines as one block may have, and a line with the number of omitted lines."""
+    """The lines that fit into one block. If lines are omitted, the last line shows their number."""
     kept: list[str] = []
     space = _MAX_BLOCK
     for line in lines[:_MAX_LINES]:

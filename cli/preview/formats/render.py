@@ -27,11 +27,13 @@ class PreviewFormat(StrEnum):
 PreviewFormatOption = Annotated[
     PreviewFormat,
     typer.Option(
-        "--format",
+        "--output",
         "-o",
         help="The output format: a table, Markdown for a pull request, JSON, or SARIF for code scanning.",
     ),
 ]
+# The name of the option in earlier versions, which pipelines of users still contain.
+OldFormatOption = Annotated[PreviewFormat | None, typer.Option("--format", hidden=True)]
 OutputFileOption = Annotated[
     Path | None,
     typer.Option(help="Write the preview to this file, and print only a summary line."),
@@ -41,7 +43,7 @@ OutputFileOption = Annotated[
 def write_preview(preview: Preview, form: PreviewFormat, file: Path | None, default_file: str) -> None:
     """Write the preview to the file, or to standard output if `file` is None.
 
-    SARIF requires a location for each finding. `default_file` is the location of findings without a file.
+    In SARIF, each finding needs a file. `default_file` is the file for findings that have no file.
     """
     text = _text(preview, form, default_file)
     if file is None:

@@ -16,7 +16,7 @@ _RULES: Final = list(Rule)
 def sarif(preview: Preview, default_file: str) -> dict[str, Any]:
     """The SARIF document.
 
-    Code hosts require a location for each finding. Findings without a file get `default_file`.
+    Code hosts require a file for each finding. `default_file` is the file for findings that have no file.
     """
     return {
         "$schema": _SCHEMA,

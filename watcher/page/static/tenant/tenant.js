@@ -6,6 +6,7 @@ import { el, icon } from "../shared/dom.js";
 import { History } from "../history/history.js";
 import { deletedTenantNotice, loadingNotice, problemNotice, unknownTenantNotice } from "../shared/notices.js";
 import { access, conditions, drift, head, namespaces, network } from "./sections.js";
+import { sessions } from "./sessions.js";
 import { tenants } from "../shared/tenant-rows.js";
 
 // Wait this long after a change, because a tenant changes several times in a row while it is applied.
@@ -23,6 +24,7 @@ export function showTenant(main, name, { listAddress }) {
     drift: part((data) => drift(data, (version) => updates.open(version))),
     network: part(network),
     access: part(access),
+    sessions: part(sessions),
   };
   const historyNotice = el("div", {}, loadingNotice("Loading the history…"));
   const history = section("History", historyNotice, updates.element);
@@ -77,6 +79,7 @@ export function showTenant(main, name, { listAddress }) {
     parts.drift.update({ now: view.drift, isDrifted: view.row.isDrifted, updates: loadedUpdates });
     parts.network.update({ network: view.network, name });
     parts.access.update({ access: view.access, namespaceCount: view.namespaces.length });
+    parts.sessions.update({ rows: view.sessions, count: view.sessionCount });
   }
 
   function showSections() {
@@ -88,6 +91,7 @@ export function showTenant(main, name, { listAddress }) {
         el("div", {}, section("Namespaces", parts.namespaces.element), section("Access", parts.access.element)),
         el("div", {}, section("Conditions", parts.conditions.element), section("Drift", parts.drift.element)),
       ),
+      section("Sessions", parts.sessions.element),
       section("Network", parts.network.element),
       history,
     );

@@ -1,23 +1,13 @@
-"""Admission policies that restrict who may write.
+"""Admission policies for managed objects: only the platform may change them.
 
-Only the platform may change managed objects. Users of a cordoned tenant may not write in its namespaces,
-unless they may update Tenants. Nobody may delete a protected Tenant. The other modules of this package check
-the content of objects that tenants create.
+Some labels and annotations of a tenant's namespace are reserved for the platform. Users may change all other
+labels and annotations of the namespace.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
-from tenancy.admission.policy_builder import (
-    KUBERNETES,
-    TENANT_NAME,
-    binding,
-    cel_string,
-    check,
-    policy,
-    rule,
-    sender_is,
-)
+from tenancy.admission.policy_builder import WRITES, binding, cel_string, check, policy, rule
 from tenancy.base.labels import (
     CORDONED_LABEL,
     ISTIO_LABEL,
@@ -28,12 +18,7 @@ from tenancy.base.labels import (
     TENANT_LABEL,
 )
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import GROUP, GROUPS
-from tenancy.base.platform_names import INTEGRATION_NAMESPACES
 
-# The controllers of integrations, such as HNC. They write the status of managed objects, and create copies of
-# managed objects.
-_INTEGRATION_GROUPS: Final = tuple(f"system:serviceaccounts:{name}" for name in INTEGRATION_NAMESPACES)
 _PREFIX: Final = "tenant.platform.ai/"
 _LABELS: Final = (MANAGED_LABEL, TENANT_LABEL, PURPOSE_LABEL, CORDONED_LABEL)
 _PLATFORM_PREFIXES: Final = (
@@ -44,25 +29,21 @@ _PLATFORM_PREFIXES: Final = (
     "pod-security.kubernetes.io/",
 )
 _PLATFORM_KEYS: Final = (ISTIO_LABEL, NODE_SELECTOR_ANNOTATION)
-_WRITES: Final = ("CREATE", "UPDATE", "DELETE")
 
 
-def write_protection_policies(watcher: str, operators: Sequence[str]) -> list[Manifest]:
-    """All policies of this module. `watcher` is the watcher's user name. `operators` are names of groups."""
-    is_platform = sender_is([watcher, *KUBERNETES], [*operators, *_INTEGRATION_GROUPS])
-    return [
-        *_managed_objects(is_platform),
-        *_managed_namespaces(is_platform),
-        *_cordoned(is_platform),
-        *_protected(),
-    ]
+def managed_object_policies(is_platform: str) -> list[Manifest]:
+    """The policies for managed objects and for the namespaces of tenants.
+
+    `is_platform` is a CEL expression. It is true if the platform sends the request.
+    """
+    return [*_managed_objects(is_platform), *_managed_namespaces(is_platform)]
 
 
 def _managed_objects(is_platform: str) -> list[Manifest]:
     name = "tenancy-managed-objects"
     managed_policy, _ = policy(
         name,
-        [rule("*", "*/*", operations=_WRITES, version="*")],
+        [rule("*", "*/*", operations=WRITES, version="*")],
         [
             check(
                 f"{_is_not_managed('variables.before')} && {_is_not_managed('variables.after')}",
@@ -101,14 +82,14 @@ def _managed_objects(is_platform: str) -> list[Manifest]:
 def _managed_namespaces(is_platform: str) -> list[Manifest]:
     """The policy for tenants' namespaces.
 
-    It is less strict than `_managed_objects`. Users may change labels and annotations that are not reserved
-    for the platform.
+    This policy is less strict than `_managed_objects`. Users may change labels and annotations that are not
+    reserved for the platform.
     """
     platform_keys = f"{', '.join(f'{prefix}*' for prefix in _PLATFORM_PREFIXES)}, {', '.join(_PLATFORM_KEYS)}"
     message = f"in a tenant's namespace, only the platform changes {platform_keys}; change the Tenant instead"
     return policy(
         "tenancy-managed-namespaces",
-        [rule("", "namespaces", "namespaces/status", "namespaces/finalize", operations=_WRITES)],
+        [rule("", "namespaces", "namespaces/status", "namespaces/finalize", operations=WRITES)],
         [
             check(
                 f"request.operation != 'DELETE' || {_is_not_managed('variables.before')}",
@@ -152,46 +133,6 @@ def _managed_namespaces(is_platform: str) -> list[Manifest]:
     )
 
 
-def _cordoned(is_platform: str) -> list[Manifest]:
-    kubernetes = sender_is(["system:kube-scheduler"], ["system:serviceaccounts:kube-system", "system:nodes"])
-    return policy(
-        "tenancy-cordoned",
-        [
-            {**rule("*", "*/*", operations=_WRITES, version="*"), "scope": "Namespaced"},
-            rule("", "pods/exec", "pods/attach", "pods/portforward", operations=["CONNECT"]),
-        ],
-        [
-            check(
-                "false",
-                f"'metadata.namespace: tenant ' + {TENANT_NAME} + ' is cordoned and its users cannot write; '"
-                " + 'ask somebody who may update Tenants to set spec.cordoned: false'",
-                "Forbidden",
-            )
-        ],
-        conditions={
-            "others": f"!{is_platform}",
-            "not-kubernetes": f"!{kubernetes}",
-            "may-not-uncordon": f"!authorizer.group('{GROUP}').resource('tenants').check('update').allowed()",
-        },
-        namespaces={"matchLabels": {CORDONED_LABEL: "true"}},
-    )
-
-
-def _protected() -> list[Manifest]:
-    return policy(
-        "tenancy-protected",
-        [{**rule("", "tenants", operations=["DELETE"]), "apiGroups": list(GROUPS)}],
-        [
-            check(
-                "!oldObject.?spec.?protected.orValue(oldObject.?status.?protected.orValue(false))",
-                "'spec.protected: tenant ' + oldObject.metadata.name + ' is protected; "
-                "set spec.protected: false first, then delete it'",
-                "Forbidden",
-            )
-        ],
-    )
-
-
 def _metadata_map(which: str, field: str) -> str:
     return f"({which} == null ? {{}} : {which}.?metadata.?{field}.orValue({{}}))"
 
@@ -220,9 +161,10 @@ def _is_platform_key(key: str) -> str:
 
 
 def _same_values(before: str, after: str, is_relevant: Callable[[str], str]) -> str:
-    """CEL: whether the variables `before` and `after` have the same values for all relevant keys.
+    """CEL: whether the maps `before` and `after` contain the same relevant keys with the same values.
 
-    `is_relevant` returns the CEL expression that decides whether a key is relevant.
+    `before` and `after` are names of CEL variables. `is_relevant` returns a CEL expression that is true for
+    relevant keys.
     """
     old, new = f"variables.{before}", f"variables.{after}"
     return (

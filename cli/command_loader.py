@@ -1,0 +1,179 @@
+"""Loads the module of a command only when the command is used, because the modules import large libraries.
+
+`tenancy --help`, and the completion of command names and tenant names, load no module of a command.
+"""
+
+import ast
+from collections.abc import Callable
+from copy import copy
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
+
+from cli.completion import TenantName, TenantNames
+
+# The help of each command lists the options of `tenancy` with this heading, and the command accepts them too.
+GLOBAL_OPTIONS: Final = "Global options"
+
+
+def _one_name(name: TenantName) -> None:
+    """The arguments of a command that takes the name of one tenant."""
+
+
+def _names(names: TenantNames) -> None:
+    """The arguments of a command that takes names of tenants."""
+
+
+class Source(NamedTuple):
+    """The function of a command, as `module.function` in `cli.commands`. A module with an `app` is a group.
+
+    `arguments` is set if all arguments are names of tenants.
+    """
+
+    function: str
+    arguments: Callable[..., None] | None = None
+
+
+# `--help` lists the commands in this order.
+COMMANDS: Final = {
+    "list": Source("list_tenants.list_tenants"),
+    "show": Source("show.show", _one_name),
+    "usage": Source("usage.usage", _one_name),
+    "preview": Source("preview.preview"),
+    "apply": Source("apply.apply_tenants"),
+    "diff": Source("diff.diff", _one_name),
+    "history": Source("history.history", _one_name),
+    "rollback": Source("rollback.rollback", _one_name),
+    "pause": Source("pause_resume.pause", _names),
+    "resume": Source("pause_resume.resume", _names),
+    "sessions": Source("sessions.sessions"),
+    "plans": Source("plans.list_plans"),
+    "import": Source("import_namespaces.import_namespaces"),
+    "doctor": Source("doctor.doctor"),
+    "crd": Source("crd.print_crds"),
+}
+
+
+class CommandGroup(TyperGroup):
+    """The group of all commands. Each command also accepts the global options of the group."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name=name) for name in COMMANDS}
+        self._global_options = [
+            _command_option(option)
+            for option in self.params
+            if isinstance(option, TyperOption) and option.rich_help_panel == GLOBAL_OPTIONS
+        ]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command with its help text, but without its parameters, for a list of commands."""
+        command = super().get_command(ctx, cmd_name)
+        if command:
+            command.help = _help_text(cmd_name)
+        return command
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            _convert_only_given_values(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that the arguments start with, and the rest of the arguments."""
+        name, _, rest = super().resolve_command(ctx, args)
+        if name is None:
+            return None, None, rest
+        arguments = COMMANDS[name].arguments
+        # After an option, the shell may complete the value of the option.
+        if ctx.resilient_parsing and arguments and not (rest and rest[-1].startswith("-")):
+            command = self.with_global_options(_names_command(name, arguments))
+            _convert_only_given_values(command.params)
+            return name, command, rest
+        return name, self.with_global_options(load_command(name)), rest
+
+    def with_global_options(self, command: Any) -> Any:
+        """Add the global options to the command and its subcommands."""
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.params.extend(self._global_options)
+        return command
+
+
+def load_command(name: str) -> Any:
+    """The command with its parameters, but without the global options."""
+    module_name, _, function = COMMANDS[name].function.partition(".")
+    module = import_module(f"cli.commands.{module_name}")
+    command: Any = get_command(getattr(module, "app", None) or _app(getattr(module, function)))
+    command.name = name
+    return command
+
+
+class _NamesCommand(TyperCommand):
+    """Completes names of tenants as the arguments of a command, without loading the command."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The options of the command that start with `incomplete`."""
+        command = ctx.parent.command.with_global_options(load_command(self.name or ""))
+        return command.shell_complete(ctx, incomplete)
+
+
+def _names_command(name: str, arguments: Callable[..., None]) -> Any:
+    settings = {"ignore_unknown_options": True}
+    app = _app(arguments, name=name, cls=_NamesCommand, add_help_option=False, context_settings=settings)
+    return get_command(app)
+
+
+def _app(function: Callable[..., None], **settings: Any) -> typer.Typer:
+    app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+    app.command(**settings)(function)
+    return app
+
+
+def _convert_only_given_values(parameters: list[Any]) -> None:
+    """Change the parameters so that a completion does not wait for the import of pydantic.
+
+    Typer imports pydantic to convert values, even if no value is given.
+    """
+    for parameter in parameters:
+        parameter.process_value = _given_value_converter(parameter.process_value)
+
+
+def _given_value_converter(process_value: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda ctx, value: process_value(ctx, value) if value else None
+
+
+def _command_option(option: TyperOption) -> TyperOption:
+    """The global option as an option of a command, whose function does not have it as a parameter."""
+    own = copy(option)
+    own.expose_value, own.callback = False, _set_global_option
+    return own
+
+
+def _set_global_option(context: Any, option: Any, value: Any) -> None:
+    """Use the option of the command instead of the same option before the command.
+
+    Values of an option that can be repeated are added to the values before the command.
+    """
+    if not value:
+        return
+    options = context.find_root().params
+    options[option.name] = [*(options.get(option.name) or ()), *value] if option.multiple else value
+    if not context.resilient_parsing:
+        from cli.connection import Connection
+
+        context.obj = Connection.from_options(**options)
+
+
+def _help_text(name: str) -> str:
+    """The docstring of the command's function, read from the source file."""
+    module, _, function = COMMANDS[name].function.partition(".")
+    source = Path(__file__).with_name("commands") / f"{module}.py"
+    definitions = ast.parse(source.read_bytes()).body
+    return next(
+        ast.get_docstring(node) or ""
+        for node in definitions
+        if isinstance(node, ast.FunctionDef) and node.name == function
+    )

@@ -1,0 +1,75 @@
+"""Reads AISessions. If a right is missing, the error names it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from cluster.client import Cluster
+from cluster.errors import ClusterError
+from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import AISESSION, EVENT
+from tenancy.base.manifest import Manifest
+
+SESSIONS: Final = f"{AISESSION.plural}.{AISESSION.group}"
+_FORBIDDEN: Final = 403
+_NOT_FOUND: Final = 404
+
+
+class NoSuchSession(TenancyError):
+    reason = "NoSuchSession"
+
+
+class MissingRight(TenancyError):
+    """The user may not send a request that a command needs. The message names the right."""
+
+    reason = "MissingRight"
+
+
+@contextmanager
+def needs_right(verb: str, resource: str, namespace: str = "") -> Iterator[None]:
+    """Convert a forbidden request to MissingRight. Without a namespace, the right is for all namespaces."""
+    try:
+        yield
+    except ClusterError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        scope = f"in namespace {namespace}" if namespace else "in all namespaces"
+        hint = "" if namespace else "; to read only one namespace, pass -n NAMESPACE"
+        raise MissingRight(f"{error}; you need the right to {verb} {resource} {scope}{hint}") from None
+
+
+def read_sessions(cluster: Cluster, namespace: str = "") -> list[Manifest]:
+    """The sessions in a namespace, or in all namespaces. Empty if the cluster does not serve AISessions.
+
+    Raises MissingRight.
+    """
+    try:
+        with needs_right("list", SESSIONS, namespace):
+            return cluster.list(AISESSION, namespace=namespace)[0]
+    except ClusterError as error:
+        if error.status == _NOT_FOUND:
+            return []
+        raise
+
+
+def read_session(cluster: Cluster, name: str, namespace: str) -> Manifest:
+    """The session. Raises NoSuchSession or MissingRight."""
+    with needs_right("get", SESSIONS, namespace):
+        session = cluster.get(AISESSION, name, namespace)
+    if session is None:
+        raise NoSuchSession(
+            f"there is no session {name!r} in namespace {namespace}; run `tenancy sessions list`"
+        )
+    return session
+
+
+def read_events(cluster: Cluster, session: Manifest) -> list[dict[str, str]]:
+    """Type, reason, message and time of each Event about the session, oldest first. Raises MissingRight."""
+    metadata = session["metadata"]
+    fields = f"involvedObject.uid={metadata['uid']}"
+    with needs_right("list", EVENT.plural, metadata["namespace"]):
+        events = cluster.list(EVENT, namespace=metadata["namespace"], fields=fields)[0]
+    # The name of an Event of the watcher ends with the exact time. Timestamps have a resolution of a second.
+    events.sort(key=lambda event: (str(event.get("lastTimestamp") or ""), str(event["metadata"]["name"])))
+    keys = ("type", "reason", "message", "lastTimestamp")
+    return [{key: str(event.get(key) or "") for key in keys} for event in events]

@@ -1,0 +1,34 @@
+"""The admission policy for cordoned tenants. It rejects write requests in the namespaces of the tenant.
+
+The policy does not apply to the platform, to Kubernetes components, or to users who may update Tenants.
+"""
+
+from tenancy.admission.policy_builder import TENANT_NAME, WRITES, check, policy, rule, sender_is
+from tenancy.base.labels import CORDONED_LABEL
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUP
+
+
+def cordon_policies(is_platform: str) -> list[Manifest]:
+    kubernetes = sender_is(["system:kube-scheduler"], ["system:serviceaccounts:kube-system", "system:nodes"])
+    return policy(
+        "tenancy-cordoned",
+        [
+            {**rule("*", "*/*", operations=WRITES, version="*"), "scope": "Namespaced"},
+            rule("", "pods/exec", "pods/attach", "pods/portforward", operations=["CONNECT"]),
+        ],
+        [
+            check(
+                "false",
+                f"'metadata.namespace: tenant ' + {TENANT_NAME} + ' is cordoned and its users cannot write; '"
+                " + 'ask somebody who may update Tenants to set spec.cordoned: false'",
+                "Forbidden",
+            )
+        ],
+        conditions={
+            "others": f"!{is_platform}",
+            "not-kubernetes": f"!{kubernetes}",
+            "may-not-uncordon": f"!authorizer.group('{GROUP}').resource('tenants').check('update').allowed()",
+        },
+        namespaces={"matchLabels": {CORDONED_LABEL: "true"}},
+    )

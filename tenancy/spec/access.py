@@ -1,0 +1,65 @@
+"""The models of the fields of a Tenant that give people and service accounts access to its namespaces."""
+
+import re
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from tenancy.base.fields import DNS_NAME, DnsLabel, DnsLabels, ServiceAccountNames, Subject, Subjects
+from tenancy.base.model import Model
+
+
+class AccessRole(StrEnum):
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    VIEWER = "viewer"
+
+
+class SubjectKind(StrEnum):
+    USER = "User"
+    GROUP = "Group"
+    SERVICE_ACCOUNT = "ServiceAccount"
+
+
+class RbacConfig(Model):
+    """Subjects that are bound to the Role `tenant-admin` in all of the tenant's namespaces."""
+
+    users: Subjects = Field(default=(), description="Names of users.")
+    groups: Subjects = Field(default=(), description="Names of groups.")
+    service_accounts: ServiceAccountNames = Field(
+        default=(),
+        description="Service accounts, as `namespace/name` or as `name`. A `name` without a namespace means "
+        "the service account of this name in each of the tenant's namespaces.",
+    )
+
+
+class Access(Model):
+    """The role of one subject (user, group or service account) in some or all of the tenant's namespaces."""
+
+    kind: SubjectKind = Field(description="The kind of the subject.")
+    name: Subject = Field(description="The name of the subject.")
+    namespace: DnsLabel | None = Field(
+        default=None,
+        description="The namespace of the service account. Allowed only if `kind` is `ServiceAccount`. If it "
+        "is omitted, the role is for the service account of this name in each of the tenant's namespaces.",
+    )
+    role: AccessRole = Field(
+        default=AccessRole.VIEWER,
+        description="The role of the subject. The subject is bound to the Role `tenant-<role>`.",
+    )
+    namespaces: DnsLabels = Field(
+        default=(),
+        description="The namespaces in which the subject has the role. Each item is the `name` of a "
+        "namespace in `spec.namespaces`. Default: all of the tenant's namespaces.",
+    )
+
+    @model_validator(mode="after")
+    def _service_account_is_valid(self) -> "Access":
+        is_service_account = self.kind is SubjectKind.SERVICE_ACCOUNT
+        if self.namespace and not is_service_account:
+            raise ValueError(f"namespace is allowed only for kind ServiceAccount, not for {self.kind}")
+        if is_service_account and not re.fullmatch(DNS_NAME, self.name):
+            raise ValueError(
+                f"{self.name!r} is not a ServiceAccount name; give its namespace in the field namespace"
+            )
+        return self

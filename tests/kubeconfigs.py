@@ -1,0 +1,55 @@
+"""Kubeconfigs with other identities than the administrator's."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cluster.client import Cluster
+from embedded.controlplane.kubeconfig import write_kubeconfig
+from tenancy.base.kinds import Kind
+from tenancy.base.manifest import Manifest
+
+SELF_REVIEW = Kind("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews")
+SERVICE_ACCOUNT_NAMESPACE = "default"
+
+
+def changed_kubeconfig(
+    source: Path, path: Path, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None
+) -> Path:
+    """Write a copy of a kubeconfig with one context, with these fields added to its user and cluster."""
+    document = yaml.safe_load(source.read_text())
+    document["users"][0]["user"] |= user or {}
+    document["clusters"][0]["cluster"] |= cluster or {}
+    write_kubeconfig(path, document)
+    return path
+
+
+def identity(cluster: Cluster) -> dict[str, Any]:
+    """Name, groups, UID and extra fields of the client's user, as the API server reports them."""
+    review = {"apiVersion": SELF_REVIEW.api_version, "kind": SELF_REVIEW.kind, "metadata": {}}
+    user: dict[str, Any] = cluster.create(SELF_REVIEW, review)["status"]["userInfo"]
+    return user
+
+
+def allow(admin: Cluster, name: str, user: str, rules: list[Manifest]) -> None:
+    """Bind a user to a new ClusterRole with these rules. The user can be a service account's user name."""
+    group = "rbac.authorization.k8s.io"
+    role = {"apiGroup": group, "kind": "ClusterRole", "name": name}
+    subject = {"apiGroup": group, "kind": "User", "name": user}
+    header = {"apiVersion": f"{group}/v1", "metadata": {"name": name}}
+    admin.apply({**header, "kind": "ClusterRole", "rules": rules})
+    admin.apply({**header, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": [subject]})
+
+
+def impersonator_token(admin: Cluster, name: str) -> str:
+    """A token of a new service account that can only impersonate other service accounts."""
+    namespace = SERVICE_ACCOUNT_NAMESPACE
+    metadata = {"name": name, "namespace": namespace}
+    admin.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    rule = {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}
+    allow(admin, name, f"system:serviceaccount:{namespace}:{name}", [rule])
+    kind = Kind("v1", "TokenRequest", f"serviceaccounts/{name}/token")
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": metadata}
+    token: str = admin.create(kind, {**request, "spec": {"expirationSeconds": 3600}})["status"]["token"]
+    return token
