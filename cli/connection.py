@@ -6,7 +6,7 @@ so that a command does not wait for modules that it does not use.
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,14 +94,20 @@ class Connection:
         """All live managed objects of one tenant."""
         return dict(self._objects(tenant_selector(tenant)))
 
-    def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> Mapping[str, Objects]:
+    def live_objects_by_tenant(
+        self,
+        unreadable: set[str] | None = None,
+        required: Container[Kind] = CORE_KINDS,
+        kinds: Iterable[Kind] = (),
+    ) -> Mapping[str, Objects]:
         """All live managed objects by tenant, with one list request per kind.
 
-        If the user may not list a kind, this method skips the kind and adds its key to `unreadable`. If
-        `unreadable` is None, or if the kind is in CORE_KINDS, the method raises ClusterError instead.
+        Without `kinds`, the method lists all managed kinds, and the kinds of integrations that are served. If
+        the user may not list a kind, the method skips the kind and adds its key to `unreadable`. If
+        `unreadable` is None, or if the kind is in `required`, the method raises ClusterError instead.
         """
         objects: dict[str, dict[ObjectKey, Manifest]] = {}
-        for key, manifest in self._objects(MANAGED_SELECTOR, unreadable):
+        for key, manifest in self._objects(MANAGED_SELECTOR, unreadable, required, kinds):
             objects.setdefault(tenant_of(manifest), {})[key] = manifest
         return objects
 
@@ -125,14 +131,18 @@ class Connection:
             yield Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))
 
     def _objects(
-        self, selector: str, unreadable: set[str] | None = None
+        self,
+        selector: str,
+        unreadable: set[str] | None = None,
+        required: Container[Kind] = CORE_KINDS,
+        kinds: Iterable[Kind] = (),
     ) -> Iterator[tuple[ObjectKey, Manifest]]:
-        for kind in (*MANAGED_KINDS, *self.served):
+        for kind in kinds or (*MANAGED_KINDS, *self.served):
             try:
                 manifests, _ = self.cluster.list(kind, selector)
             except ClusterError as error:
                 # Every tenant has objects of the core kinds. A comparison without them would be wrong.
-                if unreadable is None or error.status != _FORBIDDEN or kind in CORE_KINDS:
+                if unreadable is None or error.status != _FORBIDDEN or kind in required:
                     raise
                 unreadable.add(kind.key)
                 continue

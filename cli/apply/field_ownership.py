@@ -1,7 +1,7 @@
 """The fields of a Tenant that each field manager owns, from `metadata.managedFields`. No I/O.
 
-A field set has the format of `fieldsV1`: a tree of dicts. The keys are `f:NAME` for a field, `k:{…}` for an item
-of a list with keys, `v:…` for an item of a set, and `.` for the object or the item itself.
+A field set has the format of `fieldsV1`: a tree of dicts. The keys are `f:NAME` for a field, `k:{…}` for an
+item of a list with keys, `v:…` for an item of a set, and `.` for the object or the item itself.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,8 @@ FieldSet = dict[str, Any]
 APPLY_MANAGER: Final = "tenancy-cli"
 PAUSE_MANAGER: Final = "tenancy-pause"
 ROLLBACK_MANAGER: Final = "tenancy-rollback"
+# The field manager of a client-side `kubectl apply`.
+CLIENT_SIDE_MANAGER: Final = "kubectl-client-side-apply"
 COMMAND_MANAGERS: Final = frozenset({APPLY_MANAGER, PAUSE_MANAGER, ROLLBACK_MANAGER})
 
 _APPLY: Final = "Apply"

@@ -24,8 +24,8 @@ _MISSING: Final = object()
 def server_side_spec(live: Spec, new: Spec, own: FieldSet, others: FieldSet) -> Spec:
     """The spec after server-side apply.
 
-    `own` are the fields that the manager has applied before, and `others` those of other managers. Fields that
-    only the manager owns are removed if the new spec does not contain them.
+    `own` are the fields that the manager has applied before, and `others` are the fields of other managers.
+    If the new spec does not contain a field that only the manager owns, the field is removed.
     """
     merged: Spec = _merged(live, new, own, others, spec_schema())
     return merged
@@ -53,7 +53,7 @@ def kept_paths(result: Spec, new: Spec) -> Iterator[tuple[str, ...]]:
 
 
 def conflicting_paths(live: Spec, new: Spec, others: FieldSet) -> Iterator[tuple[str, ...]]:
-    """The paths with a new value that differs from the live value, although another manager owns the field."""
+    """The paths of fields that another manager owns, and whose new value differs from the live value."""
     return _conflicting(live, new, others, spec_schema())
 
 

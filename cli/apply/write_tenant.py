@@ -4,10 +4,12 @@
 takes over the fields of all other managers, so that the manifest determines the whole spec.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from cli.apply.field_ownership import (
+    PAUSE_MANAGER,
     ApplyMethod,
     managers_of,
     other_fields,
@@ -74,7 +76,7 @@ def predicted_tenant(
     if cluster is None or must_take_over or method.is_client_side:
         result = {**live, "spec": _computed_spec(live, _spec(manifest), method)}
         if cluster is not None:
-            _check_with_dry_run(cluster, result, method)
+            result = _dry_run(cluster, result, method)
     else:
         result = _send(cluster, manifest, method, is_dry_run=True)
     return Prediction(result, tuple(_kept(live, manifest, result)))
@@ -128,12 +130,11 @@ def _check_conflicts(live: Manifest, manifest: Manifest, method: ApplyMethod) ->
     )
 
 
-def _kept(live: Manifest, manifest: Manifest, result: Manifest) -> list[str]:
-    texts = []
+def _kept(live: Manifest, manifest: Manifest, result: Manifest) -> Iterator[str]:
     for path in kept_paths(result["spec"], _spec(manifest)):
-        if managers := sorted({entry["manager"] for entry in managers_of(live, path)}):
-            texts.append(f"{path_text(path)} (set by {', '.join(managers)})")
-    return texts
+        managers = sorted({entry["manager"] for entry in managers_of(live, path)} - {PAUSE_MANAGER})
+        if managers:
+            yield f"{path_text(path)} (set by {', '.join(managers)})"
 
 
 def _take_over(cluster: Cluster, live: Manifest, managed_fields: list[Manifest], method: ApplyMethod) -> bool:
@@ -151,11 +152,11 @@ def _take_over(cluster: Cluster, live: Manifest, managed_fields: list[Manifest],
     return True
 
 
-def _check_with_dry_run(cluster: Cluster, result: Manifest, method: ApplyMethod) -> None:
-    """Raise ClusterError if the API server would reject the spec."""
+def _dry_run(cluster: Cluster, result: Manifest, method: ApplyMethod) -> Manifest:
+    """The result with the defaults that the API server sets. Raises ClusterError if it rejects the spec."""
     patch = [{"op": "replace", "path": "/spec", "value": result["spec"]}]
     name, manager = result["metadata"]["name"], method.manager
-    cluster.patch(kind_of(result), name, patch, field_manager=manager, is_dry_run=True)
+    return cluster.patch(kind_of(result), name, patch, field_manager=manager, is_dry_run=True)
 
 
 def _send(cluster: Cluster, manifest: Manifest, method: ApplyMethod, *, is_dry_run: bool) -> Manifest:

@@ -1,40 +1,40 @@
-"""`tenancy apply`: validates Tenants in files, applies them, and waits until each is Active.
+"""`tenancy apply`: checks Tenants in files, applies them, and waits until each is Active.
 
 If one Tenant is invalid, none is applied. The command writes only Tenants. The watcher creates their objects.
 """
 
+import sys
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 from rich.text import Text
 
+from cli.apply.field_ownership import ApplyMethod
+from cli.apply.write_tenant import FieldConflict, predicted_tenant, write_tenant
 from cli.connection import Connection
-from cli.manifests import ManifestError, TenantDocument, read_manifests
-from cli.output import PHASE_STYLES, Format, FormatOption, print_data, print_error, print_table
+from cli.manifests import TenantDocument, read_manifests
+from cli.output import (
+    PHASE_STYLES,
+    Format,
+    FormatOption,
+    error_console,
+    print_data,
+    print_error,
+    print_table,
+)
+from cli.preview.apply_checks import Checks, check_manifests, checks_before_apply
+from cli.preview.findings.finding import Finding, Severity
 from cli.wait import GONE, phase_of, ready_condition, wait_and_time
-from cluster.client import Cluster
 from cluster.errors import ClusterError
-from tenancy.base.errors import InvalidSpec, TenancyError
-from tenancy.base.kinds import kind_of
+from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
 from tenancy.base.model import Model
-from tenancy.spec.tenant import tenant_from_manifest
 from tenancy.spec.tenant_status import Phase
 
-FIELD_MANAGER: Final = "tenancy-cli"
-_CONFLICT: Final = 409
-# Metadata that the API server sets. The output of `kubectl get -o yaml` contains these fields, but they must
-# not be applied.
-_SERVER_SET_METADATA: Final = (
-    "creationTimestamp",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "uid",
-)
 _FAILED_PHASES: Final = (Phase.FAILED, GONE)
+# The exit code if all Tenants are stored, but at least one of them is not applied because it is paused.
+_PAUSED: Final = 3
 
 
 class ApplyRefused(TenancyError):
@@ -50,6 +50,7 @@ class ApplyRow(Model):
     api_version: str
     what: str
     phase: str | None = None
+    is_applied: bool | None = None
     reason: str = ""
     message: str = ""
     took_s: float | None = None
@@ -84,27 +85,47 @@ def apply_tenants(
     ] = False,
     is_forced: Annotated[
         bool,
-        typer.Option("--force-conflicts", help="Overwrite fields that another field manager has set."),
+        typer.Option(
+            "--force-conflicts",
+            help="Take over the fields of other field managers, and remove fields that the manifest lacks.",
+        ),
+    ] = False,
+    is_agreed: Annotated[
+        bool, typer.Option("--yes", "-y", help="Do not ask for confirmation if namespaces are deleted.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Apply Tenants from files with server-side apply, and wait until all tenants are Active.
 
-    If one of the Tenants is invalid, the command applies none of them. The exit code is 1 if a tenant fails,
-    or if it is not Active before the timeout.
+    Before the first write, the command makes the same checks as `tenancy preview`, as far as your rights
+    allow. If one of the Tenants is invalid, the command applies none of them. If namespaces would be deleted,
+    it asks for confirmation.
+
+    The exit code is 1 if a tenant fails, or if it is not Active before the timeout. It is 3 if a Tenant is
+    stored, but not applied because the tenant is paused.
     """
     documents = read_manifests(paths)
+    if not documents:
+        raise ApplyRefused("found no Tenant in the given paths; see examples/simple.yaml for a manifest")
     check_manifests(documents)
     connection: Connection = context.obj
-    manifests = [_without_server_fields(document.manifest) for document in documents]
-    # First a dry run of all Tenants, so that nothing is written if the API server rejects one of them.
-    for manifest in manifests:
-        _send(connection.cluster, manifest, is_forced, is_dry_run=True)
-    before = [
-        connection.cluster.get(kind_of(manifest), manifest["metadata"]["name"]) for manifest in manifests
-    ]
-    after = [_send(connection.cluster, manifest, is_forced, is_dry_run) for manifest in manifests]
-    rows = [_row(old, new) for old, new in zip(before, after, strict=True)]
+    method = ApplyMethod(is_forced=is_forced)
+    with error_console.status("checking…"):
+        checks = checks_before_apply(connection, documents, method)
+    _report(checks)
+    if is_dry_run:
+        after = [
+            predicted_tenant(connection.cluster, live, document.manifest, method).tenant
+            for live, document in zip(checks.live, documents, strict=True)
+        ]
+    else:
+        if checks.destructive and not is_agreed:
+            _confirm(checks.destructive)
+        after = [
+            _write(connection, live, document, method)
+            for live, document in zip(checks.live, documents, strict=True)
+        ]
+    rows = [_row(old, new) for old, new in zip(checks.live, after, strict=True)]
     if not is_dry_run and not no_wait:
         settled = wait_and_time(connection.cluster, after, timeout_s)
         rows = [
@@ -116,50 +137,45 @@ def apply_tenants(
         print_error(f"{row.name}: {row.reason}: {row.message}")
     if failed:
         raise typer.Exit(1)
+    paused = [row for row in rows if row.is_applied is False]
+    for row in paused:
+        print_error(f"{row.name}: {row.message}")
+    if paused:
+        raise typer.Exit(_PAUSED)
 
 
-def check_manifests(documents: list[TenantDocument]) -> None:
-    """Validate the specs like the watcher does.
-
-    Raises ManifestError for the first invalid spec or repeated name. Raises ApplyRefused if there are no
-    documents.
-    """
-    if not documents:
-        raise ApplyRefused("found no Tenant in the given paths; see examples/simple.yaml for a manifest")
-    by_key: dict[tuple[str, str], TenantDocument] = {}
-    for document in documents:
-        key = (document.manifest["apiVersion"], document.name)
-        if key in by_key:
-            first = by_key[key]
-            problem = (
-                f"metadata.name: {document.name!r} is also in {first.file}:{first.line}; remove one of them"
-            )
-            raise ManifestError(document.file, document.line_of("metadata.name"), problem)
-        by_key[key] = document
-        try:
-            tenant_from_manifest(document.manifest)
-        except InvalidSpec as error:
-            raise ManifestError(document.file, document.line_of(error.field), str(error)) from None
+def _report(checks: Checks) -> None:
+    """Print warnings and skipped checks. Raises ApplyRefused with all errors."""
+    if errors := checks.of(Severity.ERROR):
+        problems = "\n".join(map(_finding_text, errors))
+        raise ApplyRefused(f"nothing was changed:\n{problems}")
+    for finding in (*checks.of(Severity.WARNING), *checks.of(Severity.NOTE)):
+        error_console.print(Text(f"{finding.severity}: {_finding_text(finding)}", style="yellow"))
+    for note in checks.notes:
+        error_console.print(Text(f"note: {note}", style="dim"))
 
 
-def _without_server_fields(manifest: Manifest) -> Manifest:
-    metadata = {
-        field: value for field, value in manifest["metadata"].items() if field not in _SERVER_SET_METADATA
-    }
-    return {**{field: value for field, value in manifest.items() if field != "status"}, "metadata": metadata}
+def _finding_text(finding: Finding) -> str:
+    location = f"{finding.file}:{finding.line}: " if finding.file else ""
+    return f"{location}{finding.tenant}: {finding.message}"
 
 
-def _send(cluster: Cluster, manifest: Manifest, is_forced: bool, is_dry_run: bool) -> Manifest:
-    name = manifest["metadata"]["name"]
-    try:
-        return cluster.apply(
-            manifest, field_manager=FIELD_MANAGER, is_forced=is_forced, is_dry_run=is_dry_run
+def _confirm(findings: list[Finding]) -> None:
+    if not sys.stdin.isatty():
+        raise ApplyRefused(
+            f"nothing was changed: {findings[0].message}, and there is no terminal for confirmation; pass "
+            "--yes"
         )
-    except ClusterError as error:
-        advice = ""
-        if error.status == _CONFLICT and not is_forced:
-            advice = "; remove these fields from the manifest, or overwrite them with --force-conflicts"
-        raise ApplyRefused(f"{name}: {error}{advice}") from None
+    typer.confirm("Apply these changes?", abort=True)
+
+
+def _write(
+    connection: Connection, live: Manifest | None, document: TenantDocument, method: ApplyMethod
+) -> Manifest:
+    try:
+        return write_tenant(connection.cluster, live, document.manifest, method)
+    except (ClusterError, FieldConflict) as error:
+        raise ApplyRefused(f"{document.name}: {error}") from None
 
 
 def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
@@ -179,13 +195,22 @@ def _content(tenant: Manifest) -> tuple[object, ...]:
 
 
 def _settled_row(row: ApplyRow, tenant: Manifest, took_s: float) -> ApplyRow:
+    ready, name = ready_condition(tenant), row.name
     is_active = phase_of(tenant) == Phase.ACTIVE
-    ready = ready_condition(tenant)
+    is_paused = bool(tenant["spec"].get("paused")) and row.what != "unchanged"
+    if is_paused:
+        reason, message = (
+            "Paused",
+            f"stored, but not applied: the tenant is paused; run `tenancy resume {name}`",
+        )
+    else:
+        reason, message = ("", "") if is_active else (ready["reason"], ready.get("message", ""))
     return row.model_copy(
         update={
             "phase": phase_of(tenant),
-            "reason": "" if is_active else ready["reason"],
-            "message": "" if is_active else ready.get("message", ""),
+            "is_applied": is_active and not is_paused,
+            "reason": reason,
+            "message": message,
             "took_s": round(took_s, 1),
         }
     )
@@ -201,10 +226,14 @@ def _print(rows: list[ApplyRow], output: Format, *, is_dry_run: bool) -> None:
         (
             (
                 row.name,
-                row.what + suffix,
+                _result_text(row) + suffix,
                 Text(row.phase or "-", style=PHASE_STYLES.get(row.phase or "", "")),
                 "-" if row.took_s is None else f"{row.took_s:.1f} s",
             )
             for row in rows
         ),
     )
+
+
+def _result_text(row: ApplyRow) -> str:
+    return f"{row.what}, not applied (paused)" if row.reason == "Paused" else row.what

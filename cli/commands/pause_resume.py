@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 import typer
 
+from cli.apply.field_ownership import PAUSE_MANAGER
 from cli.completion import TenantNames
 from cli.connection import Connection
 from cli.output import console
@@ -13,7 +14,6 @@ from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.spec.tenant_status import Phase
 
-_FIELD_MANAGER: Final = "tenancy-pause"
 _TIMEOUT_S: Final = 120.0
 
 
@@ -71,4 +71,4 @@ def _set_paused(connection: Connection, tenant: Manifest, is_paused: bool) -> Ma
         console.print(f"{name} is already paused." if is_paused else f"{name} is not paused.")
         return None
     change = {"spec": {"paused": is_paused}}
-    return connection.cluster.patch(kind_of(tenant), name, change, field_manager=_FIELD_MANAGER)
+    return connection.cluster.patch(kind_of(tenant), name, change, field_manager=PAUSE_MANAGER)

@@ -1,10 +1,11 @@
 """`tenancy preview`: compares Tenant manifests with the cluster or a git revision, and prints the changes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from cli.apply.field_ownership import APPLY_MANAGER, CLIENT_SIDE_MANAGER, ApplyMethod
 from cli.connection import Connection
 from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_sources
 from cli.output import error_console
@@ -31,6 +32,28 @@ class NoTenants(TenancyError):
     """
 
     reason = "NoTenants"
+
+
+TENANCY_APPLY: Final = "tenancy-apply"
+KUBECTL_APPLY: Final = "kubectl-apply"
+AsIfOption = Annotated[
+    str,
+    typer.Option(
+        "--as-if",
+        metavar="METHOD",
+        help="How the manifests will be applied: `tenancy-apply`, `kubectl-apply` (client-side), or the name "
+        "of a field manager that uses server-side apply, such as `argocd-controller`.",
+    ),
+]
+
+
+def apply_method(name: str, is_forced: bool) -> ApplyMethod:
+    """The method with this name, as `--as-if` accepts it."""
+    if name == KUBECTL_APPLY:
+        if is_forced:
+            raise typer.BadParameter("--force-conflicts has no effect with --as-if kubectl-apply")
+        return ApplyMethod(CLIENT_SIDE_MANAGER, is_client_side=True)
+    return ApplyMethod(APPLY_MANAGER if name == TENANCY_APPLY else name, is_forced)
 
 
 def preview(
@@ -70,6 +93,11 @@ def preview(
             help="Also show the deletion of tenants that have no manifest in the paths.",
         ),
     ] = False,
+    as_if: AsIfOption = TENANCY_APPLY,
+    is_forced: Annotated[
+        bool,
+        typer.Option("--force-conflicts", help="Show the result of `tenancy apply --force-conflicts`."),
+    ] = False,
     output: PreviewFormatOption = PreviewFormat.TABLE,
     old_output: OldFormatOption = None,
     output_file: OutputFileOption = None,
@@ -90,7 +118,7 @@ def preview(
             "--offline does not compare the manifests, so it cannot be combined with --against or --prune"
         )
     with error_console.status("reading…"):
-        result = _preview(context.obj, paths, against, offline, plans, prune)
+        result = _preview(context.obj, paths, against, offline, plans, prune, apply_method(as_if, is_forced))
     default_file = paths[0] if paths[0] != STDIN else "stdin"
     write_preview(result, old_output or output, output_file, default_file=default_file)
     raise typer.Exit(exit_code(result))
@@ -103,6 +131,7 @@ def _preview(
     is_offline: bool,
     plans_file: Path | None,
     prune: bool,
+    method: ApplyMethod,
 ) -> Preview:
     manifests = _read_manifests(paths, against)
     if not (manifests.tenants or manifests.faults or against or prune):
@@ -114,7 +143,7 @@ def _preview(
         )
     else:
         plans, base = connection.plans(plans_file), read_live(connection)
-    return Comparison(plans, base).preview(manifests, is_complete=prune or bool(against))
+    return Comparison(plans, base, method).preview(manifests, is_complete=prune or bool(against))
 
 
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
+from cli.apply.field_ownership import ROLLBACK_MANAGER
 from cli.commands.diff import PlansOption
 from cli.commands.history import read_updates
 from cli.completion import TenantName
@@ -25,7 +26,6 @@ from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.spec.tenant_status import Phase
 
-FIELD_MANAGER: Final = "tenancy-rollback"
 _TIMEOUT_S: Final = 300.0
 
 
@@ -144,7 +144,7 @@ def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Ma
         {"op": "replace", "path": "/spec", "value": target.spec},
     ]
     try:
-        return connection.cluster.patch(kind_of(tenant), name, patch, field_manager=FIELD_MANAGER)
+        return connection.cluster.patch(kind_of(tenant), name, patch, field_manager=ROLLBACK_MANAGER)
     except ClusterError as error:
         if not error.is_refusal:
             raise
@@ -158,11 +158,11 @@ def _managed_fields(tenant: Manifest) -> list[Manifest]:
     rollback that only removes fields. The history would then show the previous field manager as the author.
     """
     entries: list[Manifest] = tenant["metadata"].get("managedFields") or []
-    own = [entry for entry in entries if entry["manager"] == FIELD_MANAGER]
-    others = [entry for entry in entries if entry["manager"] != FIELD_MANAGER]
+    own = [entry for entry in entries if entry["manager"] == ROLLBACK_MANAGER]
+    others = [entry for entry in entries if entry["manager"] != ROLLBACK_MANAGER]
     fields = own[0]["fieldsV1"] if own else {"f:spec": {}}
     entry = {
-        "manager": FIELD_MANAGER,
+        "manager": ROLLBACK_MANAGER,
         "operation": "Update",
         "apiVersion": tenant["apiVersion"],
         "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -4,11 +4,10 @@ from typing import Final
 
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, ok, warning
-from cluster.client import Cluster
+from cli.permissions import is_allowed
 from tenancy.base.kinds import AISESSION, CONFIG_MAP, CRD, EVENT, MANAGED_KINDS, POD, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 
-_REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
 _POD_LOG: Final = Kind(POD.api_version, POD.kind, f"{POD.plural}/log")
 # Each entry has commands, the verbs that these commands need, and the kinds to which the verbs apply.
 _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
@@ -31,7 +30,7 @@ def check_rights_of_caller(connection: Connection) -> list[CheckResult]:
             f"{verb} {kind.plural}{'.' + kind.group if kind.group else ''}"
             for kind in kinds
             for verb in verbs
-            if not _is_allowed(connection.cluster, verb, kind)
+            if not is_allowed(connection.cluster, verb, kind)
         ]
         if missing:
             fix = f"kubectl auth can-i {missing[0]} --all-namespaces"
@@ -40,7 +39,7 @@ def check_rights_of_caller(connection: Connection) -> list[CheckResult]:
                     "your rights", f"missing permissions: {', '.join(missing)} (needed for {commands})", fix
                 )
             )
-    if not _is_allowed(connection.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
+    if not is_allowed(connection.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
         fix = f"kubectl -n {SYSTEM_NAMESPACE} auth can-i get configmap/{PLANS_CONFIG_MAP}"
         message = (
             f"missing permissions: get configmap {SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP} (needed to read the "
@@ -48,22 +47,3 @@ def check_rights_of_caller(connection: Connection) -> list[CheckResult]:
         )
         findings.append(warning("your rights", message, fix))
     return findings or [ok("your rights", "sufficient for all commands")]
-
-
-def _is_allowed(cluster: Cluster, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool:
-    resource, _, subresource = kind.plural.partition("/")
-    attributes = {
-        "verb": verb,
-        "group": kind.group,
-        "resource": resource,
-        "subresource": subresource,
-        "namespace": namespace,
-        "name": name,
-    }
-    review = {
-        "apiVersion": _REVIEW.api_version,
-        "kind": _REVIEW.kind,
-        "metadata": {},
-        "spec": {"resourceAttributes": attributes},
-    }
-    return bool(cluster.create(_REVIEW, review)["status"]["allowed"])

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from cli.apply.field_ownership import ApplyMethod
+from cli.apply.write_tenant import Prediction, predicted_tenant
 from cli.manifests import ManifestSet, TenantDocument
 from cli.preview.comparison_base import Base
 from cli.preview.deleted_tenant import deleted_tenant_preview
@@ -16,10 +18,11 @@ from cli.preview.findings.locations import error_finding, placed
 from cli.preview.findings.warnings import change_warnings
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.preview.tenant_fields import tenant_changes
+from cluster.errors import ClusterError
 from cluster.facts import read_facts
 from cluster.tenants import known_hosts, known_namespaces
-from tenancy.base.errors import NameTaken, Rejection
-from tenancy.base.kinds import NAMESPACE
+from tenancy.base.errors import InvalidSpec, NameTaken, Rejection
+from tenancy.base.kinds import NAMESPACE, kind_of
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.changes import ObjectChange, Operation, object_changes
 from tenancy.decision import Facts
@@ -27,7 +30,7 @@ from tenancy.desired import DesiredState
 from tenancy.plans import Plans
 from tenancy.reservations import Reservations
 from tenancy.same_name_in_both_groups import name_taken
-from tenancy.spec.tenant import TenantModel
+from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 
 class Comparison:
@@ -37,9 +40,11 @@ class Comparison:
     same namespace or host, only the second tenant gets an error.
     """
 
-    def __init__(self, plans: Plans, base: Base) -> None:
+    def __init__(self, plans: Plans, base: Base, method: ApplyMethod | None = None) -> None:
+        """`method` is the way in which the manifests are applied. None: a manifest is the whole Tenant."""
         self._plans = plans
         self._base = base
+        self._method = method
         self._claims = Reservations()
         self._seen: dict[str, TenantDocument] = {}
         self._not_compared: Counter[str] = Counter()
@@ -70,6 +75,11 @@ class Comparison:
             *map(self._tenant_preview, ordered),
             *(deleted_tenant_preview(base, name) for name in deleted),
         ]
+        if self._method and base.cluster and not base.patchable and known and not self._method.is_client_side:
+            notes.append(
+                "you may not change Tenants, so the result of applying the manifests is computed from "
+                "managedFields, and not by the API server"
+            )
         notes += [
             f"{count} × {kind} not compared: no permission to list them"
             for kind, count in sorted(self._not_compared.items())
@@ -87,8 +97,7 @@ class Comparison:
 
     def _is_known(self, document: TenantDocument) -> bool:
         """Whether the base contains this Tenant with the same API version."""
-        base_tenant = self._base.tenants.get(document.name)
-        return base_tenant is not None and base_tenant["apiVersion"] == document.manifest["apiVersion"]
+        return _known_tenant(self._base, document) is not None
 
     def _reserve_current_names(self, name: str) -> None:
         """Reserve the namespaces and hosts that the tenant has in the base. Other tenants cannot use them."""
@@ -107,12 +116,14 @@ class Comparison:
         )
         try:
             self._check_name(document)
-            facts = self._facts(document)
-            tenant, full_state = self._claims.decide_and_reserve(document.manifest, facts)
+            tenant_from_manifest(document.manifest)
+            prediction = prediction_on(self._base, document, self._method)
+            facts = self._facts(document.name, prediction.tenant)
+            tenant, full_state = self._claims.decide_and_reserve(prediction.tenant, facts)
         except Rejection as error:
             self._reserve_current_names(document.name)
             return result.model_copy(update={"findings": (error_finding(error, document),)})
-        desired, live_objects = self._drop_unreadable(full_state), self._live_objects(document, facts)
+        desired, live_objects = self._drop_unreadable(full_state), self._live_objects(document.name, facts)
         changes = (
             *tenant_changes(tenant, self._base.tenants.get(document.name)),
             *object_changes(desired, live_objects),
@@ -121,6 +132,7 @@ class Comparison:
         findings = [
             *change_warnings(desired, changes, live_objects, was_protected),
             *_notes(tenant, desired, changes),
+            *_kept_fields(tenant.name, prediction),
         ]
         return result.model_copy(
             update={
@@ -151,24 +163,22 @@ class Comparison:
         if base_tenant is not None and not self._is_known(document):
             raise name_taken(base_tenant)
 
-    def _facts(self, document: TenantDocument) -> Facts:
+    def _facts(self, name: str, tenant: Manifest) -> Facts:
         """The facts about the base that the checks need.
 
-        If the base is not a cluster, the checks find only conflicts between the given manifests.
+        If the base is not a cluster, the checks find only conflicts between the tenants in the manifests.
         """
         base = self._base
         if base.cluster is None:
             return Facts(self._plans, base.served)
-        own_objects = base.objects.get(document.name, {})
-        # A manifest in a file has no status. The status of the live Tenant lists the tenant's namespaces.
-        manifest = {**document.manifest, "status": base.tenants.get(document.name, {}).get("status")}
-        facts = read_facts(base.cluster, manifest, self._plans, base.served, own_objects, base.unreadable)
+        own_objects = base.objects.get(name, {})
+        facts = read_facts(base.cluster, tenant, self._plans, base.served, own_objects, base.unreadable)
         return replace(facts, quotas=own_objects)
 
-    def _live_objects(self, document: TenantDocument, facts: Facts) -> Objects:
+    def _live_objects(self, name: str, facts: Facts) -> Objects:
         """The tenant's objects in the base, and the live namespaces that the tenant adopts."""
         adopted = {key: live for key, live in facts.live.items() if live and key.kind == NAMESPACE.kind}
-        return {**adopted, **self._base.objects.get(document.name, {})}
+        return {**adopted, **self._base.objects.get(name, {})}
 
     def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
         """Remove and count the objects in the desired state whose kind the user may not list."""
@@ -181,6 +191,34 @@ class Comparison:
         return replace(desired, manifests=kept)
 
 
+def prediction_on(base: Base, document: TenantDocument, method: ApplyMethod | None) -> Prediction:
+    """The Tenant that results from the manifest, with the status of the live Tenant.
+
+    If `method` is None, or if the base is not a cluster, the manifest is the whole Tenant. Raises Rejection
+    if the manifest cannot be applied.
+    """
+    live = _known_tenant(base, document)
+    if base.cluster is None or method is None:
+        prediction = Prediction(document.manifest)
+    else:
+        may_patch = kind_of(document.manifest) in base.patchable
+        try:
+            prediction = predicted_tenant(
+                base.cluster if may_patch else None, live, document.manifest, method
+            )
+        except ClusterError as error:
+            if not error.is_refusal:
+                raise
+            raise InvalidSpec("", f"the API server rejects the Tenant: {error}") from None
+    return replace(prediction, tenant={**prediction.tenant, "status": (live or {}).get("status")})
+
+
+def _known_tenant(base: Base, document: TenantDocument) -> Manifest | None:
+    tenant = base.tenants.get(document.name)
+    is_same = tenant is not None and tenant["apiVersion"] == document.manifest["apiVersion"]
+    return tenant if is_same else None
+
+
 def _notes(tenant: TenantModel, desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Finding]:
     if not changes:
         return
@@ -190,6 +228,15 @@ def _notes(tenant: TenantModel, desired: DesiredState, changes: Iterable[ObjectC
     if desired.missing:
         message = f"the cluster lacks CRDs that the tenant needs: {desired.missing_text}"
         yield Finding(rule=Rule.INTEGRATION_MISSING, tenant=tenant.name, message=message)
+
+
+def _kept_fields(tenant: str, prediction: Prediction) -> Iterable[Finding]:
+    if prediction.kept:
+        message = (
+            f"these fields stay, although the manifest does not contain them: {', '.join(prediction.kept)}; "
+            "`tenancy apply --force-conflicts` removes them"
+        )
+        yield Finding(rule=Rule.FIELDS_KEPT, tenant=tenant, message=message)
 
 
 def _created_objects(desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Manifest]:

@@ -3,20 +3,23 @@
 The base is the live cluster, a git revision, or empty. The module `compare` makes the comparison.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cli.connection import Connection
 from cli.manifests import TenantDocument, parsed_manifests
+from cli.permissions import is_allowed
 from cli.preview.git_revision import sources_at_revision
 from cluster.client import Cluster
-from cluster.tenants import read_tenant, read_tenants
+from cluster.tenants import read_tenants
 from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import TENANTS, Kind
 from tenancy.base.manifest import Manifest, Objects
 from tenancy.decision import Facts, decide
 from tenancy.desired import DesiredState
 from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
 from tenancy.plans import Plans
+from tenancy.same_name_in_both_groups import precedence
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Base:
     unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     cluster: Cluster | None = None
+    # The kinds of Tenants that the user may patch. For these kinds, the API server can compute a dry run.
+    patchable: frozenset[Kind] = frozenset()
 
 
 def empty_base() -> Base:
@@ -42,12 +47,7 @@ def empty_base() -> Base:
 def read_live(connection: Connection) -> Base:
     """Read all tenants and their objects from the cluster, with one list request per kind."""
     cluster = connection.cluster
-    tenants: dict[str, Manifest] = {}
-    for tenant in read_tenants(cluster):
-        name = tenant["metadata"]["name"]
-        # If both API groups have a Tenant with this name, the older Tenant is used.
-        older = read_tenant(cluster, name) if name in tenants else tenant
-        tenants[name] = older or tenant
+    tenants = tenants_by_name(read_tenants(cluster))
     unreadable: set[str] = set()
     objects = connection.live_objects_by_tenant(unreadable)
     return Base(
@@ -58,7 +58,14 @@ def read_live(connection: Connection) -> Base:
         frozenset(name for name, tenant in tenants.items() if _is_protected(tenant)),
         unreadable=frozenset(unreadable),
         cluster=cluster,
+        patchable=frozenset(kind for kind in TENANTS if is_allowed(cluster, "patch", kind)),
     )
+
+
+def tenants_by_name(manifests: Iterable[Manifest]) -> dict[str, Manifest]:
+    """The Tenants by name. If both API groups have a Tenant with the same name, the older Tenant is used."""
+    ordered = sorted(manifests, key=precedence, reverse=True)
+    return {tenant["metadata"]["name"]: tenant for tenant in ordered}
 
 
 def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:

@@ -30,6 +30,7 @@ class Rule(StrEnum):
     PROTECTION_REMOVED = "protection-removed"
     TENANT_PAUSED = "tenant-paused"
     INTEGRATION_MISSING = "integration-missing"
+    FIELDS_KEPT = "fields-kept"
     # The following rules are errors. Most have the name of the reason for which the watcher rejects a tenant.
     INVALID_MANIFEST = "invalid-manifest"
     INVALID_SPEC = "invalid-spec"
@@ -39,6 +40,7 @@ class Rule(StrEnum):
     HOST_TAKEN = "host-taken"
     OBJECT_TAKEN = "object-taken"
     QUOTA_IN_USE = "quota-in-use"
+    FIELD_CONFLICT = "field-conflict"
     TENANT_PROTECTED = "tenant-protected"
 
 
@@ -54,6 +56,7 @@ RULE_DESCRIPTIONS: Final = {
     Rule.PROTECTION_REMOVED: "A tenant is no longer protected from deletion.",
     Rule.TENANT_PAUSED: "The tenant is paused. The change is applied when the tenant is resumed.",
     Rule.INTEGRATION_MISSING: "The cluster lacks the CRDs of an integration that a tenant uses.",
+    Rule.FIELDS_KEPT: "Fields stay, although the manifest does not contain them.",
     Rule.INVALID_MANIFEST: "A file, or a document in a file, is not a valid manifest.",
     Rule.INVALID_SPEC: "The spec of a tenant is invalid.",
     Rule.UNKNOWN_PLAN: "There is no plan with this name.",
@@ -62,6 +65,7 @@ RULE_DESCRIPTIONS: Final = {
     Rule.HOST_TAKEN: "A host belongs to another tenant.",
     Rule.OBJECT_TAKEN: "An extra object would overwrite an object that the platform does not manage.",
     Rule.QUOTA_IN_USE: "A namespace uses more than its new share of the tenant's budget.",
+    Rule.FIELD_CONFLICT: "Another field manager has set a field of the manifest to another value.",
     Rule.TENANT_PROTECTED: "A protected tenant cannot be deleted.",
 }
 # A rule is an error if it is neither in WARNINGS nor in NOTES.
@@ -77,7 +81,13 @@ WARNINGS: Final = frozenset(
     }
 )
 NOTES: Final = frozenset(
-    {Rule.NAMESPACE_RELEASED, Rule.NAMESPACE_ADOPTED, Rule.TENANT_PAUSED, Rule.INTEGRATION_MISSING}
+    {
+        Rule.NAMESPACE_RELEASED,
+        Rule.NAMESPACE_ADOPTED,
+        Rule.TENANT_PAUSED,
+        Rule.INTEGRATION_MISSING,
+        Rule.FIELDS_KEPT,
+    }
 )
 
 

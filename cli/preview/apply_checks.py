@@ -1,0 +1,160 @@
+"""Makes the checks of a preview before `tenancy apply` writes the first Tenant.
+
+A user may have rights on Tenants only. Checks that need other rights are then skipped. The notes list these
+checks.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cli.apply.field_ownership import ApplyMethod
+from cli.connection import Connection
+from cli.manifests import ManifestError, ManifestSet, TenantDocument
+from cli.preview.compare import Comparison, prediction_on
+from cli.preview.comparison_base import Base, tenants_by_name
+from cli.preview.findings.finding import Finding, Rule, Severity
+from cli.preview.findings.locations import error_finding
+from cluster.errors import ClusterError
+from cluster.tenants import known_namespaces, read_tenants
+from tenancy.base.errors import InvalidSpec, Rejection
+from tenancy.base.kinds import MANAGED_KINDS, NAMESPACE, TENANTS, kind_of
+from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
+from tenancy.objects.integrations import ALL_INTEGRATION_KINDS
+from tenancy.plans import Plans
+from tenancy.spec.tenant import tenant_from_manifest
+
+_FORBIDDEN: Final = 403
+_DESTRUCTIVE: Final = frozenset({Rule.NAMESPACE_REMOVED})
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The live Tenants of the documents, in the same order, and the findings of the checks."""
+
+    live: tuple[Manifest | None, ...]
+    findings: tuple[Finding, ...]
+    # The checks that were skipped, with the missing right.
+    notes: tuple[str, ...] = ()
+
+    def of(self, severity: Severity) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity is severity]
+
+    @property
+    def destructive(self) -> list[Finding]:
+        """The findings about changes that delete something that cannot be restored."""
+        return [finding for finding in self.findings if finding.rule in _DESTRUCTIVE]
+
+
+def check_manifests(documents: Sequence[TenantDocument]) -> None:
+    """Validate the specs like the watcher does.
+
+    Raises ManifestError for the first invalid spec or repeated name.
+    """
+    by_key: dict[tuple[str, str], TenantDocument] = {}
+    for document in documents:
+        key = (document.manifest["apiVersion"], document.name)
+        if key in by_key:
+            first = by_key[key]
+            problem = (
+                f"metadata.name: {document.name!r} is also in {first.file}:{first.line}; remove one of them"
+            )
+            raise ManifestError(document.file, document.line_of("metadata.name"), problem)
+        by_key[key] = document
+        try:
+            tenant_from_manifest(document.manifest)
+        except InvalidSpec as error:
+            raise ManifestError(document.file, document.line_of(error.field), str(error)) from None
+
+
+def checks_before_apply(
+    connection: Connection, documents: Sequence[TenantDocument], method: ApplyMethod
+) -> Checks:
+    """Make all checks that the user's rights allow. Writes nothing."""
+    notes: list[str] = []
+    live = tuple(connection.cluster.get(kind_of(document.manifest), document.name) for document in documents)
+    plans = _readable_plans(connection, notes)
+    base = _readable_base(connection, live, notes)
+    if plans is None:
+        findings = list(_without_plans(base, documents, method))
+    else:
+        comparison = Comparison(plans, base, method)
+        preview = comparison.preview(ManifestSet(tuple(documents), (), 0), is_complete=False)
+        findings = list(preview.findings(*Severity))
+    if NAMESPACE.key in base.unreadable and not any(map(is_error, findings)):
+        findings += _removed_by_spec(base, documents, method)
+    return Checks(live, tuple(findings), tuple(notes))
+
+
+def is_error(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
+
+
+def _readable_plans(connection: Connection, notes: list[str]) -> Plans | None:
+    """The plans in force, or None if the user may not read them."""
+    try:
+        return connection.plans()
+    except ClusterError as error:
+        if error.status != _FORBIDDEN:
+            raise
+    notes.append(
+        "plans, quotas, namespaces and hosts are not checked: you may not get the ConfigMap "
+        f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
+    )
+    return None
+
+
+def _readable_base(connection: Connection, live: Sequence[Manifest | None], notes: list[str]) -> Base:
+    """The parts of the cluster that the user may read."""
+    cluster, unreadable = connection.cluster, set[str]()
+    try:
+        tenants = read_tenants(cluster)
+    except ClusterError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        tenants = [tenant for tenant in live if tenant is not None]
+        notes.append("names and hosts of other tenants are not checked: you may not list Tenants")
+    try:
+        served = connection.served
+    except ClusterError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        served = frozenset(ALL_INTEGRATION_KINDS)
+        notes.append("the CRDs of integrations are not checked: you may not get CustomResourceDefinitions")
+    objects = connection.live_objects_by_tenant(unreadable, (), (*MANAGED_KINDS, *served))
+    if unreadable:
+        kinds = ", ".join(sorted(unreadable))
+        notes.append(f"the effect on live objects is not checked: you may not list {kinds}")
+    return Base(
+        "the cluster as it is",
+        served,
+        tenants_by_name(tenants),
+        objects,
+        unreadable=frozenset(unreadable),
+        cluster=cluster,
+        # The dry run of `tenancy apply` needs the same right as the command itself.
+        patchable=frozenset(TENANTS),
+    )
+
+
+def _without_plans(base: Base, documents: Sequence[TenantDocument], method: ApplyMethod) -> Iterator[Finding]:
+    """The errors that can be found without the plans: conflicts, and rejections by the API server."""
+    for document in documents:
+        try:
+            prediction_on(base, document, method)
+        except Rejection as error:
+            yield error_finding(error, document)
+
+
+def _removed_by_spec(
+    base: Base, documents: Sequence[TenantDocument], method: ApplyMethod
+) -> Iterator[Finding]:
+    """Findings about namespaces that are in the status of the live Tenant, but not in the new spec."""
+    for document in documents:
+        tenant = prediction_on(base, document, method).tenant
+        new = tenant_from_manifest(tenant)
+        for name in known_namespaces(tenant):
+            if name not in new.namespaces():
+                message = f"namespace {name} is removed from the tenant, and deleted unless it is retained"
+                yield Finding(rule=Rule.NAMESPACE_REMOVED, tenant=document.name, message=message)
