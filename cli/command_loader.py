@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from cli.completion import TenantName, TenantNames
+from cli.connection import Connection
 
 # The help of each command lists the options of `tenancy` with this heading, and the command accepts them too.
 GLOBAL_OPTIONS: Final = "Global options"
@@ -162,8 +163,6 @@ def _set_global_option(context: Any, option: Any, value: Any) -> None:
     options = context.find_root().params
     options[option.name] = [*(options.get(option.name) or ()), *value] if option.multiple else value
     if not context.resilient_parsing:
-        from cli.connection import Connection
-
         context.obj = Connection.from_options(**options)
 
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.live_objects import tenant_of
@@ -25,6 +24,7 @@ from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 
 if TYPE_CHECKING:
+    from cluster.client import Cluster
     from stacks.stack import Stacks
     from tenancy.plans import Plans
 
@@ -59,7 +59,9 @@ class Connection:
         return cls(kubeconfig, cluster_context, impersonation)
 
     @cached_property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> "Cluster":
+        from cluster.client import Cluster
+
         return Cluster.connect(self.kubeconfig, self.context, self.impersonation)
 
     @cached_property
