@@ -12,7 +12,7 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     typing.
     """
     try:
-        # This import needs more time than all others of a completion, and most completions need no cluster.
+        # This import is slow, and most completions do not need it.
         from cli.connection import Connection
 
         names = Connection.from_options(**context.find_root().params).tenant_names()

@@ -43,7 +43,8 @@ def pytest_options(arguments: Sequence[str]) -> list[str]:
     """The pytest options for the arguments of `./dev test`.
 
     If an argument is a path, the tests under this path run in one process, so that -x, -s and --pdb work.
-    Otherwise, the whole suite runs in several workers. With `--random-order`, prints the seed of the order.
+    Otherwise, the whole suite runs in several workers. With `--random-order`, this function prints the seed
+    of the random order.
     """
     options: list[str] = []
     for argument in arguments:

@@ -23,7 +23,10 @@ RowKey = tuple[str, str]
 
 
 def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict[RowKey, TenantRow]:
-    """The rows of the tenants, sorted by API group and name. Each row contains the usage of the quotas."""
+    """The rows of the tenants, sorted by API group and name.
+
+    Each row shows how much of the tenant's quotas is used.
+    """
     quotas_by_tenant: dict[str, dict[ObjectKey, Manifest]] = {}
     for quota in quotas:
         quotas_by_tenant.setdefault(tenant_of(quota), {})[object_key(quota)] = quota
