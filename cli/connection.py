@@ -38,7 +38,7 @@ class NoSuchTenant(TenancyError):
 
 @dataclass(frozen=True)
 class Connection:
-    """The cluster that the command line options select, with functions that read from it."""
+    """Access to the cluster that the command line options select."""
 
     kubeconfig: Path | None = None
     context: str | None = None
@@ -54,7 +54,7 @@ class Connection:
         as_uid: str | None = None,
         **_: object,
     ) -> "Connection":
-        """The connection that the options of `tenancy` select. Options that do not affect it are ignored."""
+        """The connection that the global options select. Other options are ignored."""
         impersonation = Impersonation(as_user or "", tuple(as_groups or ()), as_uid or "")
         return cls(kubeconfig, cluster_context, impersonation)
 
@@ -66,7 +66,7 @@ class Connection:
 
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds of integrations, such as Istio, whose CRDs the cluster serves."""
+        """The kinds of integrations (such as Istio) that the cluster serves."""
         from cluster.served_kinds import served_kinds
 
         return served_kinds(self.cluster)
@@ -97,7 +97,7 @@ class Connection:
         return dict(self._objects(tenant_selector(tenant)))
 
     def live_objects_by_tenant(self, unreadable: set[str] | None = None) -> Mapping[str, Objects]:
-        """All live managed objects by tenant, with one list request per kind.
+        """Read all live managed objects, and group them by tenant. Sends one list request per kind.
 
         If the user may not list a kind, this method skips the kind and adds its key to `unreadable`. If
         `unreadable` is None, or if the kind is in CORE_KINDS, the method raises ClusterError instead.
@@ -109,7 +109,7 @@ class Connection:
 
     @contextmanager
     def stacks(self) -> Iterator["Stacks"]:
-        """Open the stacks in the backend PULUMI_BACKEND_URL for reading.
+        """Open the stacks in the backend that the environment variable PULUMI_BACKEND_URL selects.
 
         Raises StackError if the variable is not set.
         """
@@ -119,8 +119,8 @@ class Connection:
         url = os.environ.get("PULUMI_BACKEND_URL")
         if not url:
             raise StackError(
-                "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE to the watcher's "
-                "values, or run the command in the watcher's pod: "
+                "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE to the values of the "
+                "watcher, or run the command in the watcher's pod: "
                 f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy …"
             )
         with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:

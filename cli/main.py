@@ -38,7 +38,7 @@ def _print_version(is_requested: bool) -> None:
 
 
 def _not_empty(text: str) -> str:
-    """Reject an empty value, such as that of an unset shell variable. It would switch impersonation off."""
+    """Reject an empty value, for example of an unset shell variable. It would switch impersonation off."""
     if not text:
         raise typer.BadParameter("must not be empty")
     return text

@@ -1,6 +1,7 @@
 """`tenancy apply`: validates Tenants in files, applies them, and waits until each is Active.
 
-If one Tenant is invalid, none is applied. The command writes only Tenants. The watcher creates their objects.
+If one of the Tenants is invalid, the command applies none of them. The command writes only the Tenants. The
+watcher then creates the objects of each tenant.
 """
 
 from pathlib import Path
@@ -119,20 +120,21 @@ def apply_tenants(
 
 
 def check_manifests(documents: list[TenantDocument]) -> None:
-    """Validate the specs like the watcher does.
+    """Validate the spec of each Tenant, and check that no name is repeated.
 
     Raises ManifestError for the first invalid spec or repeated name. Raises ApplyRefused if there are no
     documents.
     """
     if not documents:
-        raise ApplyRefused("found no Tenant in the given paths; see examples/simple.yaml for a manifest")
+        raise ApplyRefused("found no Tenant in the given paths; for an example, see examples/simple.yaml")
     by_key: dict[tuple[str, str], TenantDocument] = {}
     for document in documents:
         key = (document.manifest["apiVersion"], document.name)
         if key in by_key:
             first = by_key[key]
             problem = (
-                f"metadata.name: {document.name!r} is also in {first.file}:{first.line}; remove one of them"
+                f"metadata.name: the Tenant {document.name!r} is also in {first.file}:{first.line}; remove "
+                "one of the two manifests"
             )
             raise ManifestError(document.file, document.line_of("metadata.name"), problem)
         by_key[key] = document

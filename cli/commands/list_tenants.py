@@ -91,7 +91,11 @@ def tenant_cells(row: TenantRow) -> tuple[str | Text, ...]:
 
 
 def _reasons(row: TenantRow) -> str:
-    """The reason why the tenant is not ready, and the states Paused, Cordoned and Drifted if they apply."""
+    """The text of the column REASON.
+
+    The text is the reason why the tenant is not ready, and each of the states Paused, Cordoned and Drifted
+    that the tenant has.
+    """
     states = (("Paused", row.is_paused), ("Cordoned", row.is_cordoned), ("Drifted", row.is_drifted))
     active_states = [state for state, is_active in states if is_active and state != row.reason]
     return ", ".join([row.reason, *active_states] if row.reason else active_states)

@@ -33,8 +33,8 @@ from tenancy.spec.tenant import TenantModel
 class Comparison:
     """Compares manifests with a base. Create a new instance for each preview.
 
-    Tenants are processed in order, and each tenant reserves its namespaces and hosts. If two tenants need the
-    same namespace or host, only the second tenant gets an error.
+    Tenants are processed one after the other, and each tenant reserves its namespaces and hosts. If two
+    tenants need the same namespace or host, only the second tenant gets an error.
     """
 
     def __init__(self, plans: Plans, base: Base) -> None:
@@ -91,7 +91,7 @@ class Comparison:
         return base_tenant is not None and base_tenant["apiVersion"] == document.manifest["apiVersion"]
 
     def _reserve_current_names(self, name: str) -> None:
-        """Reserve the namespaces and hosts that the tenant has in the base. Other tenants cannot use them."""
+        """Reserve the tenant's namespaces and hosts in the base, so that no other tenant can use them."""
         if base_tenant := self._base.tenants.get(name):
             self._claims.remember(name, known_namespaces(base_tenant), known_hosts(base_tenant))
 
@@ -145,14 +145,15 @@ class Comparison:
         first = self._seen.setdefault(document.name, document)
         if first is not document:
             raise NameTaken(
-                "metadata.name", f"{first.file}:{first.line} has the same name; rename one of the two tenants"
+                "metadata.name",
+                f"the Tenant in {first.file}:{first.line} has the same name; rename one of the two Tenants",
             )
         base_tenant = self._base.tenants.get(document.name)
         if base_tenant is not None and not self._is_known(document):
             raise name_taken(base_tenant)
 
     def _facts(self, document: TenantDocument) -> Facts:
-        """The facts about the base that the checks need.
+        """The facts that the checks of a Tenant need.
 
         If the base is not a cluster, the checks find only conflicts between the given manifests.
         """
@@ -171,7 +172,7 @@ class Comparison:
         return {**adopted, **self._base.objects.get(document.name, {})}
 
     def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
-        """Remove and count the objects in the desired state whose kind the user may not list."""
+        """Remove objects from the desired state if the user may not list their kind. Count these objects."""
         unreadable = self._base.unreadable
         dropped = [key for key in desired.by_key if key.kind in unreadable]
         if not dropped:

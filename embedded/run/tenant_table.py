@@ -22,7 +22,10 @@ RowKey = tuple[str, str]
 
 
 def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict[RowKey, TenantRow]:
-    """The rows of the tenants, sorted by API group and name. Each row contains the usage of the quotas."""
+    """The rows of the tenants, sorted by API group and name.
+
+    Each row shows how much of the tenant's quotas is used.
+    """
     rows = rows_with_quotas(tenants, quotas)
     by_key = {(api_group(row.api_version), row.name): row for row in rows}
     return dict(sorted(by_key.items()))

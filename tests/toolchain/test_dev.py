@@ -47,9 +47,9 @@ def test_everything_after_test_goes_to_pytest_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        ([], ["-n", "4", "tests"]),
-        (["--quick", "-x"], ["-n", "4", "--quick", "-x", "tests"]),
-        (["-n0"], ["-n", "4", "-n0", "tests"]),
+        ([], ["-n", "3", "tests"]),
+        (["--quick", "-x"], ["-n", "3", "--quick", "-x", "tests"]),
+        (["-n0"], ["-n", "3", "-n0", "tests"]),
         (["tests/toolchain", "-k", "one or two"], ["tests/toolchain", "-k", "one or two"]),
         (["tests/toolchain/test_dev.py::test_x"], ["tests/toolchain/test_dev.py::test_x"]),
         (["tests/toolchain", "--cov"], ["tests/toolchain", "--cov", "--cov-report=term"]),
