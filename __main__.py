@@ -1,13 +1,14 @@
-"""The Pulumi program for `pulumi up` by hand. The stack's name selects the platform or one tenant.
+"""The Pulumi program for users who run `pulumi up` themselves. It updates the platform or one tenant.
 
 `pulumi up --stack platform` installs the platform. Change its settings with `pulumi config set`. The module
 `tenancy/platform/settings.py` lists the settings. The setting `plans` is the path of a plans file.
 
 `pulumi up --stack tenant-NAME` updates the stack of one tenant. It applies the same objects as the watcher.
 By default, it reads the Tenant and the plans from the cluster that kubectl uses. To read the Tenant from a
-file, set `manifest` to the path of the file. To read the plans from a file, set `plans` to its path.
+file, set `manifest` to the path of this file. To read the plans from a file, set `plans` to the path of this
+file.
 
-The program and Pulumi's Kubernetes provider use the same kubeconfig, context and identity.
+This program and Pulumi's Kubernetes provider use the same kubeconfig, context and identity.
 """
 
 from pathlib import Path
@@ -40,8 +41,8 @@ def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
         manifest = read_tenant(cluster, name)
         if manifest is None:
             raise pulumi.RunError(
-                f"the cluster has no Tenant {name!r}; apply it with kubectl, or run "
-                "`pulumi config set manifest FILE`"
+                f"the cluster has no Tenant {name!r}; apply the Tenant with kubectl, or set the path of its "
+                "manifest with `pulumi config set manifest FILE`"
             )
         return manifest
     for document in yaml.safe_load_all(Path(file).read_text(encoding="utf-8")):
@@ -62,16 +63,17 @@ def platform_settings(config: pulumi.Config) -> PlatformSettings:
 
 
 def connect() -> Cluster:
-    """Connect to the cluster of Pulumi's Kubernetes provider, with the same identity as the provider.
+    """Connect to the cluster that Pulumi's Kubernetes provider uses, with the same identity as the provider.
 
-    Raises RunError if a setting makes the provider use another kubeconfig than this program.
+    Raises RunError if a setting gives the provider a kubeconfig that this program does not use.
     """
     provider = pulumi.Config("kubernetes")
     for name in ("kubeconfig", "cluster"):
         if provider.get(name):
             raise pulumi.RunError(
-                f"kubernetes:{name}: this program does not support the setting, because it reads the cluster "
-                "itself; use the variable KUBECONFIG or the setting kubernetes:context"
+                f"kubernetes:{name}: this program does not support the setting, because only Pulumi's "
+                "Kubernetes provider would use it; use the variable KUBECONFIG or the setting "
+                "kubernetes:context"
             )
     return Cluster.connect(context=provider.get("context"))
 
@@ -93,7 +95,10 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     cluster = connect()
     manifest = tenant_manifest(cluster, name, config.get("manifest"))
     if is_deleting(manifest):
-        raise pulumi.RunError(f"the Tenant {name!r} is being deleted; the watcher destroys its stack")
+        raise pulumi.RunError(
+            f"the stack cannot be updated, because the Tenant {name!r} is being deleted; the watcher "
+            "destroys the stack"
+        )
     file = config.get("plans")
     plans = read_plans(Path(file)) if file else plans_in_force(cluster)
     _, desired = decide_on_live_facts(cluster, manifest, plans)
@@ -102,17 +107,17 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
     step = budget_step(desired, live_quotas(cluster, name))
     if step is not desired:
         pulumi.log.warn(
-            "some quotas share a budget and must be lowered before others are raised; "
-            "run `pulumi up` again to raise the others"
+            "some quotas are not raised yet, because other quotas in the same budget must be lowered first; "
+            "run `pulumi up` again to raise these quotas"
         )
     TenantResources(name, step)
 
 
 def refuse_to_drop(leaving: list[Manifest]) -> None:
-    """Stop if the tenant loses a namespace that must stay in the cluster.
+    """Stop if a namespace leaves the tenant, but must stay in the cluster.
 
-    Pulumi deletes such a namespace if `retainOnDelete` is not set for it in the stack's state. In a preview,
-    this function only logs a warning.
+    Pulumi would delete the namespace if `retainOnDelete` is not set for the namespace in the stack's state.
+    In a preview, this function only logs a warning.
     """
     names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)
     if not leaving:
@@ -124,8 +129,8 @@ def refuse_to_drop(leaving: list[Manifest]) -> None:
         )
         return
     raise pulumi.RunError(
-        f"spec.deletionPolicy: `pulumi up` would remove {names} from the stack, and could delete them; "
-        "apply the Tenant with kubectl, and the watcher removes them only from the stack"
+        "spec.deletionPolicy: `pulumi up` would remove these namespaces from the stack, and could delete "
+        f"them: {names}. Apply the Tenant with kubectl. The watcher then keeps the namespaces in the cluster"
     )
 
 

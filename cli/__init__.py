@@ -1,1 +1,1 @@
-"""The `tenancy` command line. It reads the cluster and the Pulumi stacks. It writes only Tenants."""
+"""The `tenancy` command line. It reads the cluster and the stacks. It changes only Tenants and AISessions."""

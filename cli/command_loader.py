@@ -1,6 +1,6 @@
 """Loads the module of a command only when the command is used, because the modules import large libraries.
 
-`tenancy --help`, and the completion of command names and tenant names, load no module of a command.
+Neither `tenancy --help` nor the shell completion of commands and tenants loads one of these modules.
 """
 
 import ast
@@ -15,8 +15,9 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from cli.completion import TenantName, TenantNames
+from cli.connection import Connection
 
-# The help of each command lists the options of `tenancy` with this heading, and the command accepts them too.
+# Each command accepts the options of `tenancy` too. The help of the command lists them under this heading.
 GLOBAL_OPTIONS: Final = "Global options"
 
 
@@ -29,9 +30,11 @@ def _names(names: TenantNames) -> None:
 
 
 class Source(NamedTuple):
-    """The function of a command, as `module.function` in `cli.commands`. A module with an `app` is a group.
+    """Where to find a command.
 
-    `arguments` is set if all arguments are names of tenants.
+    `function` is the command's function, as `module.function` in the package `cli.commands`. If the module
+    has an `app`, the command is a group of commands. `arguments` is set if all arguments of the command are
+    names of tenants.
     """
 
     function: str
@@ -71,7 +74,7 @@ class CommandGroup(TyperGroup):
         ]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command with its help text, but without its parameters, for a list of commands."""
+        """The command as a list of commands needs it: with its help text, but without its parameters."""
         command = super().get_command(ctx, cmd_name)
         if command:
             command.help = _help_text(cmd_name)
@@ -83,7 +86,7 @@ class CommandGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that the arguments start with, and the rest of the arguments."""
+        """The name of the command in the first argument, the command, and the remaining arguments."""
         name, _, rest = super().resolve_command(ctx, args)
         if name is None:
             return None, None, rest
@@ -112,7 +115,7 @@ def load_command(name: str) -> Any:
 
 
 class _NamesCommand(TyperCommand):
-    """Completes names of tenants as the arguments of a command, without loading the command."""
+    """A substitute for a command. It completes names of tenants without loading the command's module."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """The options of the command that start with `incomplete`."""
@@ -133,9 +136,10 @@ def _app(function: Callable[..., None], **settings: Any) -> typer.Typer:
 
 
 def _convert_only_given_values(parameters: list[Any]) -> None:
-    """Change the parameters so that a completion does not wait for the import of pydantic.
+    """Make Typer convert the value of a parameter only if the user gives a value.
 
-    Typer imports pydantic to convert values, even if no value is given.
+    Typer imports pydantic for the conversion. Most completions need no conversion, and must not wait for this
+    import.
     """
     for parameter in parameters:
         parameter.process_value = _given_value_converter(parameter.process_value)
@@ -146,24 +150,23 @@ def _given_value_converter(process_value: Callable[[Any, Any], Any]) -> Callable
 
 
 def _command_option(option: TyperOption) -> TyperOption:
-    """The global option as an option of a command, whose function does not have it as a parameter."""
+    """A copy of the global option for a command. The command's function does not get its value."""
     own = copy(option)
     own.expose_value, own.callback = False, _set_global_option
     return own
 
 
 def _set_global_option(context: Any, option: Any, value: Any) -> None:
-    """Use the option of the command instead of the same option before the command.
+    """Apply a global option that the user wrote after the command.
 
-    Values of an option that can be repeated are added to the values before the command.
+    Its value replaces the value of the same option before the command. If the option can be repeated, the
+    values before and after the command apply.
     """
     if not value:
         return
     options = context.find_root().params
     options[option.name] = [*(options.get(option.name) or ()), *value] if option.multiple else value
     if not context.resilient_parsing:
-        from cli.connection import Connection
-
         context.obj = Connection.from_options(**options)
 
 

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from cli.connection import Connection
+
 
 def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     """The names of live tenants that start with `incomplete`.
@@ -12,9 +14,6 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
     typing.
     """
     try:
-        # This import needs more time than all others of a completion, and most completions need no cluster.
-        from cli.connection import Connection
-
         names = Connection.from_options(**context.find_root().params).tenant_names()
     except Exception:
         return []

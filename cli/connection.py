@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.impersonation import NO_IMPERSONATION, Impersonation
 from cluster.live_objects import tenant_of
@@ -25,6 +24,7 @@ from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 
 if TYPE_CHECKING:
+    from cluster.client import Cluster
     from stacks.stack import Stacks
     from tenancy.plans import Plans
 
@@ -38,7 +38,7 @@ class NoSuchTenant(TenancyError):
 
 @dataclass(frozen=True)
 class Connection:
-    """The cluster that the command line options select, with functions that read from it."""
+    """Access to the cluster that the command line options select."""
 
     kubeconfig: Path | None = None
     context: str | None = None
@@ -54,17 +54,19 @@ class Connection:
         as_uid: str | None = None,
         **_: object,
     ) -> "Connection":
-        """The connection that the options of `tenancy` select. Options that do not affect it are ignored."""
+        """The connection that the global options select. Other options are ignored."""
         impersonation = Impersonation(as_user or "", tuple(as_groups or ()), as_uid or "")
         return cls(kubeconfig, cluster_context, impersonation)
 
     @cached_property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> "Cluster":
+        from cluster.client import Cluster
+
         return Cluster.connect(self.kubeconfig, self.context, self.impersonation)
 
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds of integrations, such as Istio, whose CRDs the cluster serves."""
+        """The kinds of integrations (such as Istio) that the cluster serves."""
         from cluster.served_kinds import served_kinds
 
         return served_kinds(self.cluster)
@@ -113,7 +115,7 @@ class Connection:
 
     @contextmanager
     def stacks(self) -> Iterator["Stacks"]:
-        """Open the stacks in the backend PULUMI_BACKEND_URL for reading.
+        """Open the stacks in the backend that the environment variable PULUMI_BACKEND_URL selects.
 
         Raises StackError if the variable is not set.
         """
@@ -123,8 +125,8 @@ class Connection:
         url = os.environ.get("PULUMI_BACKEND_URL")
         if not url:
             raise StackError(
-                "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE to the watcher's "
-                "values, or run the command in the watcher's pod: "
+                "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE to the values of the "
+                "watcher, or run the command in the watcher's pod: "
                 f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy …"
             )
         with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:

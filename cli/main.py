@@ -1,17 +1,23 @@
 """The entry point of `tenancy`. Defines the global options, and converts errors to messages and exit codes.
 
-The functions import most modules when they need them, so that `tenancy --help` and completions are fast.
+Modules that import large libraries are imported when they are needed. So `tenancy --help` and completions are
+fast.
 """
 
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from cli.command_loader import GLOBAL_OPTIONS, CommandGroup
+from cli.connection import Connection
 from cli.version import VERSION
+from cluster.errors import ClusterError
+from stacks.errors import StackError
+from tenancy.base.errors import TenancyError
+from watcher.usage.database import UsageUnavailable
 
 app = typer.Typer(
     name="tenancy",
@@ -32,7 +38,7 @@ def _print_version(is_requested: bool) -> None:
 
 
 def _not_empty(text: str) -> str:
-    """Reject an empty value, such as that of an unset shell variable. It would switch impersonation off."""
+    """Reject an empty value, for example of an unset shell variable. It would switch impersonation off."""
     if not text:
         raise typer.BadParameter("must not be empty")
     return text
@@ -92,7 +98,6 @@ def start(
     ] = False,
 ) -> None:
     """Manage tenants on Kubernetes. Inspect them, preview and apply changes, show history, and roll back."""
-    from cli.connection import Connection
     from watcher.log import configure_log
 
     # Log lines of the called modules would mix with the output of the commands.
@@ -109,30 +114,18 @@ def main() -> None:
     os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
     try:
         app(prog_name="tenancy")
-    except Exception as error:
-        if not isinstance(error, _reported_errors()):
-            raise
-        from cli.output import print_error
-
-        print_error(_message(error))
-        sys.exit(1)
-
-
-def _reported_errors() -> tuple[type[Exception], ...]:
-    """The errors that users see as a message, without a traceback."""
-    from cluster.errors import ClusterError
-    from stacks.errors import StackError
-    from tenancy.base.errors import TenancyError
-    from watcher.usage.database import UsageUnavailable
-
-    return OSError, TenancyError, StackError, ClusterError, UsageUnavailable
-
-
-def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename:
+    except OSError as error:
         # str(error) starts with the errno, which does not help users.
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+        _exit(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (TenancyError, StackError, ClusterError, UsageUnavailable) as error:
+        _exit(str(error))
+
+
+def _exit(problem: str) -> NoReturn:
+    from cli.output import print_error
+
+    print_error(problem)
+    sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class TenantDocument:
     def line_of(self, *paths: str) -> int:
         """The line of the first field in `paths` that exists in the manifest.
 
-        If none of them exists, the line of the closest existing parent of `paths[0]`.
+        If none of the fields exists, the result is the line of the closest existing parent of `paths[0]`.
         """
         if self._node is None:
             return self.line
@@ -107,7 +107,7 @@ def is_manifest_file(name: str) -> bool:
 def parsed_manifests(sources: Iterable[Source]) -> ManifestSet:
     """The documents in the sources.
 
-    After a syntax error, the rest of the file is skipped. Any other fault affects only its own document.
+    After a syntax error, the rest of the file is skipped. Any other error affects only one document.
     """
     tenants: list[TenantDocument] = []
     faults: list[ManifestError] = []
@@ -175,7 +175,7 @@ def _documents(file: str, text: str) -> Iterator[TenantDocument | ManifestError 
 
 
 class _Loader(yaml.SafeLoader):
-    """A loader that keeps dates as strings, like kubectl."""
+    """A YAML loader that, like kubectl, keeps dates as strings."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -187,7 +187,7 @@ _Loader.yaml_implicit_resolvers = {
 def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
     """The number of values in the node after all aliases are expanded.
 
-    `sizes` caches the result by the id of the node.
+    `sizes` caches this number for each node. The key is the `id` of the node.
     """
     if id(node) not in sizes:
         # A node can contain an alias to itself. This value prevents an endless recursion.

@@ -17,9 +17,9 @@ _TABLES: Final = ("quotas", "limits")
 
 
 def plan_data(name: str, plans: Plans, tenants: Sequence[str]) -> dict[str, Any]:
-    """The plan with all defaults, and the configuration of sessions, as JSON data."""
+    """JSON data with the plan, all its defaults, and the configuration of AISessions."""
     settings = _data(_effective(name, plans))
-    # With the null values, because `keepDays: null` differs from the default.
+    # Keep null values, because `keepDays: null` differs from the default.
     sessions = plans.sessions.model_dump(by_alias=True, mode="json")
     return {"name": name, "tenants": list(tenants), "settings": settings, "sessions": sessions}
 
@@ -46,7 +46,7 @@ def print_plan(name: str, plans: Plans, tenants: Sequence[str]) -> None:
 
 
 def _effective(name: str, plans: Plans) -> TenantSettings:
-    """The settings of a tenant that overrides nothing."""
+    """The settings of a tenant that has this plan and overrides no setting."""
     return effective_settings(plans.plans[name], Settings())
 
 

@@ -14,7 +14,7 @@ _DURATION_UNITS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "
 
 
 def age(since: datetime) -> str:
-    """The time since `since` in days, such as `3 d`. A time below 1 day is in hours, minutes or seconds."""
+    """The time since `since` in days, such as `3 d`. Less than one day is in hours, minutes or seconds."""
     age_s = max(0, int((datetime.now(UTC) - since).total_seconds()))
     return next((f"{age_s // size} {unit}" for size, unit in _UNITS if age_s >= size), f"{age_s} s")
 
@@ -39,6 +39,6 @@ def parse_time(text: str, now: datetime) -> datetime:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise ValueError(
-            f"{text!r} is not a time: write a duration such as 30d, 12h or 90m, or a time such as 2026-01-31 "
-            "or 2026-01-31T12:00Z"
+            f"{text!r} is not a valid time; use a duration before now, such as 30d, 12h or 90m, "
+            "or a time, such as 2026-01-31 or 2026-01-31T12:00Z"
         ) from None

@@ -41,7 +41,7 @@ class SettledTenant:
 def wait_until_settled(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[Manifest]:
     """Wait until all tenants are settled, and return them in the given order. See `is_settled`.
 
-    For a tenant that is deleted during the wait, the result is the manifest in `tenants` with the phase Gone.
+    If a tenant is deleted during the wait, the result contains its manifest in `tenants` with the phase Gone.
     Raises NotSettled after the timeout.
     """
     return [settled.tenant for settled in wait_and_time(cluster, tenants, timeout_s)]
@@ -66,7 +66,7 @@ def ready_condition(tenant: Manifest) -> Manifest:
     conditions: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
     not_seen = {
         "reason": "NotSeen",
-        "message": "no watcher has reconciled it yet; run `tenancy doctor` to find out why",
+        "message": "no watcher has reconciled the tenant yet; run `tenancy doctor` to find out why",
     }
     return next((condition for condition in conditions if condition["type"] == ConditionType.READY), not_seen)
 
@@ -84,9 +84,10 @@ def is_status_current(tenant: Manifest) -> bool:
 
 
 def is_settled(tenant: Manifest) -> bool:
-    """Whether the tenant is Active, paused or permanently failed with its newest spec.
+    """Whether the watcher has finished its work on the newest spec.
 
-    Permanently failed means that the user must act. A tenant that was deleted during the wait is settled.
+    The tenant is then Active, paused or permanently failed. The user must fix the cause of a permanent
+    failure. A tenant that was deleted during the wait is settled too.
     """
     phase, reason = phase_of(tenant), ready_condition(tenant)["reason"]
     if phase == GONE:
@@ -99,7 +100,7 @@ def is_settled(tenant: Manifest) -> bool:
 
 
 class _Wait:
-    """The state of one wait: informers for the newest Tenants, and the tenants that are already settled."""
+    """The state of one wait: informers for changes of Tenants, and the tenants that are already settled."""
 
     def __init__(self, cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> None:
         self._tenants = list(tenants)
@@ -135,7 +136,7 @@ class _Wait:
     def progress(self) -> Iterator[None]:
         """Show a table on a terminal, and update it during the wait.
 
-        If the output is not a terminal, `_record_settled` prints a line for each settled tenant.
+        If standard error is not a terminal, `_record_settled` prints a line for each settled tenant.
         """
         if not error_console.is_terminal:
             yield

@@ -11,7 +11,7 @@ _PATH_STEP: Final = re.compile(r"\[(\d+)\]|[^.\[\]]+")
 def field_line(text: str, path: str) -> int:
     """The line of a field in a YAML text. The first line is 1.
 
-    If the field does not exist, the line of its closest existing parent.
+    If the field does not exist, the result is the line of its closest existing parent.
     """
     return field_location(yaml.compose(text, yaml.SafeLoader), path)[0]
 
@@ -23,8 +23,8 @@ def node_line(node: yaml.Node | None) -> int:
 def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
     """The line and the value of a field.
 
-    The line is the line of the field's name, because the value may start on the next line. If the field does
-    not exist, the line is the line of its closest existing parent, and the value is None.
+    The line contains the field's name. The value may start on the next line. If the field does not exist, the
+    line contains the name of its closest existing parent, and the value is None.
     """
     line = node_line(node)
     for step in _PATH_STEP.finditer(path):

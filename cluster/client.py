@@ -42,11 +42,11 @@ class Cluster:
         context: str | None = None,
         impersonation: Impersonation = NO_IMPERSONATION,
     ) -> "Cluster":
-        """Connect with a kubeconfig and context. Sends no request.
+        """Create a client for a kubeconfig and a context. Sends no request.
 
         If neither is given, the configuration of kubectl is used. If kubectl has no configuration, the pod's
-        service account is used. The fields of `impersonation` replace those of the kubeconfig. Raises
-        ClusterError if there is no usable configuration.
+        service account is used. The fields of `impersonation` replace the same fields of the kubeconfig.
+        Raises ClusterError if there is no usable configuration.
         """
         return cls(Transport.connect(kubeconfig, context, impersonation))
 
@@ -106,7 +106,7 @@ class Cluster:
         name: str = "",
         is_metadata_only: bool = False,
     ) -> Iterator[tuple[str, Manifest]]:
-        """The watch events since `version`, including bookmarks, until the server closes the stream.
+        """The watch events since `version`, including bookmarks. They end when the server closes the stream.
 
         Raises WatchExpired if the watch cannot continue from `version`.
         """
@@ -132,7 +132,7 @@ class Cluster:
             response.close()
 
     def log(self, pod: str, namespace: str, container: str, *, is_followed: bool = False) -> Iterator[bytes]:
-        """The log of a container, in chunks. If it is followed, the chunks end when the container ends."""
+        """The log of a container, in chunks. If `is_followed` is true, they end when the container ends."""
         query = {"container": container, "follow": "true" if is_followed else ""}
         # A container may write nothing for hours.
         response = self._transport.send(

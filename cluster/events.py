@@ -1,4 +1,4 @@
-"""Kubernetes Events about a tenant, a session or the plans."""
+"""Creates Kubernetes Events about a tenant, a session or the plans."""
 
 from datetime import UTC, datetime
 from typing import Final

@@ -39,7 +39,7 @@ def read_facts(
 
 
 def read_claims(cluster: Cluster) -> Reservations:
-    """The namespaces and hosts of all tenants, as their status records them."""
+    """The namespaces and hosts of each tenant, from the status of the tenant."""
     claims = Reservations()
     for tenant in read_tenants(cluster):
         claims.remember(tenant["metadata"]["name"], known_namespaces(tenant), known_hosts(tenant))
@@ -49,7 +49,7 @@ def read_claims(cluster: Cluster) -> Reservations:
 def decide_on_live_facts(
     cluster: Cluster, manifest: Manifest, plans: Plans, served: ServedKinds | None = None
 ) -> Decision:
-    """Check a Tenant against the live cluster, and compute its desired state. Raises Rejection."""
+    """Check a Tenant, and compute its desired state. Raises Rejection if one of the checks fails."""
     kinds = served_kinds(cluster) if served is None else served
     facts = read_facts(cluster, manifest, plans, kinds)
     quotas = live_quotas(cluster, manifest["metadata"]["name"])

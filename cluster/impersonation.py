@@ -1,4 +1,4 @@
-"""The user that requests impersonate, and the HTTP headers that tell it to the API server."""
+"""The user to impersonate, and the HTTP headers that name this user in requests."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Impersonation:
-    """The identity of requests. If all fields are empty, requests have the identity of the credentials."""
+    """The identity to impersonate. If all fields are empty, requests have the identity of the credentials."""
 
     user: str = ""
     groups: tuple[str, ...] = ()
@@ -23,9 +23,9 @@ class Impersonation:
 
     @property
     def problem(self) -> str:
-        """Why the API server would reject every request, or an empty string."""
+        """The reason why the API server would reject every request. Empty if there is no such reason."""
         if not self.user and (self.groups or self.uid or self.extra):
-            return "must be set, or use --as: groups and UIDs can be impersonated only with a user"
+            return "must be set, or use --as: groups, UIDs and extra fields need an impersonated user"
         values = (self.user, self.uid, *self.groups, *chain.from_iterable(self.extra.values()))
         if any(_CONTROL_CHARACTER.search(value) for value in values):
             return (
@@ -34,7 +34,7 @@ class Impersonation:
         return ""
 
     def replaced_by(self, other: "Impersonation") -> "Impersonation":
-        """This impersonation with the fields that are set in `other`, as kubectl's options replace fields."""
+        """A copy. As in kubectl, the fields that are set in `other` replace the fields of this object."""
         return Impersonation(
             other.user or self.user,
             other.groups or self.groups,
@@ -43,7 +43,7 @@ class Impersonation:
         )
 
     def headers(self) -> list[tuple[str, str]]:
-        """Names and values of the headers. A name can occur more than once."""
+        """The names and values of the headers. The same name can occur more than once."""
         pairs = [
             ("Impersonate-User", self.user),
             ("Impersonate-Uid", self.uid),

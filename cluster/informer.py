@@ -1,8 +1,8 @@
 """A local copy of the objects of one kind. The informer lists the objects once, and then watches them.
 
 After an error, the informer watches again from the last resource version. If the server rejects that version,
-the informer lists the objects again. Handlers run on the informer's thread, so they must return quickly and
-leave long work to other threads.
+the informer lists the objects again. The function `on_change` runs on the informer's thread, so it must
+return quickly and leave long work to other threads.
 """
 
 import threading
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 # loop.
 _SHORT_WATCH_S: Final = 1.0
 
-# Arguments: the old and the new object. The old one is None on creation, the new one is None on deletion.
+# Arguments: the old object (None if the object is new) and the new object (None if the object was deleted).
 OnChange = Callable[[Manifest | None, Manifest | None], None]
 
 

@@ -1,7 +1,7 @@
-"""Reads the selected context of the kubeconfig with kubectl's rules, and rejects fields that it cannot use.
+"""Reads a context of the kubeconfig as kubectl does, and rejects fields that tenancy does not support.
 
-The client library ignores impersonation, proxies and unknown fields. Its requests could have another identity
-than the requests of kubectl and Pulumi's Kubernetes provider with the same kubeconfig.
+The client library ignores impersonation, proxies and unknown fields. Without this module, its requests could
+have another identity than the requests of kubectl and of Pulumi's Kubernetes provider.
 """
 
 import os
@@ -40,7 +40,7 @@ class NoContext(ClusterError):
 
 @dataclass(frozen=True)
 class Entry:
-    """The cluster or the user of a context, as it is in the file."""
+    """An entry of a kubeconfig file: a context, or the cluster or the user of a context."""
 
     file: Path
     context: str
@@ -55,7 +55,7 @@ class Entry:
         )
 
     def text(self, field: str) -> str:
-        """The value of a field that contains a string, or an empty string."""
+        """The value of a field. Empty if the field is not set. Raises ClusterError if it is not a string."""
         value = self.fields.get(field)
         if not isinstance(value, str | None):
             raise self.error(field, "must be a string")
@@ -93,14 +93,16 @@ class Context:
 def read_context(kubeconfig: Path | None = None, context: str | None = None) -> Context:
     """Read a context of the kubeconfig. By default, read the current context of kubectl's kubeconfig.
 
-    As in kubectl, the first file in KUBECONFIG that defines a name is used. Raises NoContext if there is no
-    file or no current context, and ClusterError if the context is invalid or has a field that is not
-    supported.
+    If several files in KUBECONFIG define the same name, the first of these files is used, as in kubectl.
+    Raises NoContext if there is no file or no current context. Raises ClusterError if the context is invalid
+    or has a field that is not supported.
     """
     files = (kubeconfig,) if kubeconfig else _default_files()
     documents = {file.absolute(): document for file in files if (document := _document(file)) is not None}
     if not documents:
-        raise NoContext(f"no usable kubeconfig: {_names(files)} does not exist; set KUBECONFIG")
+        raise NoContext(
+            f"no usable kubeconfig: {_names(files)} does not exist; set KUBECONFIG to an existing file"
+        )
     current = (document.get("current-context") for document in documents.values())
     name = context or next(filter(None, current), None)
     contexts = [entry["name"] for document in documents.values() for entry in document["contexts"]]
@@ -129,7 +131,8 @@ def _names(files: tuple[Path, ...]) -> str:
 def _document(file: Path) -> dict[str, Any] | None:
     """The kubeconfig in the file, or None if the file does not exist.
 
-    The lists of clusters, users and contexts exist and contain maps with names.
+    The result always has the lists `clusters`, `users` and `contexts`, and each entry in them is a map with a
+    name. Raises ClusterError if the file is invalid.
     """
     try:
         with file.open(encoding="utf-8") as stream:
@@ -151,7 +154,9 @@ def _document(file: Path) -> dict[str, Any] | None:
         if not isinstance(entries, list) or not all(
             isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in entries
         ):
-            raise ClusterError(f"no usable kubeconfig: {file}: {key}: must be a list of maps with names")
+            raise ClusterError(
+                f"no usable kubeconfig: {file}: {key}: must be a list of maps, each with a name"
+            )
         document[key] = entries
     return document
 
@@ -167,7 +172,9 @@ def _entry(documents: Mapping[Path, dict[str, Any]], context: str, kind: str, na
             if not isinstance(fields, dict):
                 raise entry.error(kind, "must be a map")
             for field in sorted(fields.keys() - _FIELDS.get(kind, fields.keys()), key=str):
-                raise entry.error(field, "tenancy does not support this field; remove it, or use --context")
+                raise entry.error(
+                    field, "tenancy does not support this field; remove it, or use another --context"
+                )
             _check_auth_provider(entry)
             return entry
     raise ClusterError(
@@ -179,4 +186,4 @@ def _check_auth_provider(entry: Entry) -> None:
     provider = entry.fields.get("auth-provider") or {}
     name = provider.get("name") if isinstance(provider, dict) else None
     if provider and name not in _AUTH_PROVIDERS:
-        raise entry.error("auth-provider", f"tenancy does not support the provider {name!r}; use exec")
+        raise entry.error("auth-provider", f"tenancy does not support {name!r}; use `exec` instead")

@@ -1,8 +1,9 @@
 """The parts of the package `kubernetes` that send requests and read kubeconfigs, without its models.
 
-The `__init__.py` files of the package import 700 models and API classes. This takes half a second in each
-process, and the product does not use them. So this module imports the other parts into empty packages. Then
-it removes them from `sys.modules`: other code can import the complete package, and gets its own copy of it.
+The `__init__.py` files of the package import 700 models and API classes. Tenancy does not use these classes,
+and their import takes half a second in each process. So this module imports the other parts into empty
+packages. Then it removes these packages from `sys.modules`. Other code can still import the complete package,
+and gets its own copy.
 """
 
 import sys
@@ -18,7 +19,7 @@ _PACKAGES: Final = ("kubernetes", "kubernetes.client", "kubernetes.client.models
 
 @contextmanager
 def _empty_packages() -> Iterator[None]:
-    """Replace the packages by empty packages. At the end, restore `sys.modules`."""
+    """Replace the packages by empty packages in the `with` block. Then restore `sys.modules`."""
     initial = _imported_modules()
     _remove(initial)
     path = None

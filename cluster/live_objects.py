@@ -15,20 +15,23 @@ def tenant_of(manifest: Manifest) -> str:
 
 
 def quota_use(manifest: Manifest) -> Manifest | None:
-    """The used amounts in a ResourceQuota's status, or None for other kinds."""
+    """The used amounts in the status of a ResourceQuota. None for an object of another kind."""
     used: Manifest | None = (manifest.get("status") or {}).get("used")
     return used if manifest["kind"] == "ResourceQuota" else None
 
 
 class ManagedObjects:
-    """The managed objects, by the tenant in their label. Thread-safe."""
+    """All managed objects, grouped by the tenant in their label. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_tenant: defaultdict[str, dict[ObjectKey, Manifest]] = defaultdict(dict)
         self._guard = threading.Lock()
 
     def put(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Replace an object. `before` is None for a new object, and `after` is None for a deleted object."""
+        """Replace the old version of an object, `before`, with the new version, `after`.
+
+        For a new object, `before` is None. For a deleted object, `after` is None.
+        """
         with self._guard:
             if before is not None:
                 self._by_tenant[tenant_of(before)].pop(object_key(before), None)

@@ -1,6 +1,6 @@
-"""The plans in force. They are the last valid version of the plans in a file or a ConfigMap.
+"""Reads the plans from a file or a ConfigMap. The last valid version of the plans is in force.
 
-A new version is accepted or rejected as a whole. The log and an Event report the result.
+A new version is accepted or rejected as a whole. The log and an Event show whether it was accepted.
 """
 
 import hashlib
@@ -30,9 +30,10 @@ _POLL_S: Final = 0.5
 
 
 def plans_in_force(cluster: Cluster) -> Plans:
-    """The plans in the platform's ConfigMap, or the shipped plans if there is no ConfigMap.
+    """Read the plans from the platform's ConfigMap. If there is no ConfigMap, return the shipped plans.
 
-    Raises PlansError if the ConfigMap has no valid plans.
+    The shipped plans are in the plans file of the package `tenancy`. Raises PlansError if the ConfigMap has
+    no valid plans.
     """
     config_map = cluster.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
     if config_map is None:
@@ -44,7 +45,10 @@ def plans_in_force(cluster: Cluster) -> Plans:
 
 
 class LivePlans(ABC):
-    """The plans in force, and the error in the newest version. Subclasses watch a file or a ConfigMap."""
+    """Keeps the plans in force. If the newest version is rejected, also keeps the error.
+
+    Subclasses watch a file or a ConfigMap for new versions.
+    """
 
     def __init__(self, cluster: Cluster, source: str, absence_problem: str, thread: threading.Thread) -> None:
         self.thread = thread
@@ -58,7 +62,7 @@ class LivePlans(ABC):
 
     @property
     def current(self) -> Plans:
-        """The plans in force. Only valid once `is_loaded` is set."""
+        """The plans in force. Read this property only after `is_loaded` is set."""
         assert self._plans is not None, "the plans are not loaded yet"
         return self._plans
 
@@ -68,18 +72,18 @@ class LivePlans(ABC):
         return self.is_loaded.is_set() and not self._problem
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Watch for new versions. `on_change` is called on the watching thread for each accepted version."""
+        """Start a thread that watches for new versions, and calls `on_change` for each accepted version."""
         self._on_change = on_change
         self.thread.start()
 
     def not_loaded(self) -> list[str]:
-        """The reason why there are no plans yet. Empty once plans are in force."""
+        """The reason why no plans are in force yet. Empty once plans are in force."""
         if self.is_loaded.is_set():
             return []
         return [f"no plans yet: {self._problem or f'{self._source}: {self._absence_problem}'}"]
 
     def notes(self) -> list[str]:
-        """The error in the newest version if an older version stays in force. Otherwise empty."""
+        """A message if the newest version is invalid and an older version stays in force. Otherwise empty."""
         if self.is_valid or not self.is_loaded.is_set():
             return []
         return [f"plans: refused {self._problem}; the last valid plans stay in force"]
@@ -92,7 +96,10 @@ class LivePlans(ABC):
         """The object that Events about the plans refer to."""
 
     def _load(self, text: str | None) -> None:
-        """Put a new version in force, or reject it. `text` is None if the file or the key is missing."""
+        """Put a new version in force, or reject it.
+
+        `text` is None if the file, the ConfigMap, or the key in the ConfigMap is missing.
+        """
         try:
             if text is None:
                 raise PlansError(self._absence_problem)
@@ -116,10 +123,16 @@ class LivePlans(ABC):
 
 
 class FilePlans(LivePlans):
-    """Plans in a file. Users can edit or replace the file. Only its content is compared."""
+    """Plans in a file. Users can edit the file or replace it.
+
+    The content of the file is read regularly. A change of the content is a new version.
+    """
 
     def __init__(self, cluster: Cluster, path: Path) -> None:
-        """Load the file. Raises PlansError if the plans are invalid, OSError if the file cannot be read."""
+        """Load the file.
+
+        Raises OSError if the file cannot be read, and PlansError if the plans are invalid.
+        """
         thread = threading.Thread(target=self._follow, name="watch plans", daemon=True)
         super().__init__(cluster, str(path), "is missing or cannot be read", thread)
         self._path = path
@@ -149,7 +162,10 @@ class FilePlans(LivePlans):
             return None
 
     def _involved_object(self) -> Manifest:
-        """The platform's namespace, because a file is not a Kubernetes object."""
+        """The platform's namespace.
+
+        Events refer to the namespace, because a file is not a Kubernetes object.
+        """
         try:
             namespace = self._cluster.get(NAMESPACE, SYSTEM_NAMESPACE)
         except ClusterError:
@@ -158,7 +174,7 @@ class FilePlans(LivePlans):
 
 
 class ConfigMapPlans(LivePlans):
-    """Plans in a ConfigMap, which may be created after the watcher starts."""
+    """Plans in a ConfigMap. The ConfigMap may be created after the watcher starts."""
 
     def __init__(self, cluster: Cluster, namespace: str, name: str) -> None:
         self._informer = Informer(cluster, CONFIG_MAP, self._changed, namespace=namespace, name=name)
@@ -179,7 +195,7 @@ class ConfigMapPlans(LivePlans):
 
 
 def _sha256(text: str | None) -> str:
-    """The SHA-256 checksum for the log. It identifies a version. `sha256sum` prints the same checksum."""
+    """The SHA-256 checksum of the text. In the log, the checksum identifies a version."""
     return hashlib.sha256((text or "").encode(errors="surrogateescape")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The HTTP proxy between this process and the API server, selected with kubectl's rules."""
+"""Selects the HTTP proxy between this process and the API server. The rules are the same as in kubectl."""
 
 import ipaddress
 import os
@@ -16,14 +16,17 @@ _SCHEMES: Final = ("http", "https")
 
 @dataclass(frozen=True)
 class Proxy:
-    """An HTTP proxy. The URL contains no credentials. They are `user:password`, or empty."""
+    """An HTTP proxy. `credentials` is `user:password` or empty. `url` contains no credentials."""
 
     url: str
     credentials: str = ""
 
 
 def proxy_of_context(cluster: Entry) -> Proxy | None:
-    """The proxy in the field `proxy-url`. Raises ClusterError if its scheme is not supported."""
+    """The proxy in the field `proxy-url` of the kubeconfig. None if the field is not set.
+
+    Raises ClusterError if the URL is invalid or its scheme is not supported.
+    """
     url = cluster.text("proxy-url")
     if not url:
         return None
@@ -34,9 +37,13 @@ def proxy_of_context(cluster: Entry) -> Proxy | None:
 
 
 def proxy_of_environment(server: str) -> Proxy | None:
-    """The proxy in HTTPS_PROXY or HTTP_PROXY for a server.
+    """The proxy for requests to `server`, from the environment variable HTTPS_PROXY or HTTP_PROXY.
 
-    Loopback addresses and the hosts in NO_PROXY have no proxy.
+    Returns None in these cases:
+
+    - The variable is not set.
+    - The host of `server` is a loopback address.
+    - NO_PROXY lists the host of `server`.
     """
     parts = urlsplit(server)
     variable = "HTTPS_PROXY" if parts.scheme == "https" else "HTTP_PROXY"
@@ -50,7 +57,10 @@ def proxy_of_environment(server: str) -> Proxy | None:
 
 
 def _environment_variable(name: str) -> str:
-    """The value of a proxy variable, whose name can also be in lower case."""
+    """The value of an environment variable. Empty if the variable is not set.
+
+    `name` is in upper case. If there is no such variable, the name in lower case is used.
+    """
     return os.environ.get(name) or os.environ.get(name.lower()) or ""
 
 
@@ -62,7 +72,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def _proxy(url: str) -> Proxy:
-    """Raises ValueError without the URL, which can contain credentials."""
+    """Parse the URL of a proxy. Raises ValueError if the URL cannot be used.
+
+    The error message does not contain the URL, because the URL can contain credentials.
+    """
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - raises ValueError if the port is not a number

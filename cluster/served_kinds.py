@@ -1,6 +1,6 @@
 """The optional kinds that the cluster serves.
 
-Optional kinds belong to other projects, and their CRDs may be missing.
+Optional kinds are custom resources of other projects. Their CRDs can be missing in a cluster.
 """
 
 import threading
@@ -30,18 +30,18 @@ def is_served(cluster: Cluster, kind: Kind) -> bool:
 
 
 def is_established(crd: Manifest | None) -> bool:
-    """Whether the CRD has the condition Established. False for a new CRD, whose conditions are null."""
+    """Whether the condition Established of the CRD is True. A new CRD has no conditions yet."""
     conditions = ((crd or {}).get("status") or {}).get("conditions") or []
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 
 
 def served_kinds(cluster: Cluster) -> frozenset[Kind]:
-    """The optional kinds that are served now, read from the API server."""
+    """The optional kinds that the cluster serves now, read from the API server."""
     return frozenset(kind for kind in OPTIONAL_KINDS if is_served(cluster, kind))
 
 
 class Integrations:
-    """Watches CRDs, and the managed objects of each optional kind that is served. Thread-safe."""
+    """Watches all CRDs, and the managed objects of each optional kind that is served. Thread-safe."""
 
     def __init__(
         self,
@@ -50,7 +50,10 @@ class Integrations:
         on_served: Callable[[], None],
         on_crd: Callable[[str], None],
     ) -> None:
-        """`on_served` is called when the served kinds change. `on_crd` gets the name of each changed CRD."""
+        """`on_served` is called when the set of served kinds changes.
+
+        `on_crd` is called with the name of each CRD that changes.
+        """
         self.crds = Informer(cluster, CRD, self._crd_changed, is_metadata_only=True)
         self._cluster = cluster
         self._on_object = on_object

@@ -1,7 +1,7 @@
-"""The Tenant objects of both API groups.
+"""The Tenant objects. Two API groups define the kind Tenant.
 
 A tenant is identified by its name. If both API groups have a Tenant with the same name, the older object is
-the tenant, and the newer object is rejected.
+used, and the newer object is rejected.
 """
 
 from typing import TYPE_CHECKING
@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 
 
 def known_namespaces(tenant: Manifest) -> list[str]:
-    """The tenant's namespaces, as its status records them."""
+    """The namespaces in the status of the Tenant."""
     return list((tenant.get("status") or {}).get("namespaceStatus") or ())
 
 
 def known_hosts(tenant: Manifest) -> list[str]:
-    """The tenant's hosts, as its status records them."""
+    """The hosts in the status of the Tenant."""
     return list((tenant.get("status") or {}).get("hostnames") or ())
 
 
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
-    """Whether a Tenant is new, has a new spec or was just marked for deletion. A new status needs no work."""
+    """Whether the Tenant is new, has a new spec, or was just marked for deletion.
+
+    A change of the status does not count.
+    """
     return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
         for field in ("uid", "generation", "deletionTimestamp")
@@ -44,7 +47,7 @@ def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
 
 
 def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
-    """The record of an update with these changes, for the stack's history."""
+    """The record that the stack's history stores for an update with these changes."""
     metadata = tenant["metadata"]
     writers = [
         entry for entry in metadata.get("managedFields", ()) if "f:spec" in (entry.get("fieldsV1") or {})
@@ -60,7 +63,7 @@ def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, .
 
 
 def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
-    """The tenant of this name, read from the API server."""
+    """Read the Tenant with this name from the API server. None if there is no such Tenant."""
     manifests = [manifest for kind in TENANTS if (manifest := cluster.get(kind, name))]
     return min(manifests, key=precedence, default=None)
 
@@ -68,8 +71,8 @@ def read_tenant(cluster: Cluster, name: str) -> Manifest | None:
 def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
     """The tenant's live namespaces, by name.
 
-    These are the namespaces with the tenant's label and the namespaces in the tenant's status. Namespaces
-    that belong to another tenant are left out.
+    These are all namespaces with the tenant's label. A namespace in the tenant's status is included too,
+    unless it has the label of another tenant.
     """
     tenant_name = tenant["metadata"]["name"]
     labelled, _ = cluster.list(NAMESPACE, tenant_selector(tenant_name))
@@ -83,7 +86,10 @@ def live_namespaces(cluster: Cluster, tenant: Manifest) -> dict[str, Manifest]:
 
 
 def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: "DesiredState") -> list[Manifest]:
-    """The tenant's live namespaces that are not in the desired state."""
+    """The tenant's live namespaces that the desired state does not contain.
+
+    Namespaces that are already being deleted are omitted.
+    """
     return [
         namespace
         for name, namespace in live_namespaces(cluster, tenant).items()
@@ -92,7 +98,7 @@ def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: "DesiredStat
 
 
 def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
-    """The tenant's ResourceQuotas, read from the API server, because informers' copies may be outdated."""
+    """Read the tenant's ResourceQuotas from the API server, because informers' copies may be outdated."""
     quotas, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
     return {object_key(quota): quota for quota in quotas}
 
@@ -108,7 +114,10 @@ def read_tenants(cluster: Cluster) -> list[Manifest]:
 
 
 class Tenants:
-    """The watcher's copy of all Tenants. It includes the watcher's changes before informers receive them."""
+    """The watcher's copy of all Tenants.
+
+    The copy includes changes that the watcher has made but that informers have not received yet.
+    """
 
     def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
         self.informers = tuple(Informer(cluster, kind, on_change) for kind in TENANTS)
@@ -116,7 +125,7 @@ class Tenants:
         self._written = WrittenObjects()
 
     def named(self, name: str) -> list[Manifest]:
-        """All Tenants with this name in both API groups. The first Tenant takes precedence."""
+        """The Tenants with this name, at most one per API group. The first Tenant takes precedence."""
         key = ObjectKey("Tenant", "", name)
         manifests = [
             self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))
@@ -135,7 +144,7 @@ class Tenants:
         self._written.forget(tenant)
 
     def write_status(self, tenant: Manifest, status: Manifest) -> Manifest:
-        """Replace the status, and return the updated Tenant. Writes nothing if the status is the same."""
+        """Replace the status, and return the updated Tenant. If the status is unchanged, write nothing."""
         if tenant.get("status") == status:
             return tenant
         # The test of the uid fails if the Tenant was deleted and created again in the meantime.
@@ -147,7 +156,7 @@ class Tenants:
         return self._written.put(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
 
     def forget(self, tenant: Manifest) -> None:
-        """Discard the version that the watcher wrote. Call this method after a Tenant is deleted."""
+        """Discard the watcher's stored version of a Tenant. Call this after the Tenant is deleted."""
         self._written.forget(tenant)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:

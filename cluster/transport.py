@@ -1,6 +1,6 @@
 """Sends HTTP requests to the Kubernetes API. Handles the kubeconfig, TLS, timeouts and errors.
 
-No other module uses `kubernetes_library`, the official client library.
+Only this module uses the official client library, which it imports from `kubernetes_library`.
 """
 
 import contextlib
@@ -62,7 +62,7 @@ Body = Manifest | list[Manifest]
 
 
 class _ImpersonatingClient(client.ApiClient):  # type: ignore[misc]
-    """The library's client, with the headers of an impersonation in each request."""
+    """A client of the library. It adds the impersonation headers to each request."""
 
     def __init__(self, settings: client.Configuration, impersonation: Impersonation) -> None:
         super().__init__(settings)
@@ -77,7 +77,7 @@ class _ImpersonatingClient(client.ApiClient):  # type: ignore[misc]
 
 
 class Transport:
-    """Connections to one API server, with one identity. Thread-safe."""
+    """Sends requests to one API server as one user. Thread-safe."""
 
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
@@ -89,11 +89,11 @@ class Transport:
         context: str | None = None,
         impersonation: Impersonation = NO_IMPERSONATION,
     ) -> "Transport":
-        """Connect with a kubeconfig and context. Sends no request.
+        """Create a Transport for a context of a kubeconfig. Sends no request.
 
-        If neither is given, the configuration of kubectl is used. If kubectl has no configuration, the pod's
-        service account is used. The fields of `impersonation` replace those of the kubeconfig. Raises
-        ClusterError if there is no usable configuration.
+        By default, uses the current context of kubectl's kubeconfig. If kubectl has no current context, uses
+        the service account of the pod. If a field of `impersonation` is set, it overrides the field in the
+        kubeconfig. Raises ClusterError if there is no usable configuration.
         """
         settings = client.Configuration()
         selected = _context_or_service_account(settings, kubeconfig, context)
@@ -156,9 +156,10 @@ class Transport:
 def _context_or_service_account(
     settings: client.Configuration, kubeconfig: Path | None, context: str | None
 ) -> Context | None:
-    """Load a context of the kubeconfig, and return it.
+    """Load a context of the kubeconfig into `settings`, and return the context.
 
-    If kubectl's kubeconfig has no current context, load the pod's service account, and return None.
+    If no kubeconfig and no context are given, and kubectl has no current context, load the service account of
+    the pod, and return None.
     """
     try:
         selected = read_context(kubeconfig, context)
@@ -175,7 +176,10 @@ def _context_or_service_account(
 
 
 def _load_context(settings: client.Configuration, context: Context) -> None:
-    """Load server and credentials. Raises ClusterError without credentials in its message."""
+    """Load the server and the credentials of the context into `settings`.
+
+    Raises ClusterError if the context is invalid. The message contains no credentials.
+    """
     user = context.user
     try:
         files = os.pathsep.join(map(str, context.files))
@@ -194,11 +198,11 @@ def _load_context(settings: client.Configuration, context: Context) -> None:
     given = [field for field in _CREDENTIALS if user.fields.get(field)]
     # The library only logs a failure of an exec plugin. The requests would be anonymous.
     if given and not settings.api_key and not settings.cert_file:
-        raise user.error(", ".join(given), "these fields provide no credentials")
+        raise user.error(", ".join(given), "no credentials could be loaded")
 
 
 def _use_token_file(settings: client.Configuration, user: Entry) -> None:
-    """Read the token for each request, because tokens in files are renewed."""
+    """Read the token from the file for each request, because the token in the file can be renewed."""
     file = user.file.parent / user.text("tokenFile")
 
     def read(settings: client.Configuration) -> None:
@@ -217,7 +221,7 @@ def _use_token_file(settings: client.Configuration, user: Entry) -> None:
 
 
 def _set_proxy(settings: client.Configuration, proxy: Proxy | None) -> None:
-    """Use the proxy of the kubeconfig, or else that of the environment."""
+    """Use `proxy`, the proxy in the kubeconfig. If it is None, use the proxy in the environment variables."""
     proxy = proxy or proxy_of_environment(settings.host)
     settings.proxy = proxy and proxy.url
     if proxy and proxy.credentials:
@@ -225,7 +229,7 @@ def _set_proxy(settings: client.Configuration, proxy: Proxy | None) -> None:
 
 
 def json_lines(response: Any) -> Iterator[Any]:
-    """The JSON documents of a stream, one per line. A chunk may end within a line."""
+    """Parse a stream with one JSON document per line. A chunk of the stream can end within a line."""
     rest = b""
     for chunk in response.stream(amt=None, decode_content=True):
         *lines, rest = (rest + chunk).split(b"\n")

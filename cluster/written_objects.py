@@ -1,4 +1,4 @@
-"""Keeps the objects that this process has written, because the informers' copies may be older."""
+"""Keeps the objects that this process has written, because the copies of informers may be older."""
 
 import threading
 
@@ -6,14 +6,14 @@ from tenancy.base.manifest import Manifest
 
 
 class WrittenObjects:
-    """The last version of each object that this process has written. Thread-safe."""
+    """The last version of each object that this process wrote. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Manifest] = {}
         self._lock = threading.Lock()
 
     def put(self, manifest: Manifest) -> Manifest:
-        """Store an object that the API server returned after a write. Returns the object."""
+        """Store the object that the API server returned after a write, and return this object."""
         with self._lock:
             self._by_uid[manifest["metadata"]["uid"]] = manifest
         return manifest

@@ -44,7 +44,7 @@ Method = Callable[[DesiredState], object]
 
 
 def bench(args: argparse.Namespace) -> int:
-    """Run the benchmark and print a table. With `--json FILE`, also write the figures to the file."""
+    """Run the benchmark and print a table. With `--json FILE`, also write the figures to this file."""
     configure_log("warning")
     tools = toolchain.ensure_tools((*CONTROL_PLANE_TOOLS, *STACK_TOOLS))
     console = Console(stderr=True)
@@ -135,7 +135,7 @@ def _burst_duration_s(name: str, method: Method) -> float:
 
 
 def _delete_tenant_namespaces(cluster: Cluster) -> None:
-    """Delete the namespaces of all tenants, and wait until they are gone.
+    """Delete the namespaces of all tenants, and wait until the namespaces are gone.
 
     Each method must start with a cluster that has no tenants.
     """

@@ -1,7 +1,7 @@
-"""The cache folder for the virtual environment, Go and the tools. All checkouts of a user share it.
+"""The cache folder. It contains the virtual environment, Go and the tools.
 
-`locked` lets only one process at a time write to a folder in the cache. `replacing` creates a folder under a
-temporary name, and renames the folder when it is complete.
+All checkouts of a user share the cache folder. `locked` lets only one process at a time write to a folder in
+the cache. `replacing` creates a folder under a temporary name, and renames the folder when it is complete.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """Hold the lock for writing `target`. Waits while another process holds the lock."""
+    """Lock `target`, so that no other process writes to it. Waits while another process holds the lock."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name(f"{target.name}.lock").open("w") as lock:
         try:
@@ -33,10 +33,10 @@ def locked(target: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder. If the block ends without an error, this folder replaces `folder`.
+    """Yield a temporary folder. If the block ends without an error, the temporary folder replaces `folder`.
 
     Call this inside `locked(folder)`. After an error, the temporary folder is removed. If the process is
-    killed, the temporary folder remains. The next call for the same `folder` removes it.
+    killed, the temporary folder remains until the next call for the same `folder`.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

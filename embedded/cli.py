@@ -1,7 +1,7 @@
 """The command line of `./dev`. It defines the commands, their options, and the function for each command.
 
-The modules imported here need only the standard library, so `--help` works before any package is installed.
-The module of a command is imported when that command runs.
+This module imports only modules that need no installed package, so `--help` always works. The module of a
+command is imported when that command runs.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The reference page of the `tenancy` commands. Typer generates it from the help texts."""
+"""The reference page of the `tenancy` commands. Typer generates this page from the help texts."""
 
 import os
 import re

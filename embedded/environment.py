@@ -1,7 +1,7 @@
-"""The virtual environment with the packages of requirements.lock. It is created on first use.
+"""Creates the virtual environment with the packages of requirements.lock.
 
-It is in the user's cache folder. All checkouts with the same lock file and Python version share it. This
-module uses only the standard library.
+The virtual environment is in the user's cache folder. All checkouts with the same lock file and Python
+version share it. This module uses only the standard library.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ FOLDER_VARIABLE = "TENANCY_DEV_DIR"
 
 
 def state_folder() -> Path:
-    """The folder for the state and the logs of `./dev` in this checkout."""
+    """The folder that contains the state and the logs of `./dev` for this checkout."""
     return Path(os.environ.get(FOLDER_VARIABLE) or ROOT / ".dev").absolute()
 
 
@@ -42,7 +42,10 @@ def is_entered() -> bool:
 
 
 def enter(arguments: Sequence[str]) -> None:
-    """Replace this process with `./dev` and the same arguments, run by the virtual environment's Python."""
+    """Run `./dev` again, with the same arguments and the Python of the virtual environment.
+
+    The new program replaces this process.
+    """
     python = _python(ensure_environment())
     sys.stdout.flush()
     sys.stderr.flush()
@@ -53,7 +56,7 @@ def enter(arguments: Sequence[str]) -> None:
 
 
 def ensure_environment() -> Path:
-    """Create the virtual environment unless it is complete, and return its folder."""
+    """Return the folder of the virtual environment. Create the environment if it is missing or incomplete."""
     folder = environment_folder()
     if not _is_complete(folder):
         with locked(folder):
@@ -63,10 +66,10 @@ def ensure_environment() -> Path:
 
 
 def pip_command(python: Path) -> list[str]:
-    """The pip command that installs packages for `python`.
+    """The pip command that installs packages for the interpreter `python`.
 
-    If `python` has no pip, the command uses the pip of the base Python. If there is no usable pip, raises
-    SetupFailed.
+    If this interpreter has no pip, the command uses the pip of the base Python. Raises SetupFailed if the
+    base Python has no usable pip either.
     """
     own = [str(python), "-m", "pip"]
     if _succeeds([*own, "--version"]):

@@ -1,7 +1,7 @@
-"""The reference page of all fields, generated from the models.
+"""Generates the reference page of all fields from the models.
 
-The page has one table per model. Settings that plans and tenants share are listed once. The table of a nested
-model is in the first section that uses the nested model.
+The page has one table per model. Plans and tenants share many settings. The page lists these settings once.
+If a model is nested in other models, its table is in the first section that uses it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ class Section:
     text: str
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the model, reduced to the fields of this section."""
+        """The JSON schema of the model with only the fields of this section."""
         schema = self.model.model_json_schema(by_alias=True)
         shown = {field.alias for name, field in self.model.model_fields.items() if name in self.fields}
         shown_properties = {name: field for name, field in schema["properties"].items() if name in shown}
@@ -116,9 +116,9 @@ def fields_page() -> str:
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:
-    """The schema properties of the settings, with their defaults.
+    """Add the default of each setting to the schema properties of the settings.
 
-    The default of a setting applies if both the plan and the tenant omit the setting.
+    The default applies if both the plan and the tenant omit the setting.
     """
     defaults = TenantSettings.model_json_schema(by_alias=True)["properties"]
     required = {field.alias for name, field in Plan.model_fields.items() if field.is_required()}
@@ -167,7 +167,7 @@ def _type(field: Schema, definitions: Schema) -> str:
 def _nested(nodes: Iterable[Any], definitions: Schema) -> Iterator[str]:
     """The names of the models that these schema nodes refer to.
 
-    Each name is followed by the names of the models that this model refers to.
+    If a model refers to other models, their names follow its name.
     """
     for node in nodes:
         if isinstance(node, list):

@@ -1,7 +1,8 @@
 """`./dev mutate`: puts one fault at a time into a copy of the product, and checks that tests detect it.
 
-`embedded/mutations.py` lists the faults and, for each fault, the tests that must fail. The tests run in
-temporary copies of the checkout. The first copy contains no fault, and all tests must pass in this copy.
+Such a fault is called a mutation. `embedded/mutations.py` lists the mutations. For each mutation, it names
+the tests that must fail. The tests run in temporary copies of the checkout. The first copy contains no
+mutation, and all tests must pass in this copy.
 """
 
 import argparse
@@ -33,7 +34,7 @@ _COMPLETED_CODES: Final = (0, 1)
 
 @dataclass(frozen=True)
 class Run:
-    """One run of pytest, with its exit code, a verdict for each phase of each test, and its output."""
+    """One run of pytest: exit code, a verdict for each phase of each test, output, and duration."""
 
     code: int
     verdicts: Sequence[dict[str, Any]]
@@ -79,7 +80,7 @@ def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
     known = {mutation.name: mutation for mutation in MUTATIONS}
     if unknown := [name for name in names if name not in known]:
         raise SetupFailed(
-            f"There is no mutation {', '.join(unknown)}. List all mutations with ./dev mutate --list."
+            f"Unknown mutations: {', '.join(unknown)}. List all mutations with ./dev mutate --list."
         )
     return tuple(known[name] for name in dict.fromkeys(names)) or MUTATIONS
 
@@ -87,13 +88,13 @@ def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
 def mutated_text(checkout: Path, mutation: Mutation) -> str:
     """The text of the mutated file.
 
-    The file must contain `mutation.old` exactly once. Otherwise, raises SetupFailed.
+    Raises SetupFailed if the file does not contain `mutation.old` exactly once.
     """
     text = (checkout / mutation.file).read_text(encoding="utf-8")
     if (count := text.count(mutation.old)) != 1:
         raise SetupFailed(
             f"The text `old` of mutation {mutation.name} occurs {count} times in {mutation.file}, but must"
-            f" occur once. Update `old` in embedded/mutations.py:\n{mutation.old}"
+            f" occur exactly once. Update `old` in embedded/mutations.py:\n{mutation.old}"
         )
     return text.replace(mutation.old, mutation.new)
 
@@ -121,7 +122,7 @@ def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Mutatio
 
 
 def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
-    """The first problem in a run without a mutation. Empty if all `tests` passed."""
+    """The first problem of `tests` in the run without a mutation. Empty if all `tests` passed."""
     if run.code not in _COMPLETED_CODES:
         return f"the tests could not be run without the mutation: {_last_line(run)}"
     for test in tests:
@@ -160,7 +161,10 @@ def mutated_outcome(mutation: Mutation, run: Run) -> MutationOutcome:
 
 
 def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None) -> Run:
-    """Run the tests in a copy of the checkout. A run with a mutation stops when all tests have failed."""
+    """Run the tests in a copy of the checkout.
+
+    A run with a mutation ends as soon as all tests have failed.
+    """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tenancy-mutate-") as folder:
         copy, verdicts, output = Path(folder) / "copy", Path(folder) / "verdicts", Path(folder) / "output"
@@ -191,7 +195,7 @@ def _execute(command: list[str], folder: Path, environment: dict[str, str], outp
     """Run a command and return its exit code.
 
     The command runs in a new session, so Ctrl-C in the terminal does not reach it. If this process is
-    interrupted, the function sends SIGINT to the command once.
+    interrupted, this function sends exactly one SIGINT to the command.
     """
     process = subprocess.Popen(
         command,

@@ -1,7 +1,7 @@
 """The faults that `./dev mutate` puts into the product, and the tests that must detect them.
 
-Each fault breaks one guarantee to users. The text `old` must occur exactly once in `file`. All `tests` must
-fail in a copy of the product with the fault.
+Each fault breaks one guarantee to users. The text `old` must occur exactly once in `file`. In a copy of the
+product that contains the fault, all `tests` must fail.
 """
 
 from dataclasses import dataclass

@@ -18,9 +18,9 @@ _ESTIMATE_AFTER_S = 10.0
 
 
 class Progress:
-    """A context manager. While it is active, a background thread prints title, detail and elapsed time.
+    """A context manager. While it is active, a background thread prints a progress line.
 
-    Any thread can set `detail` to change the printed text.
+    The line contains the title, the detail and the elapsed time. Any thread can change `detail`.
     """
 
     def __init__(self, title: str, stream: TextIO | None = None, interval_s: float | None = None) -> None:

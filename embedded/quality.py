@@ -14,9 +14,9 @@ from embedded.environment import ROOT
 from embedded.toolchain.resolver import ensure_tools, path_with
 
 SCRIPTS = Path(sys.executable).parent
-# The number of pytest-xdist workers. Each worker starts a control plane. Tests often wait, so four workers
+# The number of pytest-xdist workers. Each worker starts a control plane. Tests often wait, so three workers
 # keep two CPU cores busy.
-WORKERS = 4
+WORKERS = 3
 _SEEDS = 10_000
 
 CHECKS = {
@@ -43,7 +43,8 @@ def pytest_options(arguments: Sequence[str]) -> list[str]:
     """The pytest options for the arguments of `./dev test`.
 
     If an argument is a path, the tests under this path run in one process, so that -x, -s and --pdb work.
-    Otherwise, the whole suite runs in several workers. With `--random-order`, prints the seed of the order.
+    Otherwise, the whole suite runs in several workers. With `--random-order`, this function prints the seed
+    of the random order.
     """
     options: list[str] = []
     for argument in arguments:

@@ -50,8 +50,9 @@ def function_id(node_id: str) -> str:
 def is_assertion(error: BaseException) -> bool:
     """Whether the error is a failed assertion.
 
-    If the code inside `pytest.raises` raises nothing, pytest raises an error. This error counts as a failed
-    assertion. A timeout does not count, although pytest-timeout raises the same exception class.
+    If the code inside `pytest.raises` raises nothing, pytest raises `pytest.fail.Exception`. This error
+    counts as a failed assertion. pytest-timeout raises the same exception class, but a timeout does not
+    count.
     """
     is_unmet_raises = isinstance(error, pytest.fail.Exception) and str(error).startswith("DID NOT RAISE")
     return isinstance(error, AssertionError) or is_unmet_raises

@@ -1,8 +1,8 @@
-"""State backends: URLs, and direct access to the file backend.
+"""The URLs of Pulumi's state backends, and direct access to file backends.
 
-This module reads and writes the files of a file backend directly. This saves two CLI processes per operation:
-one that creates an empty stack, and one that reads the version of the newest update. All other backends are
-used through the CLI.
+A file backend stores stacks as files. This module reads and writes these files directly. This saves up to two
+CLI processes per operation: one that creates an empty stack, and one that reads the version of the newest
+update. All other backends are used through the CLI.
 """
 
 import json
@@ -21,11 +21,11 @@ _ALL_UPDATES: Final = 1_000_000
 
 
 def backend_url(url: str) -> str:
-    """The URL to pass to the CLI.
+    """The URL of the backend, as it is passed to the CLI.
 
-    A file URL becomes absolute, because each command runs in its own folder. A file URL without a query gets
-    the query `metadata=skip`. Without this query, the backend writes an additional `.attrs` file for each
-    file.
+    The path in a file URL becomes absolute, because each command runs in its own folder. A file URL without a
+    query gets the query `metadata=skip`. Without this query, the backend would write an additional `.attrs`
+    file for each file.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":
@@ -35,14 +35,15 @@ def backend_url(url: str) -> str:
 
 
 def is_passphrase_backend(url: str) -> bool:
-    """Whether the backend's stacks are encrypted with a passphrase, not with a key of the Pulumi service."""
+    """Whether the secrets in the backend's stacks are encrypted with a passphrase."""
     return urlsplit(url).scheme not in ("http", "https")
 
 
 def create_stack_in_file_backend(url: str, stack: str) -> None:
     """Create an empty stack in a file backend, without the CLI.
 
-    Do nothing if the backend is not a file backend, or if the stack exists.
+    Do nothing if the stack exists, if the backend is not a file backend, or if the CLI has not initialized
+    the backend yet.
     """
     folder = _file_backend_folder(url)
     if folder is None or not (folder / "meta.yaml").exists():

@@ -2,7 +2,8 @@
 
 `PulumiProcess` is a subclass of the Automation API's `PulumiCommand`. It adds a time limit. After a timeout,
 it ends all processes that the command started. It marks these processes with an environment variable. If a
-watcher is killed, the next watcher uses this variable to find and kill processes that still run.
+watcher is killed, its commands may continue to run. The next watcher finds their processes by this variable,
+and kills them.
 """
 
 import contextlib
@@ -92,7 +93,7 @@ class PulumiProcess(PulumiCommand):
         raise create_command_error(result)
 
     def stop(self) -> None:
-        """Interrupt every running command and start no new ones."""
+        """Interrupt all running commands. After this call, new commands are rejected."""
         with self._guard:
             self._is_stopping = True
             for pid in self._running:
@@ -101,7 +102,7 @@ class PulumiProcess(PulumiCommand):
 
 
 def kill_leftover_commands(run_dir: Path) -> int:
-    """Kill the processes of an earlier run that still use a work folder in `run_dir`.
+    """Kill processes that an earlier watcher left running. They use work folders in `run_dir`.
 
     Return the number of killed processes.
     """
@@ -109,7 +110,7 @@ def kill_leftover_commands(run_dir: Path) -> int:
 
 
 def _kill_by_work_folder(is_match: Callable[[Path], bool]) -> int:
-    """Kill every process whose work folder matches. Return the number of killed processes.
+    """Kill every process whose work folder fulfils `is_match`. Return the number of killed processes.
 
     The environment variable WORK_FOLDER_VARIABLE of a process contains its work folder.
     """
@@ -124,7 +125,7 @@ def _kill_by_work_folder(is_match: Callable[[Path], bool]) -> int:
 
 
 def _terminate(command: "subprocess.Popen[str]", folder: Path) -> None:
-    """Interrupt the command, so that the CLI saves its state and releases the lock.
+    """Interrupt the command, so that the CLI saves the stack's state and releases the stack's lock.
 
     If the command does not end within the grace period, kill all its processes.
     """

@@ -1,4 +1,4 @@
-"""Errors of stack operations, and the table that maps the CLI's output to them.
+"""The errors of stack operations, and a table that maps the output of the CLI to these errors.
 
 StackError           the operation failed; a retry may succeed
 ├── StackBusy        another process holds the stack's lock
@@ -23,7 +23,7 @@ _MESSAGE_MAX_LENGTH: Final = 1000
 
 
 class StackError(Exception):
-    """A failed operation. Conditions and events report its `reason`."""
+    """A failed operation. The conditions and Events of a Tenant show the `reason`."""
 
     reason = Reason.UPDATE_FAILED
 
@@ -37,7 +37,10 @@ class StackTimeout(StackError):
 
 
 class StackStopped(Exception):
-    """The operation was interrupted, or not started, because this process is stopping. Not a failure."""
+    """An operation was interrupted or not started, because this process is stopping.
+
+    This is not a failure.
+    """
 
 
 class ClusterUnreachable(StackError):
@@ -103,7 +106,7 @@ _BUSY = re.compile(r"the stack is currently locked by|Another update is currentl
 
 
 def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
-    """The error for a failed command, from its output and the engine's diagnostics."""
+    """Create the error for a failed command from the command's output and the engine's diagnostics."""
     if _BUSY.search(output):
         locks = tuple(
             Lock(match["user"], match["host"], int(match["pid"]), datetime.fromisoformat(match["since"]))
@@ -122,12 +125,12 @@ def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
 
 
 def without_secrets(text: str) -> str:
-    """The text with credentials in URLs replaced by `***`."""
+    """Replace the credentials in URLs by `***`."""
     return _PASSWORD.sub(lambda match: "://***@" if match[1] else f"{match[2]}***", text)
 
 
 def _one_line(text: str) -> str:
-    """The text as one short line without secrets, for logs, status and events."""
+    """Convert the text to one short line without secrets, for logs, status and Events."""
     text = _PREAMBLE.sub("", without_secrets(text))
     lines = [line.strip() for line in text.splitlines()]
     joined = " ".join(line for line in lines if line)

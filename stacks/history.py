@@ -34,7 +34,8 @@ class Update:
 def updates_from_json(text: str) -> list[Update]:
     """The updates in the output of `pulumi stack history --json`, newest first.
 
-    Only the Pulumi service numbers updates. On other backends, the oldest update has version 1.
+    Only the Pulumi service stores version numbers. For other backends, this function numbers the updates, and
+    the oldest update gets version 1.
     """
     entries: list[dict[str, Any]] = json.loads(text)
     return [_update(entry, len(entries) - index) for index, entry in enumerate(entries)]

@@ -1,4 +1,4 @@
-"""Detects locks of processes that have ended. Only such locks may be cleared."""
+"""Detects stack locks whose process has ended. Only such locks may be cleared."""
 
 import socket
 
@@ -10,9 +10,9 @@ from stacks.errors import Lock
 def is_abandoned(lock: Lock) -> bool:
     """Whether the process that took the lock ran on this host and has ended.
 
-    The lock contains the pid of the process. If no process has this pid, the process has ended. If the
-    process with this pid started after the lock was taken, the system has reused the pid. Then the process
-    that took the lock has ended too.
+    The lock contains the pid of this process. The process has ended in two cases: no process has this pid
+    now, or the process with this pid started after the lock was taken. In the second case, the system has
+    reused the pid.
     """
     if lock.host != socket.gethostname():
         return False

@@ -1,4 +1,4 @@
-"""One operation on a stack, its Pulumi program, and an Automation API stack that runs fewer CLI commands."""
+"""Operations on stacks, their Pulumi programs, and a stack class that runs fewer CLI commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ class Operation:
 
 
 class OneProcessStack(Stack):
-    """An Automation API stack that runs one CLI command per operation.
+    """An Automation API stack that runs only one CLI command per operation.
 
-    The base class runs additional commands before and after each operation.
+    The base class `Stack` runs additional commands before and after each operation.
     """
 
     def __init__(self, name: str, workspace: LocalWorkspace) -> None:

@@ -1,6 +1,7 @@
-"""Creates the folder that the CLI needs for an operation, with the settings files of project and stack.
+"""Creates a work folder for each operation. The CLI runs in this folder.
 
-The module writes both files directly. The CLI would need one command for each value.
+The folder contains the settings files of the project and the stack. This module writes both files directly,
+because the CLI would need one command for each value in them.
 """
 
 import fcntl
@@ -59,7 +60,7 @@ def work_folder(
 
 
 def lock_run_folder(run_dir: Path) -> IO[str]:
-    """Create the folder, and lock it until the returned file is closed.
+    """Create the folder, and lock it. The lock lasts until the returned file is closed.
 
     Raises StorageFailed if the folder belongs to another user or is locked by another process.
     """
@@ -78,7 +79,7 @@ def lock_run_folder(run_dir: Path) -> IO[str]:
 
 
 def clear_run_folder(run_dir: Path) -> None:
-    """Delete all work folders."""
+    """Delete all work folders in `run_dir`."""
     for entry in run_dir.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
@@ -87,10 +88,10 @@ def clear_run_folder(run_dir: Path) -> None:
 def create_pulumi_home(run_dir: Path) -> Path:
     """Create a PULUMI_HOME folder in which the CLI writes no log files.
 
-    The folder contains an empty file `logs`, so the CLI cannot create a log folder. The other entries are
-    links to the entries of the original PULUMI_HOME. The CLI has no option to disable its log files. Writing
-    them takes a tenth of the time of an update. They are not needed, because the engine's events contain the
-    errors.
+    The log files are not needed, because the engine's events contain the errors. Writing them takes a tenth
+    of the time of an update. The CLI has no option to disable its log files. So the folder contains an empty
+    file `logs`, and the CLI cannot create a folder with this name. The other entries are links to the entries
+    of the original PULUMI_HOME.
     """
     original = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     home = run_dir / "home"
@@ -103,7 +104,7 @@ def create_pulumi_home(run_dir: Path) -> Path:
 
 
 def encryption_salt(folder: Path, stack: str) -> str:
-    """The salt in the stack's settings file, which the CLI wrote into `folder`."""
+    """Read the encryption salt from the stack's settings file in `folder`. The CLI has written this file."""
     settings = yaml.safe_load((folder / f"Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
     salt: str = settings["encryptionsalt"]
     return salt

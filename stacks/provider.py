@@ -1,7 +1,8 @@
-"""Version of the Kubernetes provider on this machine.
+"""Finds the version of Pulumi's Kubernetes provider on this machine.
 
-The provider has no option that prints its version, so this module starts the provider and requests its
-version over gRPC. If the provider is not on PATH, the CLI uses the installed plugin.
+The CLI uses the provider on PATH. If there is no provider on PATH, the CLI uses the installed plugin. The
+folder name of a plugin contains the version. The provider has no option that prints its version. So this
+module starts a provider on PATH, and requests its version over gRPC.
 """
 
 import os
@@ -21,14 +22,14 @@ _TIMEOUT_S: Final = 20.0
 
 
 def required_provider_version() -> str:
-    """The version that the Python package requires."""
+    """The provider version that the Python package `pulumi-kubernetes` requires."""
     return version("pulumi-kubernetes")
 
 
 def installed_provider_version() -> str | None:
     """The version of the provider that the CLI would run.
 
-    Empty if the provider does not answer, and None if it is not installed.
+    Empty if the provider does not answer, and None if no provider is installed.
     """
     binary = shutil.which(_NAME)
     if binary is not None:
@@ -42,7 +43,8 @@ def installed_provider_version() -> str | None:
 def _reported_version(binary: str) -> str:
     """Start the provider, and return the version that it reports over gRPC.
 
-    Returns an empty string if the provider does not answer. When the provider starts, it prints its port.
+    When the provider starts, it prints the port of its gRPC service. Returns an empty string if the provider
+    does not answer.
     """
     with subprocess.Popen(
         [binary], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -1,4 +1,4 @@
-"""Result of a stack operation, read from the engine's event stream without further CLI commands."""
+"""The result of a stack operation. It is read from the engine's events, so no other CLI command is needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Change:
 
 @dataclass(frozen=True)
 class StackResult:
-    """The result of an up, destroy, preview or refresh."""
+    """The result of one operation: up, destroy, preview or refresh."""
 
     stack: str
     operation: str
@@ -38,7 +38,7 @@ class StackResult:
 
 @dataclass
 class EventLog:
-    """Collects the events of one operation. `add` is called on the event stream's thread."""
+    """Collects the events of one operation. The thread of the event stream calls `add`."""
 
     counts: dict[str, int] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
 An operation normally runs one CLI process. `Stacks` takes a desired state, and returns a result or raises a
-StackError. It does not use Tenant manifests or their status.
+StackError. `Stacks` does not use Tenant manifests or their status.
 """
 
 import time
@@ -55,9 +55,10 @@ class Stacks:
         self._salt: str | None = None
 
     def prepare(self) -> None:
-        """Lock and clear the run folder, and kill the processes of an earlier run.
+        """Prepare the folder `run_dir`. Call this method once, before the first operation.
 
-        Call this once, before any operation.
+        The method locks the folder, and kills processes that an earlier run left behind. Then it deletes the
+        work folders of the earlier run.
         """
         with _translated_errors(EventLog()):
             self._lock = lock_run_folder(self._run_dir)
@@ -76,9 +77,10 @@ class Stacks:
         *,
         refresh: bool = False,
     ) -> StackResult:
-        """Apply the desired state. With `refresh`, update the stack's state from the live objects first.
+        """Apply the desired state.
 
-        The message and the record are stored in the stack's history.
+        If `refresh` is true, the stack's state is first updated from the live objects. Pulumi stores
+        `message` and `record` in the stack's history.
         """
         name = stack_name(desired.tenant)
 
@@ -128,7 +130,10 @@ class Stacks:
             return None
 
     def history(self, tenant: str) -> list[Update]:
-        """The stack's updates, newest first. Takes no lock and writes nothing. Does not need `prepare`."""
+        """The stack's updates, newest first. The method works without `prepare`.
+
+        It takes no lock, and changes nothing in the backend.
+        """
         name = stack_name(tenant)
         with _translated_errors(EventLog()), self._work_folder(name) as folder:
             arguments = ["stack", "history", "--json", "--full-dates", "--stack", name]
@@ -136,7 +141,10 @@ class Stacks:
         return updates_from_json(result.stdout)
 
     def objects(self, tenant: str) -> list[Manifest]:
-        """The objects in the stack's state. Takes no lock and writes nothing. Does not need `prepare`."""
+        """The objects in the stack's state. The method works without `prepare`.
+
+        It takes no lock, and changes nothing in the backend.
+        """
         name = stack_name(tenant)
         with _translated_errors(EventLog()), self._work_folder(name) as folder:
             arguments = ["stack", "export", "--stack", name]
@@ -144,7 +152,10 @@ class Stacks:
         return objects_from_export(result.stdout)
 
     def forget(self, tenant: str) -> None:
-        """Remove the stack and its history, but keep its objects. Do nothing if there is no stack."""
+        """Remove the stack and its history, but keep the objects in the cluster.
+
+        Do nothing if there is no stack.
+        """
         name = stack_name(tenant)
         try:
             with _translated_errors(EventLog()), self._work_folder(name) as folder:
@@ -154,7 +165,7 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. If the processes that locked the stack have ended, clear the locks and retry."""
+        """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry."""
         try:
             return self._attempt(operation)
         except StackBusy as busy:
@@ -195,7 +206,7 @@ class Stacks:
         return work_folder(self._run_dir, stack, self._salt, record)
 
     def _create_salt(self) -> str:
-        """Create one salt for all stacks, because the CLI takes 0.2 s to derive a key from each new salt."""
+        """Create one salt for all stacks. For each new salt, the CLI takes 0.2 s to derive a key."""
         name = "salt"
         with work_folder(self._run_dir, name, None) as folder:
             scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}
@@ -213,7 +224,10 @@ class Stacks:
 
 @contextmanager
 def _translated_errors(events: EventLog) -> Iterator[None]:
-    """Convert CommandError and OSError to StackError. The message contains the errors in `events`."""
+    """Convert CommandError and OSError to StackError.
+
+    If the engine has reported errors in `events`, the message for a CommandError contains them.
+    """
     try:
         yield
     except CommandError as error:

@@ -10,7 +10,10 @@ _SECRET_KEY: Final = "4dabf18193072939515e22adb298388d"
 
 
 def objects_from_export(exported: str) -> list[Manifest]:
-    """The Kubernetes objects as they were applied. Objects that contain an encrypted value are omitted."""
+    """The Kubernetes objects in the state, as Pulumi applied them.
+
+    Objects that contain an encrypted value are left out.
+    """
     deployment = json.loads(exported).get("deployment") or {}
     return [
         resource["inputs"]

@@ -1,6 +1,6 @@
-"""Read-only view of a backend: the project's stacks and their locks.
+"""Reads the names and the locks of the project's stacks from a backend. Changes nothing.
 
-Locks can be listed only in a file backend, where each lock is a file.
+Locks can be read only from a file backend. There, each lock is a file.
 """
 
 import json
@@ -37,7 +37,7 @@ def stack_names(url: str) -> list[str]:
 
 
 def file_locks(url: str) -> list[tuple[str, Lock]] | None:
-    """Pairs of stack name and lock, or None if the backend is not a file backend."""
+    """The locks of all stacks, as pairs of stack name and lock. None if the backend is not a file backend."""
     parts = urlsplit(backend_url(url))
     if parts.scheme != "file":
         return None

@@ -2,7 +2,7 @@
 
     tenancy.Tenant("acme", tenancy.TenantSpec(plan="pro"))
 
-Each public name is imported when it is first used, because importing Pulumi is slow.
+Importing Pulumi is slow. So each public name is imported only when it is first used.
 """
 
 from importlib import import_module

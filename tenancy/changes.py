@@ -1,7 +1,7 @@
 """Changes of a tenant's objects, by object and field. No I/O.
 
-A preview shows the changes that an update would make. The watcher records the changes of each update, and the
-history shows them.
+An update is one run of `pulumi up`. A preview shows the changes that the next update would make. The watcher
+stores the changes of each update in the stack's history.
 """
 
 from collections.abc import Mapping

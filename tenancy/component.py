@@ -1,7 +1,7 @@
 """The ComponentResources that declare a tenant in a Pulumi program.
 
-The watcher and `__main__.py` use `TenantResources`, which declares the objects of a desired state. Users use
-`Tenant` in their own Pulumi programs. `Tenant` declares the objects of a tenant from the tenant's spec.
+`TenantResources` declares the objects of a desired state. The watcher and `__main__.py` use it. `Tenant`
+computes the desired state from a spec. Users use `Tenant` in their own Pulumi programs.
 """
 
 import re
@@ -66,7 +66,7 @@ class TenantResources(pulumi.ComponentResource):
 
 
 class Tenant(TenantResources):
-    """A tenant that is declared by its spec. Raises InvalidSpec with the path of the invalid field."""
+    """All objects of a tenant, computed from its spec. Raises InvalidSpec if a field is invalid."""
 
     namespaces: pulumi.Output[dict[str, str]]
     """The full names of the namespaces, by their names in the spec.
@@ -85,7 +85,7 @@ class Tenant(TenantResources):
         plans: Plans | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`plans` defaults to the plans in this package. `tenancy.read_plans` reads another plans file."""
+        """`plans` defaults to the plans in this package. To use other plans, call `tenancy.read_plans`."""
         if not re.fullmatch(DNS_LABEL_PATTERN, name):
             raise InvalidSpec("name", f"{name!r} must be a DNS label: lower case letters, digits and dashes")
         manifest = {"metadata": {"name": name}, "spec": spec or TenantSpec()}
@@ -120,8 +120,8 @@ def kubernetes_object(
 ) -> pulumi.Resource:
     """Register a Kubernetes object from its manifest.
 
-    This function does not use the classes that the Pulumi SDK has for each kind. These classes would send the
-    same data, but they convert every field twice and take seconds to import.
+    The Pulumi SDK has a class for each kind. This function does not use these classes, because they take
+    seconds to import and convert every field twice.
     """
     options.version = _PROVIDER_VERSION
     token = resource_type(manifest)
@@ -139,7 +139,7 @@ def resource_name(key: ObjectKey) -> str:
 
 
 def resource_inputs(manifest: Manifest, awaits: Mapping[str, str] = NO_AWAIT) -> dict[str, Any]:
-    """The manifest with the annotations that configure the provider."""
+    """The manifest with the annotations that configure Pulumi's Kubernetes provider."""
     metadata = manifest["metadata"]
     annotations = {**metadata.get("annotations", {}), **_ANNOTATIONS, **awaits}
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}

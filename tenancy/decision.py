@@ -1,7 +1,8 @@
 """Decides whether the spec of a Tenant can be applied, and computes the desired state. No I/O.
 
-Only `decide` makes this decision. The reconciler, `pulumi up`, previews, rollback, import, diff and the
-library call it. Each caller passes the facts that it knows. `cluster.facts` reads facts from the cluster.
+Only `decide` makes this decision. Its callers are the reconciler, `pulumi up`, previews, rollback, import,
+diff and the library. Each caller passes the facts that it knows, such as the owners of namespaces and hosts.
+`cluster.facts` reads facts from the cluster.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 @dataclass(frozen=True)
 class Facts:
-    """The state of the cluster that a decision depends on. A check is skipped if its facts are missing."""
+    """The data about the cluster that a decision needs. If a fact is missing, its check is skipped."""
 
     plans: Plans
     # The kinds of integrations that the cluster serves.
@@ -49,7 +50,7 @@ class Decision(NamedTuple):
 
 
 def decide(manifest: Manifest, facts: Facts) -> Decision:
-    """The tenant in a manifest, and its desired state. Raises Rejection with the field and the reason."""
+    """Parse and check a Tenant manifest, and compute the desired state. Raises Rejection if a check fails."""
     tenant = tenant_from_manifest(manifest)
     check_namespaces(tenant, facts.holders, facts.live)
     desired = desired_state(tenant, facts.plans, facts.served)
@@ -60,9 +61,10 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
 
 
 def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[ObjectKey]:
-    """The keys of the objects that a caller reads from the cluster for `Facts.live`.
+    """The keys of the objects that a caller must read from the cluster for `Facts.live`.
 
-    An object with one of these keys can already exist in the cluster and belong to somebody else.
+    The tenant needs objects with these keys. Such an object can already exist in the cluster and belong to
+    somebody else.
     """
     try:
         tenant = tenant_from_manifest(manifest)
@@ -77,6 +79,6 @@ def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[
 
 
 def check_quotas_in_use(desired: DesiredState, quotas: Mapping[ObjectKey, Manifest]) -> None:
-    """Raise QuotaInUse if a namespace uses more than its new share of the budget."""
+    """Raise QuotaInUse if a namespace uses more than its new share of the tenant's budget."""
     if problem := budget_problem(desired, quotas):
         raise QuotaInUse("", problem)

@@ -1,8 +1,12 @@
 """Compares desired objects with live objects. No I/O.
 
-Every field of the desired object must have the same value in the live object. In `spec`, `rules`, `subjects`,
-`data` and `binaryData`, the live object must not have additional fields. Additional labels and annotations
-are allowed. Defaults that the API server adds to some kinds are allowed too.
+An object has no drift if both conditions are met:
+
+- Every field of the desired object has the same value in the live object.
+- In `spec`, `rules`, `subjects`, `data` and `binaryData`, the live object has no additional fields. Defaults
+  that the API server adds to some kinds are allowed.
+
+Additional labels and annotations are allowed.
 """
 
 import re
@@ -34,7 +38,7 @@ _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
 def drift(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
-    """The desired objects whose live object is missing or different, with a description of the difference."""
+    """The keys of desired objects whose live object is missing or differs, each with the first difference."""
     return {
         key: difference
         for key, manifest in desired.by_key.items()
@@ -63,13 +67,13 @@ def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
 
 
 def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
-    """A merge patch that reverts changes that somebody made to a live object.
+    """A merge patch that restores the live object to the desired object.
 
     The patch leaves out immutable fields, such as `roleRef`. The patch is empty if no other field differs.
 
-    `pulumi up` does not revert all changes. It compares only fields that the program sets, and it ignores
-    fields that the program sets to an empty list or map. For example, it would not remove a rule that
-    somebody added to an empty list.
+    The patch is needed, because `pulumi up` does not revert all changes. `pulumi up` compares only fields
+    that the program sets, and ignores fields that the program sets to an empty list or map. For example, it
+    would not remove a rule that somebody added to an empty list.
     """
     patch: Manifest = {
         field: inner

@@ -1,4 +1,7 @@
-"""Rejects a tenant if one of its namespaces, hosts or extra objects belongs to somebody else. No I/O."""
+"""Rejects a tenant if one of its namespaces, hosts or extra objects belongs to somebody else. No I/O.
+
+Extra objects are the objects in `extraResources`.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -38,7 +41,7 @@ def _holder_problem(tenant: str, namespace: str, holders: Mapping[str, str]) -> 
 
 
 def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) -> str | None:
-    """The reason why the live Namespace can't belong to the tenant. None if there is no such reason."""
+    """The reason why the tenant can't own the live Namespace. None if the tenant can own it."""
     name, namespace_spec = list(tenant.namespaces().items())[index]
     key = namespace_key(name)
     if key not in live_objects:

@@ -61,8 +61,8 @@ class Plan(Settings):
             limit = quota.hard.get("resourcequotas")
             if limit is not None and quantity_value(limit) < len(self.quotas):
                 raise ValueError(
-                    f"quota {quota.name!r} allows {limit} resourcequotas, but the plan has "
-                    f"{len(self.quotas)} quotas: raise that limit or remove quotas"
+                    f"quota {quota.name!r} limits resourcequotas to {limit}, but the plan has "
+                    f"{len(self.quotas)} quotas: raise this limit, or remove quotas"
                 )
         return self
 

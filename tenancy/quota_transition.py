@@ -1,9 +1,11 @@
 """The steps from the old shares of a tenant's budget to the new shares. No I/O.
 
-With `quotaScope: Tenant`, the tenant's quotas are a budget, and each namespace has a share of it. Limits that
-must decrease are lowered first. A limit that must increase waits until the sum of all limits stays within
-the budget after the increase. Callers apply the state that `budget_step` returns. They repeat this with the
-new live quotas until `budget_step` returns the desired state.
+With `quotaScope: Tenant`, the tenant's quotas are a budget, and each namespace has a share of it. The share
+is the limit in the namespace's ResourceQuota. Limits that must decrease are lowered first. Limits that
+must increase are raised later. So the sum of all limits stays within the budget.
+
+Callers apply the state that `budget_step` returns. They repeat this with the new live quotas until
+`budget_step` returns the desired state.
 """
 
 from collections import defaultdict
@@ -31,9 +33,9 @@ class Limit(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A budget of the tenant. It limits one resource.
+    """The tenant's budget for one resource.
 
-    Each namespace has a ResourceQuota with the name `quota` and a share of the budget.
+    Each namespace has a share of the budget in its ResourceQuota with the name `quota`.
     """
 
     quota: str
@@ -49,8 +51,8 @@ Limits = Mapping[str, Mapping[str, Limit]]
 def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
     """The state to apply next. While it is applied, the sum of the quotas stays within the budget.
 
-    The quotas can be applied in any order. If an increase could exceed the budget of a resource, this step
-    only lowers limits of the resource. A later step raises the other limits.
+    This is true for every order in which the quotas are applied. If raised limits of a resource could exceed
+    its budget, this step only lowers limits of the resource. A later step raises the other limits.
     """
     if not desired.has_budget:
         return desired
@@ -63,7 +65,10 @@ def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> De
 
 
 def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
-    """A message about the first namespace that uses more than its new share, or None."""
+    """A message about the first namespace that uses more than its new share.
+
+    None if there is no such namespace.
+    """
     if not desired.has_budget:
         return None
     limits = _live_limits(live)
@@ -84,8 +89,9 @@ def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) ->
 def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Figure]:
     """The budgets that could be exceeded while the new limits are applied.
 
-    During this time, each namespace has either its old limit or its new limit. If the higher one of these
-    limits, summed over all namespaces, is larger than the budget, the budget could be exceeded.
+    During this time, each namespace has its old limit or its new limit. In the worst case, each namespace has
+    the higher one of the two limits. If the sum of these higher limits is larger than the budget, the budget
+    could be exceeded.
     """
     budget: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     highest: defaultdict[Figure, Decimal] = defaultdict(Decimal)
@@ -104,10 +110,10 @@ def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Fi
 
 
 def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limits]) -> Manifest:
-    """A ResourceQuota for the next step.
+    """The version of an object that the next step applies.
 
-    Each limit is the new share, or the live limit if the increase must wait. Objects of other kinds are
-    returned unchanged.
+    In a ResourceQuota, a limit keeps its live value if its increase must wait. All other limits are the new
+    shares. Objects of other kinds are returned unchanged.
     """
     key = object_key(manifest)
     if key.kind != "ResourceQuota":
@@ -148,8 +154,8 @@ def _live_limits(live: Mapping[ObjectKey, Manifest]) -> dict[str, Limits]:
 def _limit(quotas: Limits, figure: Figure) -> Limit | None:
     """The live limit of a resource in a quota.
 
-    If the quota does not exist yet, this is the lowest limit of the resource in the other quotas of the
-    namespace. None if no quota of the namespace limits the resource.
+    If this quota does not limit the resource yet, the result is the lowest limit of the resource in the other
+    quotas of the namespace. None if no quota of the namespace limits the resource.
     """
     own = quotas.get(figure.quota, {}).get(figure.resource)
     others = [amounts[figure.resource] for amounts in quotas.values() if figure.resource in amounts]
@@ -157,7 +163,10 @@ def _limit(quotas: Limits, figure: Figure) -> Limit | None:
 
 
 def _used(live: Mapping[ObjectKey, Manifest], namespace: str, figure: Figure) -> str | None:
-    """The highest usage of a resource that the quotas of a namespace report. None if no quota reports it."""
+    """The used amount of a resource in a namespace, as its quotas report it. None if no quota reports it.
+
+    If the quotas report different amounts, this is the highest amount.
+    """
     counts = [
         used[figure.resource]
         for key, manifest in live.items()

@@ -1,8 +1,9 @@
 """Evaluates NetworkPolicies, to find out which endpoints can connect to each other.
 
-The endpoints do not have to exist in the cluster. With some network plugins, an ipBlock also matches the
-addresses of pods. This module assumes such a plugin. So a result can be "allowed" for a connection that
-another plugin blocks.
+The endpoints do not have to exist in the cluster.
+
+With some network plugins, an ipBlock also matches the addresses of pods. This module assumes such a plugin.
+So the module can report a connection as allowed, although another plugin blocks it.
 """
 
 import re
@@ -58,7 +59,7 @@ class PodNetwork:
         return cls(tuple(policies), labels)
 
     def without_policy(self, name: str) -> "PodNetwork":
-        """A copy without the policies of this name. They are removed from all namespaces."""
+        """A copy in which no namespace has a policy of this name."""
         policies = tuple(policy for policy in self.policies if policy["metadata"]["name"] != name)
         return PodNetwork(policies, self.namespaces)
 
@@ -112,7 +113,7 @@ class PodNetwork:
 
 
 def selects(selector: Manifest | None, labels: Labels) -> bool:
-    """Whether a label selector matches. An empty or missing selector matches everything."""
+    """Whether a label selector matches the labels. An empty or missing selector matches all labels."""
     selector = selector or {}
     return all(
         labels.get(key) == value for key, value in (selector.get("matchLabels") or {}).items()
@@ -131,7 +132,7 @@ _OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 
 
 def _policy_types(spec: Manifest) -> list[str]:
-    """The policy types. The default is `Ingress`. If there are egress rules, it is `Ingress` and `Egress`."""
+    """The policy types. The default is `Ingress`, or both types if the policy has egress rules."""
     default = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     return spec.get("policyTypes") or default
 

@@ -1,8 +1,8 @@
 """Reserves namespaces and hosts for tenants. A namespace or host belongs to at most one tenant at any time.
 
 Namespaces and hosts are reserved before the first object of the tenant is created. A reservation ends when
-the namespace or host no longer belongs to the tenant. After a restart, reservations are restored from the
-status of the Tenants.
+the namespace or host no longer belongs to the tenant. After a restart of the watcher, reservations are
+restored from the status of the Tenants.
 """
 
 import threading
@@ -23,7 +23,10 @@ class Reservations:
         self._guard = threading.Lock()
 
     def remember(self, tenant: str, namespaces: Iterable[str], hosts: Iterable[str]) -> None:
-        """Restore the reservations in a tenant's status. Skip namespaces that another tenant has reserved."""
+        """Restore the reservations from a tenant's status.
+
+        Skip namespaces that are reserved for another tenant.
+        """
         with self._guard:
             for namespace in namespaces:
                 self._holders.setdefault(namespace, tenant)
@@ -32,7 +35,7 @@ class Reservations:
     def decide_and_reserve(self, manifest: Manifest, facts: Facts) -> Decision:
         """Call `decide`, and reserve the namespaces and hosts of the tenant.
 
-        Raises Rejection and reserves nothing if the tenant is rejected. Decision and reservation are one
+        If the tenant is rejected, raise Rejection and reserve nothing. Decision and reservation are one
         atomic step. If two tenants request the same namespace or host at the same time, one of them is
         rejected. Namespaces and hosts that the tenant had before stay reserved until `release` is called.
         """

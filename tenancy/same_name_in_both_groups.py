@@ -1,4 +1,7 @@
-"""Tenants with the same name in both API groups. The older one is used, the newer one is rejected. No I/O."""
+"""Handles two Tenants that have the same name in different API groups. No I/O.
+
+The older Tenant is used. The newer Tenant is rejected.
+"""
 
 from tenancy.base.errors import NameTaken
 from tenancy.base.kinds import TENANTS
@@ -11,7 +14,7 @@ def has_finalizer(manifest: Manifest) -> bool:
 
 
 def precedence(tenant: Manifest) -> tuple[str, bool, int]:
-    """A sort key for Tenants with the same name. The first one in this order is used."""
+    """A sort key for Tenants with the same name. The first Tenant in this order is used."""
     # Creation times have a precision of one second. If they are equal, the Tenant with the finalizer comes
     # first, because its objects may already exist. Otherwise the group `platform.ai` comes first.
     groups = [kind.api_version for kind in TENANTS]

@@ -1,7 +1,11 @@
 """Resource usage of a tenant, by namespace and in total.
 
-The used and hard amounts come from the live ResourceQuotas. The measured CPU and memory usage comes from
-PodMetrics. PodMetrics exist only if the cluster has a metrics server.
+There are two kinds of values:
+
+- The used and hard amounts come from the live ResourceQuotas. For CPU and memory, a quota counts what the
+  pods request.
+- The measured usage comes from PodMetrics. It is the CPU and memory that the containers really consume.
+  PodMetrics exist only if the cluster has a metrics server.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +26,7 @@ _SMALL_CHANGE_AFTER_S: Final = 300.0
 
 
 class Amount(NamedTuple):
-    """The used amount and the hard limit of a quota, as Kubernetes quantities."""
+    """The used amount and the hard limit of one resource, as Kubernetes quantities."""
 
     used: str
     hard: str
@@ -39,7 +43,7 @@ Amounts = dict[str, Amount]
 
 
 class MeasuredUsage(NamedTuple):
-    """The measured usage of containers. CPU is in cores, memory in bytes."""
+    """The measured usage of containers. CPU is in cores, and memory is in bytes."""
 
     cpu: Decimal = Decimal()
     memory: Decimal = Decimal()
@@ -58,8 +62,8 @@ class MeasuredUsage(NamedTuple):
 def namespace_amounts(live: Mapping[ObjectKey, Manifest]) -> dict[str, Amounts]:
     """The amounts of each namespace, from the live ResourceQuotas.
 
-    If several quotas of a namespace limit a resource, the quota with the lowest limit is used. Quotas with
-    scopes are left out, because they count only some of the pods.
+    If several quotas of a namespace limit the same resource, the amount comes from the quota with the lowest
+    limit. Quotas with scopes are left out, because such quotas count only some of the pods.
     """
     by_namespace: dict[str, Amounts] = {}
     for key in sorted(key for key in live if key.kind == RESOURCE_QUOTA.key):
@@ -80,7 +84,7 @@ def namespace_amounts(live: Mapping[ObjectKey, Manifest]) -> dict[str, Amounts]:
 
 
 def total_amounts(namespaces: Iterable[Amounts]) -> Amounts:
-    """The amounts of several namespaces, summed by resource."""
+    """For each resource, the sum of the amounts of several namespaces."""
     by_resource: dict[str, list[Amount]] = {}
     for namespace in namespaces:
         for resource, amount in namespace.items():
@@ -95,7 +99,7 @@ def total_amounts(namespaces: Iterable[Amounts]) -> Amounts:
 def measured_by_namespace(pods: Iterable[Manifest]) -> dict[str, MeasuredUsage]:
     """The measured usage of each namespace, from PodMetrics objects.
 
-    Pods with invalid metrics are left out. Any program can serve the metrics API, so its data may be invalid.
+    Any program can serve the metrics API, so metrics may be invalid. Pods with invalid metrics are left out.
     """
     by_namespace: dict[str, list[MeasuredUsage]] = {}
     for pod in pods:
@@ -117,10 +121,15 @@ def is_significant_change(
 ) -> bool:
     """Whether the current usage differs so much from the reported usage that the status must be written.
 
-    Measured usage changes all the time, and small changes should not cause writes. A change of more than 50%
-    is significant at once. A change of more than 10% is significant if the reported value is at least 5
-    minutes old. `reported_for_s` is the age of the reported value in seconds. Changes of at most 10m of
-    CPU or 16Mi of memory are never significant.
+    Measured usage changes all the time, and small changes should not cause writes. A change is significant in
+    these cases:
+
+    - The usage was unknown and is known now, or the other way round.
+    - The value changed by more than 50%.
+    - The value changed by more than 10%, and the reported value is at least 5 minutes old.
+
+    A change of at most 10m of CPU or at most 16Mi of memory is never significant. `reported_for_s` is the age
+    of the reported value in seconds.
     """
     if reported is None or current is None:
         return reported is not current

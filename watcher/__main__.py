@@ -129,10 +129,10 @@ def _plans(cluster: Cluster, file: Path | None, config_map: options.ConfigMapNam
 def _page(
     cluster: Cluster, watcher: Watcher, stacks: Stacks, usage: UsageStore, host: str, has_page: bool
 ) -> tuple[Feed | None, list[BaseRoute]]:
-    """The feed and the routes of the web page. Returns None and an empty list if the page is not served.
+    """The live feed and the routes of the web page. Returns None and an empty list if there is no page.
 
-    On a loopback address, the page is always served and needs no login. On other addresses, the page is
-    served only with `--page`, and users must log in.
+    If the HTTP server listens on a loopback address, the page is always served and needs no login. On other
+    addresses, the page is served only with the option `--page`, and users must log in.
     """
     is_local = is_loopback(host)
     if not is_local and not has_page:

@@ -118,7 +118,7 @@ class Watcher:
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Set the function to call with the name of each changed tenant. Call `follow` before `start`."""
+        """After each change of a tenant, call `on_change` with its name. Call `follow` before `start`."""
         self._on_change = on_change
         self.sessions.follow(on_change)
 
@@ -156,11 +156,11 @@ class Watcher:
         return [f"cannot start AISessions: {problem}" for problem in _not_synced(self.sessions.informers)]
 
     def not_listed(self) -> list[str]:
-        """The kinds whose objects the informers have not listed yet, as messages."""
+        """One message for each kind that the informers have not listed yet."""
         return _not_synced(self._all_informers())
 
     def not_healthy(self) -> list[str]:
-        """The threads that have died, as messages."""
+        """One message for each thread that has died."""
         threads: list[threading.Thread] = [*self._all_informers(), *self.sessions.informers]
         for service in (*self._observers, *self._writers, self.sessions.workers):
             threads += service.threads
@@ -189,7 +189,7 @@ class Watcher:
         return [*self._informers, *self.tenants.informers, *self._integrations.informers]
 
     def _add_all(self) -> None:
-        """Queue all tenants, because the plans or the served kinds have changed."""
+        """Queue all tenants after a change of the plans or of the kinds that the API server serves."""
         for name in self.tenants.names():
             self._queue.add_now(name)
             self.sessions.wake(name)

@@ -1,4 +1,4 @@
-"""Writes CoreDNS's configuration to a ConfigMap, and updates it when the tenants' namespaces change."""
+"""Writes the configuration of CoreDNS to a ConfigMap when the tenants' namespaces change."""
 
 import threading
 from collections import defaultdict
@@ -24,12 +24,14 @@ _GATHER_S: Final = 1.0
 
 
 def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
-    """Groups of namespace names. Pods can resolve the services in all namespaces of their group.
+    """Groups of namespace names. A pod can resolve the names of services in all namespaces of its group.
 
-    The namespaces of a tenant form a group. A namespace that is being deleted, or that has no tenant label,
-    forms a group of its own. A terminating namespace leaves the group of its tenant, because another tenant
-    may create a namespace with the same name after the deletion. A terminating namespace still needs a group.
-    A namespace without a group can count as a platform namespace, whose pods can resolve all services.
+    The namespaces of a tenant form a group. A namespace without a tenant label is alone in its group. A
+    terminating namespace is also alone in its group, because another tenant may create a namespace with the
+    same name after the deletion.
+
+    Each namespace needs a group. A namespace without a group can count as a platform namespace, and pods in
+    platform namespaces can resolve all services.
     """
     groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for namespace in namespaces:
@@ -40,10 +42,10 @@ def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
 
 
 class DnsConfig(Service):
-    """Writes the ConfigMap, and retries after errors."""
+    """Writes the ConfigMap with the configuration of CoreDNS. Retries after errors."""
 
     def __init__(self, cluster: Cluster, namespaces: Informer) -> None:
-        """`namespaces` is the informer of all managed namespaces. Call `wake` when they change."""
+        """`namespaces` is the informer of all managed namespaces. Call `wake` when a namespace changes."""
         super().__init__("write DNS config")
         self.informer = Informer(
             cluster,
@@ -61,9 +63,10 @@ class DnsConfig(Service):
         return [*super().threads, self.informer]
 
     def start(self) -> None:
-        """Start the threads. Call `start` only after the informer has listed all namespaces.
+        """Start the threads. Call `start` only after the informer `namespaces` is synced.
 
-        A namespace that is not listed can count as a platform namespace, whose pods can resolve all services.
+        A namespace that is not listed yet can count as a platform namespace, and pods in platform namespaces
+        can resolve all services.
         """
         self.wake()
         self.informer.start()

@@ -1,7 +1,7 @@
 """The watcher's HTTP server. It serves checks such as `/healthz`, texts such as `/metrics`, and the web page.
 
-A check responds with status 200, or with status 503 and one line per problem. Both responses can end with
-notes. Notes are for people and do not make the check fail.
+If a check succeeds, the response has status 200. If a check fails, the response has status 503 and one line
+per problem. Both responses can end with notes. Notes are for people and do not make a check fail.
 """
 
 import socket
@@ -77,7 +77,7 @@ def serve_http(
     texts: Mapping[str, TextEndpoint],
     page_routes: Sequence[BaseRoute] = (),
 ) -> HttpServer:
-    """Start a server for these paths and routes. Port 0 selects a free port."""
+    """Start a server for the checks, the texts and the routes of the page. Port 0 selects a free port."""
     paths = [*checks, *texts, *(["/"] if page_routes else [])]
 
     async def not_found(_: Request, __: Exception) -> Response:

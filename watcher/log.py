@@ -7,7 +7,7 @@ import structlog
 
 
 def configure_log(level: str) -> None:
-    """Write log events of this level and above to standard error."""
+    """Write log events of this level and of higher levels to standard error."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

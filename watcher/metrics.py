@@ -125,7 +125,8 @@ class _LiveCollector(Collector):
     def _usage(self) -> Iterator[GaugeMetricFamily]:
         """The used amount, the hard limit and the measured usage of each resource in each namespace.
 
-        If several quotas limit a resource, only the quota with the lowest limit counts.
+        Used amounts and hard limits come from ResourceQuotas. If several quotas limit the same resource, both
+        values come from the quota with the lowest limit. Measured usage comes from the metrics API.
         """
         used = GaugeMetricFamily(
             "tenancy_usage_used", "Used amount of a resource in a namespace.", labels=_USAGE_LABELS

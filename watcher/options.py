@@ -59,7 +59,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value_s = 0.0
     if not 0 < value_s < math.inf:
-        raise typer.BadParameter(f"{text!r} is not a number of seconds above 0")
+        raise typer.BadParameter(f"{text!r} must be a number of seconds that is greater than 0")
     return value_s
 
 

@@ -1,8 +1,8 @@
 """The work queue of tenants. It contains each tenant at most once.
 
-Only one worker at a time processes a tenant. If a tenant is added while a worker processes it, the tenant is
-queued again when the worker is done. If the worker fails, the tenant is queued again after a retry delay.
-`add_now` cancels the retry delay. Use `add_now` after a change of the spec.
+Two workers never process the same tenant at the same time. If a tenant is added while a worker processes the
+tenant, it is queued again when the worker is done. If the worker fails, the tenant is queued again after a
+retry delay. `add_now` cancels the retry delay. Use `add_now` after a change of the Tenant's spec.
 """
 
 import heapq
@@ -26,7 +26,7 @@ class TenantQueue:
         self._is_closed = False
 
     def add(self, tenant: str, after_s: float = 0.0) -> None:
-        """Queue a tenant after `after_s` seconds, or later if its retry delay or its pause lasts longer."""
+        """Queue a tenant after `after_s` seconds, but not before its retry delay and its pause have ended."""
         with self._changed:
             due = max(time.monotonic() + after_s, self._not_before.get(tenant, 0.0))
             self._schedule(tenant, due)

@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 class TryAgain(Exception):
-    """Processing a tenant failed, and the failure is already reported. The queue retries after a delay."""
+    """A tenant could not be processed, and this is already reported. The queue retries after a delay."""
 
 
 class Service(ABC):
@@ -113,7 +113,7 @@ class QueueWorkers(Service):
 
 
 def join(services: Sequence[Service], timeout_s: float) -> None:
-    """Wait until the threads of stopped services have ended, for at most `timeout_s` seconds in total."""
+    """Wait until all threads of these services have ended, but at most `timeout_s` seconds in total."""
     deadline = time.monotonic() + timeout_s
     for service in services:
         for thread in service.threads:

@@ -36,7 +36,7 @@ class InUse(Model):
 
 
 class TenantRow(Model):
-    """A tenant in the list."""
+    """A row in the list of tenants."""
 
     name: str
     display_name: str = ""

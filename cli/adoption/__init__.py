@@ -1,1 +1,1 @@
-"""Code for `tenancy import`: reads existing namespaces, and creates a Tenant manifest that adopts them."""
+"""Code for `tenancy import`. It creates a Tenant manifest that adopts (takes over) existing namespaces."""

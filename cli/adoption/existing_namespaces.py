@@ -42,9 +42,10 @@ def read_existing_namespace(cluster: Cluster, name: str) -> ExistingNamespace:
 
 
 def pod_security_warnings(cluster: Cluster, namespace: str, level: PodSecurity) -> tuple[str, ...]:
-    """The API server's warnings about pods in the namespace that violate this Pod Security level.
+    """The API server's warnings about running pods that violate this Pod Security level.
 
-    This function sends a patch that sets the level. The patch is a dry run, so it changes nothing.
+    This function sends a patch that sets the level of the namespace. The patch is a dry run, so it changes
+    nothing.
     """
     labels = {"pod-security.kubernetes.io/enforce": level.value}
     return cluster.warnings(NAMESPACE, namespace, {"metadata": {"labels": labels}})

@@ -1,4 +1,4 @@
-"""The notes of `tenancy import` about settings that the printed Tenant does not contain. No I/O."""
+"""The notes that `tenancy import` prints together with the Tenant. No I/O."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -13,7 +13,7 @@ _IMPORTED_KEYS: Final = {key for keys in OVERRIDE_KEYS.values() for key in keys}
 
 
 def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -> Iterator[str]:
-    """One note per plan limit that the namespaces exceed."""
+    """One note per limit of the plan that is too low for the namespaces."""
     if len(namespaces) > plan.max_namespaces:
         yield (
             f"Plan {name} allows {plan.max_namespaces} namespaces, but {len(namespaces)} are imported. Set "
@@ -30,7 +30,7 @@ def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -
 
 
 def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per RoleBinding. It says whether `spec.access` replaces the RoleBinding."""
+    """One note per RoleBinding. The note says whether `spec.access` replaces the RoleBinding."""
     for binding in namespace.role_bindings:
         subjects = ", ".join(
             f"{subject['kind']} {subject['name']}" for subject in binding.get("subjects") or ()
@@ -50,7 +50,7 @@ def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
 
 
 def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per ResourceQuota. It lists the limits that are not copied to the Tenant."""
+    """One note per ResourceQuota. The note lists the limits that are not copied to the Tenant."""
     for quota in namespace.quotas:
         others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_KEYS)
         not_imported = f" Not imported: {', '.join(others)}." if others else ""
@@ -63,7 +63,8 @@ def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
 def policy_notes(namespace: ExistingNamespace) -> Iterator[str]:
     """One note per NetworkPolicy.
 
-    An existing NetworkPolicy stays and still allows its traffic, because NetworkPolicies are additive.
+    An existing NetworkPolicy stays in its namespace. NetworkPolicies are additive, so the traffic that it
+    allows stays allowed.
     """
     for policy in namespace.network_policies:
         spec = policy["spec"]

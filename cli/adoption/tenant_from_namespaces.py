@@ -1,7 +1,8 @@
 """Creates the manifest of a Tenant that adopts existing namespaces. No I/O.
 
-The Tenant gets its quotas from the ResourceQuotas in the namespaces. The plan is chosen by these quotas, and
-by the requests of pods and volume claims. The requests matter for namespaces without a ResourceQuota.
+The Tenant gets its quotas from the ResourceQuotas in the namespaces. Its plan must be large enough for these
+quotas. Some namespaces have no ResourceQuota, so the plan must also be large enough for the requests of pods
+and volume claims.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ _PURPOSES: Final = {
 
 
 def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespace]) -> Manifest:
-    """A Tenant that adopts these namespaces with their access and quotas.
+    """The manifest of a Tenant that adopts these namespaces. It contains their access and their quotas.
 
     If the Tenant is deleted, the namespaces stay in the cluster.
     """
@@ -48,10 +49,9 @@ def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespa
 
 
 def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
-    """The value for `spec.resourceQuotas`. Each field has the largest limit among the namespaces.
+    """The value for `spec.resourceQuotas`. Each field is the largest limit in all namespaces.
 
-    All namespaces of the tenant get the same quota. The largest limit is used, because a smaller limit could
-    block existing workloads.
+    Every namespace of the tenant gets this limit. A smaller limit could block existing workloads.
     """
     quotas: dict[str, str] = {}
     for namespace in namespaces:
@@ -64,7 +64,10 @@ def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
 
 
 def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace]) -> str:
-    """The name of the smallest plan that fits the namespaces. If no plan fits, the largest plan's name."""
+    """The name of the smallest plan that is large enough for the namespaces.
+
+    If no plan is large enough, the result is the name of the largest plan.
+    """
     needs = needs_of_namespaces(namespaces)
     by_size = sorted(plans.plans, key=lambda name: tuple(plan_limits(plans.plans[name]).values()))
     for name in by_size:
@@ -78,10 +81,10 @@ def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace])
 
 
 def _short_names(tenant: str, namespaces: Sequence[str]) -> dict[str, str]:
-    """The names for `spec.namespaces`, by the full name of the namespace.
+    """Map the full name of each namespace to its name in `spec.namespaces`.
 
-    The result is empty if the only namespace is the tenant's default namespace. The Tenant then needs no
-    `spec.namespaces`.
+    The result is empty if the only namespace is the tenant's default namespace. In this case, the Tenant
+    needs no `spec.namespaces`.
     """
     if list(namespaces) == [namespace_name(tenant)]:
         return {}
@@ -131,13 +134,13 @@ def _access_entries(
 
 
 def access_role(binding: Manifest) -> AccessRole | None:
-    """The tenant role that corresponds to the binding's ClusterRole. None if there is no such role."""
+    """The role in `spec.access` that is most similar to the binding's ClusterRole. None if there is none."""
     role = binding["roleRef"]
     return _ROLES.get(role["name"]) if role["kind"] == "ClusterRole" else None
 
 
 def _tightest(quotas: Iterable[Manifest], key: str) -> str | None:
-    """The smallest limit that the quotas set for a key. None if no quota sets the key.
+    """The smallest limit for the key in these quotas. None if no quota limits the key.
 
     The API server enforces all quotas, so the smallest limit takes effect.
     """
@@ -146,7 +149,7 @@ def _tightest(quotas: Iterable[Manifest], key: str) -> str | None:
 
 
 def needs_of_namespaces(namespaces: Sequence[ExistingNamespace]) -> dict[str, Decimal]:
-    """The largest amount that any of the namespaces needs, by field of `spec.resourceQuotas`."""
+    """For each field of `spec.resourceQuotas`, the largest amount that one of the namespaces needs."""
     quotas = {field: quantity_value(limit) for field, limit in resource_quotas(namespaces).items()}
     requested = {
         "cpu": [_requested(namespace.pods, "cpu") for namespace in namespaces],
@@ -176,9 +179,9 @@ def _claimed(claim: Manifest) -> Decimal:
 
 
 def plan_limits(plan: Plan) -> dict[str, Decimal]:
-    """The plan's limit for one namespace, by field of `spec.resourceQuotas`.
+    """For each field of `spec.resourceQuotas`, the plan's limit for one namespace.
 
-    The limit is infinite for a field that the plan does not limit.
+    If the plan does not limit the field, the limit is infinite.
     """
     quotas = [{"spec": {"hard": quota.hard}} for quota in plan.quotas]
     limits = {}

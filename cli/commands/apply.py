@@ -1,6 +1,7 @@
 """`tenancy apply`: checks Tenants in files, applies them, and waits until each is Active.
 
-If one Tenant is invalid, none is applied. The command writes only Tenants. The watcher creates their objects.
+If one of the Tenants is invalid, the command applies none of them. The command writes only the Tenants. The
+watcher then creates the objects of each tenant.
 """
 
 import sys
@@ -106,7 +107,7 @@ def apply_tenants(
     """
     documents = read_manifests(paths)
     if not documents:
-        raise ApplyRefused("found no Tenant in the given paths; see examples/simple.yaml for a manifest")
+        raise ApplyRefused("found no Tenant in the given paths; for an example, see examples/simple.yaml")
     check_manifests(documents)
     connection: Connection = context.obj
     method = ApplyMethod(is_forced=is_forced)

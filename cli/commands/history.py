@@ -81,9 +81,9 @@ def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
 
 
 def is_by_hand(update: UpdateView) -> bool:
-    """Whether a user, not the watcher, ran `pulumi up`.
+    """Whether a user ran `pulumi up` by hand.
 
-    An update by the watcher contains the spec. An update by a user contains no spec.
+    The watcher records the spec in each of its updates. An update by hand contains no spec.
     """
     return update.operation == "update" and update.spec is None
 
@@ -91,8 +91,8 @@ def is_by_hand(update: UpdateView) -> bool:
 def _change_counts(update: UpdateView) -> str:
     """The numbers of objects that Pulumi created, updated and deleted, such as `+1 ~2`.
 
-    The watcher can repair objects before it runs Pulumi. If Pulumi then changes nothing, the numbers count
-    the repaired objects.
+    The watcher can repair objects before it runs Pulumi. If Pulumi then changes nothing, the result shows the
+    numbers of repaired objects.
     """
     recorded = Counter(change.operation.value for change in update.changes)
     return _tally(update.counts) or _tally(recorded) or "none"

@@ -1,7 +1,7 @@
-"""`tenancy import`: prints a Tenant that adopts existing namespaces. It changes nothing.
+"""`tenancy import`: prints a Tenant that adopts existing namespaces. The command changes nothing.
 
-The manifest contains the access and the quotas of the namespaces. Comments above the manifest report the
-settings that the Tenant does not contain.
+The manifest contains the access and the quotas of the namespaces. Comments above the manifest report what the
+user must check, such as a NetworkPolicy that stays in a namespace.
 """
 
 import json
@@ -108,9 +108,10 @@ def _security_notes(
 
 
 def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[str]:
-    """One note with the error if the watcher would reject the manifest. Otherwise empty.
+    """A note with the error if the watcher would reject the manifest. Otherwise no notes.
 
-    Raises NamespaceTaken if a namespace cannot be adopted. Users cannot fix this error in the manifest.
+    Raises NamespaceTaken if a namespace cannot be adopted, because the user cannot fix this error in the
+    manifest.
     """
     try:
         decide_on_live_facts(cluster, manifest, plans)

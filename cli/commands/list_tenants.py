@@ -1,6 +1,6 @@
 """`tenancy list`: prints one line per tenant."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -9,7 +9,9 @@ from rich.text import Text
 
 from cli.connection import Connection
 from cli.output import PHASE_STYLES, Format, FormatOption, console, print_data, print_table
-from cluster.tenants import read_tenants
+from cluster.live_objects import tenant_of
+from cluster.tenants import read_quotas, read_tenants
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.spec.tenant_status import Phase
 from watcher.view import TenantRow, tenant_row
 
@@ -54,11 +56,7 @@ def list_tenants(
     `tenancy show NAME`.
     """
     connection: Connection = context.obj
-    live = connection.live_objects_by_tenant()
-    all_rows = [
-        tenant_row(tenant, live.get(tenant["metadata"]["name"], {}))
-        for tenant in read_tenants(connection.cluster)
-    ]
+    all_rows = rows_with_quotas(read_tenants(connection.cluster), read_quotas(connection.cluster))
     rows = [row for row in all_rows if plan in (None, row.plan) and phase in (None, row.phase)]
     rows.sort(key=lambda row: (_SORT_KEYS[order](row), row.name))
     if output is not Format.TABLE:
@@ -73,6 +71,14 @@ def list_tenants(
         print_table(TENANT_COLUMNS, map(tenant_cells, rows))
 
 
+def rows_with_quotas(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> list[TenantRow]:
+    """The rows of the tenants, with the usage of their ResourceQuotas."""
+    quotas_by_tenant: dict[str, dict[ObjectKey, Manifest]] = {}
+    for quota in quotas:
+        quotas_by_tenant.setdefault(tenant_of(quota), {})[object_key(quota)] = quota
+    return [tenant_row(tenant, quotas_by_tenant.get(tenant["metadata"]["name"], {})) for tenant in tenants]
+
+
 def _ratio(row: TenantRow, resource: str) -> float:
     return next((bar.ratio for bar in row.quotas if bar.resource == resource), 0.0)
 
@@ -85,7 +91,11 @@ def tenant_cells(row: TenantRow) -> tuple[str | Text, ...]:
 
 
 def _reasons(row: TenantRow) -> str:
-    """The reason why the tenant is not ready, and the states Paused, Cordoned and Drifted if they apply."""
+    """The text of the column REASON.
+
+    The text is the reason why the tenant is not ready, and each of the states Paused, Cordoned and Drifted
+    that the tenant has.
+    """
     states = (("Paused", row.is_paused), ("Cordoned", row.is_cordoned), ("Drifted", row.is_drifted))
     active_states = [state for state, is_active in states if is_active and state != row.reason]
     return ", ".join([row.reason, *active_states] if row.reason else active_states)

@@ -18,7 +18,7 @@ _TIMEOUT_S: Final = 120.0
 
 
 class NotResumed(TenancyError):
-    """The tenant is no longer paused, but did not become Active."""
+    """A tenant is no longer paused, but it did not become Active."""
 
     reason = "NotResumed"
 
@@ -59,13 +59,13 @@ def resume(
     failed = [tenant for tenant in settled if phase_of(tenant) != Phase.ACTIVE]
     if failed:
         reasons = "; ".join(f"{tenant['metadata']['name']}: {reason_text(tenant)}" for tenant in failed)
-        raise NotResumed(f"resumed, but not Active: {reasons}")
+        raise NotResumed(f"these tenants are resumed, but not Active: {reasons}")
     for tenant in resumed:
         console.print(f"{tenant['metadata']['name']} is resumed.")
 
 
 def _set_paused(connection: Connection, tenant: Manifest, is_paused: bool) -> Manifest | None:
-    """Write `spec.paused`, and return the updated Tenant. None if the field already has this value."""
+    """Write `spec.paused`, and return the updated Tenant. Return None if the field already has this value."""
     name = tenant["metadata"]["name"]
     if bool(tenant["spec"].get("paused")) == is_paused:
         console.print(f"{name} is already paused." if is_paused else f"{name} is not paused.")

@@ -1,8 +1,8 @@
-"""`tenancy plans`: shows the plans in force, and previews the effect of a changed plans file on live tenants.
+"""`tenancy plans`: shows the plans in force, and previews how a new plans file would change live tenants.
 
 `tenancy plans impact` previews each live tenant twice: with the plans in force, and with the new plans. If
-both previews are equal, the new plans do not change the tenant. Changes in such previews have another cause,
-such as drift.
+both previews show the same changes, the new plans do not affect the tenant. The changes then have another
+cause, such as drift.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class NoSuchPlan(TenancyError):
 class PlanRow(Model):
     name: str
     max_namespaces: int
-    # The limit of each resource. If several quotas limit a resource, the smallest limit.
+    # The smallest limit of each resource, because several quotas can limit the same resource.
     quotas: dict[str, str]
     pod_security: str
     network: dict[str, Any]
@@ -140,7 +140,7 @@ def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
 
 
 def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
-    """The preview with the new plans. If the old plans give an equal preview, the result has no changes."""
+    """The preview with the new plans, or a preview without changes if both previews are equal."""
     old_rules, new_rules = (
         [finding.rule for finding in preview.findings] for preview in (with_old, with_new)
     )

@@ -28,7 +28,7 @@ from tenancy.plans import Plans, plans_from_text, read_plans
 class NoTenants(TenancyError):
     """The paths contain no Tenant.
 
-    This is an error, because a mistyped path would otherwise look like "no changes".
+    This is an error. Otherwise, the command would report "no changes" for a mistyped path.
     """
 
     reason = "NoTenants"
@@ -147,7 +147,7 @@ def _preview(
 
 
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
-    """Read the manifests in the paths that exist now.
+    """Read the manifests in the paths.
 
     A path that exists only at the git revision is skipped. The tenants in such a path count as deleted.
     """

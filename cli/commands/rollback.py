@@ -30,7 +30,7 @@ _TIMEOUT_S: Final = 300.0
 
 
 class NotApplied(TenancyError):
-    """The spec is restored, but the watcher could not apply it."""
+    """The rollback restored the spec, but the watcher could not apply the restored spec."""
 
     reason = "NotApplied"
 
@@ -122,21 +122,21 @@ def _print_target(name: str, target: Target) -> None:
 
 def _confirm(name: str, target: Target) -> None:
     if not sys.stdin.isatty():
-        raise RollbackRefused("nothing was changed: there is no terminal for confirmation; pass --yes")
+        raise RollbackRefused("nothing was changed: without a terminal, the rollback needs --yes")
     typer.confirm(f"\nRoll {name} back to update {target.update.version}?", abort=True)
 
 
 def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Manifest:
     """Replace the spec of the live Tenant with the target's spec, and return the updated Tenant.
 
-    Raises RollbackRefused if the spec has changed since the user saw the changes, or if the API server
+    Raises RollbackRefused if the live spec is no longer the spec of `shown_tenant`, or if the API server
     rejects the patch. A changed status is not an error.
     """
     name = shown_tenant["metadata"]["name"]
     tenant = connection.tenant(name)
     if any(tenant["metadata"][field] != shown_tenant["metadata"][field] for field in ("uid", "generation")):
         raise RollbackRefused(
-            f"nothing was changed: the spec of {name} has changed since it was read; run the rollback again"
+            f"nothing was changed: the spec of {name} has changed since this command read it; try again"
         )
     patch = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": tenant["metadata"]["resourceVersion"]},
@@ -154,8 +154,9 @@ def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Ma
 def _managed_fields(tenant: Manifest) -> list[Manifest]:
     """The Tenant's managedFields, with the rollback as the newest manager of the spec.
 
-    The API server records a field manager only if the manager sets a field. The API server does not record a
-    rollback that only removes fields. The history would then show the previous field manager as the author.
+    The API server records a field manager only if the manager sets a field. Without this function, the API
+    server would not record a rollback that only removes fields. The history would show the previous field
+    manager as the author.
     """
     entries: list[Manifest] = tenant["metadata"].get("managedFields") or []
     own = [entry for entry in entries if entry["manager"] == ROLLBACK_MANAGER]

@@ -148,7 +148,7 @@ def cancel_session(
         )
     if not is_agreed:
         if not sys.stdin.isatty():
-            raise NotCanceled("nothing was changed: there is no terminal to confirm on; pass --yes")
+            raise NotCanceled("nothing was changed: without a terminal, the command needs --yes")
         state = f"tenant {row.tenant}, {row.phase.value}, age {session_age(row)}"
         typer.confirm(f"Cancel session {namespace}/{name} ({state})?", abort=True)
     with needs_right("delete", SESSIONS, namespace):

@@ -88,7 +88,7 @@ def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], 
 
 
 def _active_sessions(connection: Connection, view: TenantView) -> tuple[list[SessionRow], str]:
-    """Read the sessions that wait or run. If a right is missing, return no sessions and the error message."""
+    """The sessions that wait or run, and an error message if the user may not list sessions."""
     try:
         rows = [
             session_row(session)

@@ -160,7 +160,7 @@ def _fetch_report(url: str, since: datetime, until: datetime, tenant: str) -> Us
 def _problem(error: requests.RequestException) -> str:
     has_answered = isinstance(error, requests.exceptions.SSLError | requests.exceptions.ProxyError)
     if isinstance(error, requests.ConnectionError) and not has_answered:
-        return "does not answer: check that the watcher runs and serves its page there"
+        return "does not answer: check that the watcher runs, and that its page has this URL"
     return f"cannot be reached: {error}"
 
 

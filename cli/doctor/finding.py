@@ -12,7 +12,7 @@ class Level(StrEnum):
 
 
 class CheckResult(Model):
-    """One result of a check. Its JSON form is the output of `tenancy doctor -o json`."""
+    """One result of a check. `tenancy doctor -o json` prints a list of these results."""
 
     level: Level
     # The name of the checked component, such as `watcher`.

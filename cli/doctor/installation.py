@@ -39,7 +39,7 @@ def version_finding(version: Manifest) -> CheckResult:
         needed = ".".join(map(str, _OLDEST_VERSION))
         return failed(
             "API server",
-            f"is {git_version}, but admission policies need {needed} or newer: upgrade the cluster",
+            f"has version {git_version}, but admission policies need {needed} or newer: upgrade the cluster",
         )
     return ok("API server", f"reachable, version {git_version}")
 
@@ -88,9 +88,9 @@ def _compared(cluster: Cluster, subject: str, shipped: list[Manifest]) -> list[C
         if live is None:
             findings.append(failed(subject, f"{key} does not exist", PLATFORM_FIX))
         elif path := _first_difference(manifest, live):
-            # Pulumi does not remove items that others have added to a list, so delete the object first.
+            # Pulumi does not remove list items that another client has added, so delete the object first.
             fix = f"{_delete_command(manifest)} && {PLATFORM_FIX}"
-            findings.append(failed(subject, f"{key}: {path} differs from this version of tenancy", fix))
+            findings.append(failed(subject, f"{key}: {path} differs from the manifest of this version", fix))
     return findings or [ok(subject, f"{len(shipped)} objects match this version of tenancy")]
 
 

@@ -81,7 +81,7 @@ def _lock_finding(stack: str, lock: Lock) -> CheckResult:
         return failed("locks", f"{holder}, but that process no longer runs", cancel)
     if lock.host == socket.gethostname():
         return ok("locks", f"{holder}, and that process is running")
-    message = f"{holder}, on another host. Remove the lock only if that process no longer runs"
+    message = f"{holder}. That is another host. Remove the lock only if that process no longer runs"
     return warning("locks", message, cancel)
 
 
@@ -96,7 +96,7 @@ def _stack_findings(connection: Connection, stacks: set[str]) -> list[CheckResul
     orphans = [
         warning(
             "stacks",
-            f"{stack} has no Tenant in this cluster. Destroy it unless another cluster uses this backend",
+            f"{stack} has no Tenant in this cluster. If no other cluster uses this backend, destroy {stack}",
             f"pulumi destroy --remove --stack {stack}",
         )
         for stack in sorted(stacks - expected)
@@ -104,8 +104,9 @@ def _stack_findings(connection: Connection, stacks: set[str]) -> list[CheckResul
     lost = [
         failed(
             "stacks",
-            f"{stack} is not in this backend, but its Tenant has been applied. Check that the watcher uses "
-            "this backend. If so, the watcher's next update creates a new stack with the existing objects",
+            f"{stack} is not in this backend, but the watcher has applied its Tenant. Check whether the "
+            "watcher uses this backend. If it does, its next update creates a new stack with the existing "
+            "objects",
             _DOCTOR_IN_POD,
         )
         for stack in sorted(applied - stacks)

@@ -23,7 +23,11 @@ def check_sessions(connection: Connection) -> list[CheckResult]:
 
 
 def waiting_findings(rows: Iterable[SessionRow]) -> list[CheckResult]:
-    """One warning for each tenant and reason. It names the session that has waited longest."""
+    """The warnings about sessions that have waited for a long time.
+
+    Each warning is about all such sessions of one tenant with the same reason. It names the session that has
+    waited longest.
+    """
     now = datetime.now(UTC)
     groups: dict[tuple[str, str], list[SessionRow]] = {}
     for row in sorted_rows(list(rows)):
@@ -35,7 +39,7 @@ def waiting_findings(rows: Iterable[SessionRow]) -> list[CheckResult]:
 
 def _finding(tenant: str, rows: list[SessionRow]) -> CheckResult:
     oldest, others = rows[0], len(rows) - 1
-    more = f", like {others} more of the tenant" if others else ""
+    more = f", like {others} more of the tenant's sessions" if others else ""
     cause = f"{oldest.reason}: {oldest.message}" if oldest.reason else "it has no status"
     message = f"session {oldest.namespace}/{oldest.name} is Pending for {session_age(oldest)}{more}: {cause}"
     return warning(f"tenant {tenant}", message, advice(oldest))

@@ -58,7 +58,8 @@ def check_manifests(documents: Sequence[TenantDocument]) -> None:
         if key in by_key:
             first = by_key[key]
             problem = (
-                f"metadata.name: {document.name!r} is also in {first.file}:{first.line}; remove one of them"
+                f"metadata.name: the Tenant {document.name!r} is also in {first.file}:{first.line}; remove "
+                "one of the two manifests"
             )
             raise ManifestError(document.file, document.line_of("metadata.name"), problem)
         by_key[key] = document

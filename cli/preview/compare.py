@@ -36,8 +36,8 @@ from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 class Comparison:
     """Compares manifests with a base. Create a new instance for each preview.
 
-    Tenants are processed in order, and each tenant reserves its namespaces and hosts. If two tenants need the
-    same namespace or host, only the second tenant gets an error.
+    Tenants are processed one after the other, and each tenant reserves its namespaces and hosts. If two
+    tenants need the same namespace or host, only the second tenant gets an error.
     """
 
     def __init__(self, plans: Plans, base: Base, method: ApplyMethod | None = None) -> None:
@@ -100,7 +100,7 @@ class Comparison:
         return _known_tenant(self._base, document) is not None
 
     def _reserve_current_names(self, name: str) -> None:
-        """Reserve the namespaces and hosts that the tenant has in the base. Other tenants cannot use them."""
+        """Reserve the tenant's namespaces and hosts in the base, so that no other tenant can use them."""
         if base_tenant := self._base.tenants.get(name):
             self._claims.remember(name, known_namespaces(base_tenant), known_hosts(base_tenant))
 
@@ -157,7 +157,8 @@ class Comparison:
         first = self._seen.setdefault(document.name, document)
         if first is not document:
             raise NameTaken(
-                "metadata.name", f"{first.file}:{first.line} has the same name; rename one of the two tenants"
+                "metadata.name",
+                f"the Tenant in {first.file}:{first.line} has the same name; rename one of the two Tenants",
             )
         base_tenant = self._base.tenants.get(document.name)
         if base_tenant is not None and not self._is_known(document):
@@ -181,7 +182,7 @@ class Comparison:
         return {**adopted, **self._base.objects.get(name, {})}
 
     def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
-        """Remove and count the objects in the desired state whose kind the user may not list."""
+        """Remove objects from the desired state if the user may not list their kind. Count these objects."""
         unreadable = self._base.unreadable
         dropped = [key for key in desired.by_key if key.kind in unreadable]
         if not dropped:

@@ -1,4 +1,4 @@
-"""Reads the base of a preview. The preview compares the manifests with this base.
+"""Reads the base of a preview. The base is the state with which a preview compares the manifests.
 
 The base is the live cluster, a git revision, or empty. The module `compare` makes the comparison.
 """

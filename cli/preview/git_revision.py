@@ -31,7 +31,7 @@ def sources_at_revision(revision: str, paths: Sequence[str]) -> list[Source]:
 
 
 def text_at_revision(revision: str, path: Path) -> str | None:
-    """The content of a file at the revision. None if the revision does not contain the file."""
+    """The content of a file at the revision. None if git cannot read the file at this revision."""
     try:
         root, path_in_repository = _locate(path)
         return _git(root, "show", f"{_commit(root, revision)}:{path_in_repository}")
@@ -41,7 +41,7 @@ def text_at_revision(revision: str, path: Path) -> str | None:
 
 def _sources(revision: str, path: str) -> Iterator[Source]:
     if path == STDIN:
-        raise RevisionError("--against needs files: standard input has no history")
+        raise RevisionError("--against needs files, because standard input has no git history")
     root, path_in_repository = _locate(Path(path))
     commit = _commit(root, revision)
     file_list = _git(
@@ -79,9 +79,9 @@ def _git(folder: Path, *arguments: str) -> str:
         stdin=subprocess.DEVNULL,
     )
     if process.returncode:
-        problem = process.stderr.decode(errors="replace").strip() or "the revision does not exist here"
+        problem = process.stderr.decode(errors="replace").strip() or "the clone does not contain the revision"
         raise RevisionError(
-            f"git {arguments[0]} failed in {folder}: {problem}; check --against, and fetch the revision if "
-            "the clone does not contain it"
+            f"git {arguments[0]} failed in {folder}: {problem}; check the value of --against, and fetch the "
+            "revision if the clone does not contain it"
         )
     return process.stdout.decode("utf-8", errors="surrogateescape")

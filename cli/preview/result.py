@@ -1,4 +1,4 @@
-"""The result of a preview. All output formats are rendered from it. No I/O.
+"""The result of a preview. All output formats show this result. No I/O.
 
 `--output json` prints these models with camelCase names: see `cli.preview.formats.json_format`.
 """

@@ -1,6 +1,6 @@
-"""Finds changes of spec fields that have no effect on the tenant's objects, such as `paused`. No I/O.
+"""Finds changes of spec fields, such as `paused`, that do not affect the tenant's objects. No I/O.
 
-A comparison of the tenant's objects does not show changes of these fields.
+A comparison of the tenant's objects does not show these changes.
 """
 
 from collections.abc import Iterator

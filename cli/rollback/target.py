@@ -52,7 +52,7 @@ def find_target(
     if tenant_change is None:
         later_updates = [later for later in updates if later.version > update.version]
         raise RollbackRefused(
-            f"update {update.version} has the current spec of {name}{_other_causes_text(later_updates)}"
+            f"{name} already has the spec of update {update.version}{_other_causes_text(later_updates)}"
         )
     try:
         cluster_changes = _cluster_changes(connection, {**tenant, "spec": spec}, plans)
@@ -69,7 +69,7 @@ def _newest_different(tenant: Manifest, updates: Sequence[UpdateView]) -> Update
             return update
     name = tenant["metadata"]["name"]
     raise RollbackRefused(
-        f"cannot roll back {name}: every successful update has the current spec of the Tenant"
+        f"cannot roll back {name}: all successful updates have the same spec as the Tenant"
         f"{_other_causes_text(updates)}"
     )
 
@@ -94,12 +94,12 @@ def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateVi
 def _other_causes_text(updates: Sequence[UpdateView]) -> str:
     """The end of an error message. It lists the updates that a rollback cannot undo.
 
-    The cause of these updates is not a new spec, and a rollback restores only the spec.
+    These updates have another cause than a new spec. A rollback restores only the spec.
     """
     others = [
         f"{update.version} ({update.cause})" for update in updates if update.cause_type is not Cause.SPEC
     ]
-    return f"; a rollback can't undo updates with other causes: {', '.join(others)}" if others else ""
+    return f"; a rollback can't undo updates without a new spec: {', '.join(others)}" if others else ""
 
 
 def _cluster_changes(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:

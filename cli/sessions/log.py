@@ -25,9 +25,10 @@ class NoLog(TenancyError):
 
 
 def read_log(cluster: Cluster, row: SessionRow, *, is_followed: bool) -> Iterator[bytes]:
-    """The log of the session in chunks. If it is followed, the chunks end when the session ends.
+    """The log of the session, in chunks. If `is_followed` is true, the chunks end when the session ends.
 
-    Raises NoLog if there is no log or it cannot be read. Raises MissingRight.
+    Raises NoLog if there is no log or the log cannot be read. Raises MissingRight if the user may not read
+    the pod or the log.
     """
     pod = _pod(cluster, row)
     # For a pod without a node, the API server answers with an empty log.
@@ -57,7 +58,7 @@ def write_log(chunks: Iterable[bytes]) -> None:
 
 
 def _pod(cluster: Cluster, row: SessionRow) -> Manifest | None:
-    """The pod of the session's Job, or None."""
+    """The pod of the session's Job. None if there is no such pod."""
     with needs_right("list", POD.plural, row.namespace):
         selector = f"{SESSION_LABEL}={label_value(row.name)}"
         pods = cluster.list(POD, selector, namespace=row.namespace)[0]

@@ -1,4 +1,4 @@
-"""Reads AISessions. If a right is missing, the error names it."""
+"""Reads AISessions and their Events. If the user lacks a right, the error names the right."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ class MissingRight(TenancyError):
 
 @contextmanager
 def needs_right(verb: str, resource: str, namespace: str = "") -> Iterator[None]:
-    """Convert a forbidden request to MissingRight. Without a namespace, the right is for all namespaces."""
+    """Raise MissingRight if the request in the `with` block is forbidden. The message names the right."""
     try:
         yield
     except ClusterError as error:
@@ -41,7 +41,7 @@ def needs_right(verb: str, resource: str, namespace: str = "") -> Iterator[None]
 def read_sessions(cluster: Cluster, namespace: str = "") -> list[Manifest]:
     """The sessions in a namespace, or in all namespaces. Empty if the cluster does not serve AISessions.
 
-    Raises MissingRight.
+    Raises MissingRight if the user may not list sessions.
     """
     try:
         with needs_right("list", SESSIONS, namespace):
@@ -53,23 +53,30 @@ def read_sessions(cluster: Cluster, namespace: str = "") -> list[Manifest]:
 
 
 def read_session(cluster: Cluster, name: str, namespace: str) -> Manifest:
-    """The session. Raises NoSuchSession or MissingRight."""
+    """The session. Raises NoSuchSession if it does not exist.
+
+    Raises MissingRight if the user may not read the session.
+    """
     with needs_right("get", SESSIONS, namespace):
         session = cluster.get(AISESSION, name, namespace)
     if session is None:
         raise NoSuchSession(
-            f"there is no session {name!r} in namespace {namespace}; run `tenancy sessions list`"
+            f"there is no session {name!r} in namespace {namespace}; "
+            "to list all sessions, run `tenancy sessions list`"
         )
     return session
 
 
 def read_events(cluster: Cluster, session: Manifest) -> list[dict[str, str]]:
-    """Type, reason, message and time of each Event about the session, oldest first. Raises MissingRight."""
+    """The type, reason, message and time of each Event about the session, oldest first.
+
+    Raises MissingRight if the user may not list Events.
+    """
     metadata = session["metadata"]
     fields = f"involvedObject.uid={metadata['uid']}"
     with needs_right("list", EVENT.plural, metadata["namespace"]):
         events = cluster.list(EVENT, namespace=metadata["namespace"], fields=fields)[0]
-    # The name of an Event of the watcher ends with the exact time. Timestamps have a resolution of a second.
+    # Timestamps have a resolution of a second. The name of an Event of the watcher ends with the exact time.
     events.sort(key=lambda event: (str(event.get("lastTimestamp") or ""), str(event["metadata"]["name"])))
     keys = ("type", "reason", "message", "lastTimestamp")
     return [{key: str(event.get(key) or "") for key in keys} for event in events]

@@ -1,4 +1,4 @@
-"""Formats an AISession as cells of a table, as lines with its details, and as advice."""
+"""Formats an AISession for tables and details, and says what to do about a session that waits."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,7 +20,7 @@ _STYLES: Final = {
     SessionPhase.FAILED: "bold red",
     SessionPhase.TERMINATED: "bold red",
 }
-# What to do about a session that waits for this reason: an instruction or a command.
+# The instruction or the command for a session that waits, by the reason of the session.
 _ADVICE: Final[dict[str, str]] = {
     SessionReason.QUEUED: "wait, cancel another session (`tenancy sessions cancel`), or raise `maxSessions` "
     "of the tenant or its plan",
@@ -49,12 +49,12 @@ def session_age(row: SessionRow) -> str:
 
 
 def cause(row: SessionRow) -> str:
-    """The reason and the message of the session, or empty if it has none."""
+    """The reason and the message of the session. Empty if the session has neither."""
     return ": ".join(part for part in (row.reason, row.message) if part)
 
 
 def advice(row: SessionRow) -> str:
-    """What to do about a session that is Pending: an instruction or a command."""
+    """An instruction or a command for a session that is Pending."""
     if not row.reason:
         return "check that the watcher runs, because it has not reconciled the session yet"
     command = f"kubectl -n {row.namespace} describe pods -l job-name={session_job_name(row.name)}"

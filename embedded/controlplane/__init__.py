@@ -1,1 +1,4 @@
-"""A Kubernetes control plane that runs as local processes: the real etcd, API server and controllers."""
+"""A Kubernetes control plane that runs as local processes.
+
+It consists of the real etcd, API server and controllers.
+"""

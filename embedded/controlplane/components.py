@@ -1,7 +1,7 @@
-"""Command lines and identities of the control plane's components.
+"""The command lines of the control plane's components, and the identities in the API server's token file.
 
-The working directory of all components is the data folder of the control plane. Relative paths refer to this
-folder.
+Each identity has a user name and groups. All components run in the data folder of the control plane. Relative
+paths refer to this folder.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ ENVIRONMENT = {
 
 
 def token_file_text(tokens: dict[str, str]) -> str:
-    """The content of the API server's token file. `tokens` maps each identity to its token."""
+    """The content of the API server's token file. `tokens` maps the name of each identity to its token."""
     lines = [f'{tokens[name]},{user},{user},"{groups}"\n' for name, (user, groups) in IDENTITIES.items()]
     return "".join(lines)
 

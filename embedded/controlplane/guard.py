@@ -3,8 +3,9 @@
 The guard reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. The guard
 uses only the standard library.
 
-The guard must have only one thread. With PR_SET_PDEATHSIG, the kernel kills a child when the thread that
-forked the child exits, even if the guard process continues.
+The guard must have only one thread, because it sets PR_SET_PDEATHSIG for its children. This setting binds a
+child to the thread that forked it. When this thread ends, the kernel kills the child, even if the guard
+process is still running.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ LIBC = ctypes.CDLL(None)  # Loaded here, because a forked child should not load 
 
 
 class Child:
-    """A child process. `grace_s` is the time in seconds between SIGTERM and SIGKILL."""
+    """A child process. The guard stops it with SIGTERM, and after `grace_s` seconds with SIGKILL."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.name: str = request["name"]
@@ -51,7 +52,7 @@ class Child:
 
 
 def set_parent_death_signal() -> None:
-    """Make the kernel kill this process when the guard exits. Runs in a forked child before exec."""
+    """Make the kernel kill this child process when the guard exits. Runs between fork and exec."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != GUARD_PID:
         os._exit(1)  # The guard had already exited before the prctl call.
@@ -62,7 +63,7 @@ def respond(**fields: object) -> None:
 
 
 def start_child(children: list[Child], line: bytes) -> None:
-    """Start the process that the request in `line` describes. Respond with its process id or the error."""
+    """Start the process that the request in `line` describes. Respond with its process id or an error."""
     request = json.loads(line)
     try:
         child = Child(request)
@@ -83,7 +84,7 @@ def report_exits(children: list[Child]) -> None:
 
 
 def serve(children: list[Child], signals: int) -> None:
-    """Handle requests and exits of children, until stdin is closed or SIGTERM arrives.
+    """Start the requested processes and report their exits, until stdin is closed or SIGTERM arrives.
 
     `signals` is the read end of a pipe. Python writes the number of each received signal to the pipe.
     """

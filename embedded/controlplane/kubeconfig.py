@@ -11,7 +11,7 @@ CONTEXT_NAME = "embedded"
 
 
 def kubeconfig_document(url: str, ca: bytes, token: str) -> dict[str, Any]:
-    """A kubeconfig with one cluster, one user and one context. It contains the CA certificate `ca`."""
+    """A kubeconfig with one cluster, one user and one context. `ca` is the CA certificate of the server."""
     cluster = {"server": url, "certificate-authority-data": base64.b64encode(ca).decode()}
     return {
         "apiVersion": "v1",
@@ -28,7 +28,7 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read (mode 0600). The file is replaced atomically."""
+    """Write a file that only its owner can read (mode 0600). An existing file is replaced atomically."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     with open(temporary, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:

@@ -1,4 +1,4 @@
-"""An exclusive file lock. The kernel releases the lock when all processes have closed the file descriptor."""
+"""An exclusive file lock. Child processes can inherit the lock."""
 
 import fcntl
 import os
@@ -13,9 +13,10 @@ class LockHeld(Exception):
 
 
 def acquire_lock(path: Path, *, timeout_s: float) -> int:
-    """Lock the file and return its descriptor. Raises LockHeld if this takes longer than `timeout_s`.
+    """Lock the file, and return its descriptor.
 
-    The lock is held until this process and all processes that inherited the descriptor have closed it.
+    Raises LockHeld if another process still holds the lock after `timeout_s`. The lock lasts until the
+    descriptor is closed in this process and in all processes that inherited it.
     """
     lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     deadline = time.monotonic() + timeout_s

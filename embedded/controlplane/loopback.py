@@ -34,7 +34,7 @@ def is_free(port: int) -> bool:
 
 
 def is_ok(port: int, path: str, *, ca: Path | None = None, token: str | None = None) -> bool:
-    """Whether a GET request returns status 200. False after a connection or TLS error.
+    """Whether a GET request returns the status 200. False after a connection error or a TLS error.
 
     The request uses HTTPS if `ca` is given, and HTTP otherwise.
     """

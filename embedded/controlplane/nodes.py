@@ -1,4 +1,7 @@
-"""Applies the nodes of the embedded control plane, and the RBAC rules for KWOK. KWOK simulates the nodes."""
+"""Applies nodes.yaml, which contains the nodes of the embedded control plane and RBAC rules for KWOK.
+
+KWOK is the program that simulates the nodes.
+"""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +12,7 @@ MANIFESTS = Path(__file__).with_name("nodes.yaml")
 
 
 def apply_nodes(kubectl: Path, kubeconfig: Path) -> None:
-    """Apply nodes.yaml. If kubectl fails, raises SetupFailed with the error output of kubectl."""
+    """Apply nodes.yaml with kubectl. If kubectl fails, raises SetupFailed with kubectl's error output."""
     command: list[str | Path] = [kubectl, "apply", "--server-side", "--force-conflicts"]
     command += ["--kubeconfig", kubeconfig, "--cache-dir", kubeconfig.with_name("kubectl"), "-f", MANIFESTS]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

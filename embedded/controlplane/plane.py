@@ -1,8 +1,8 @@
 """A Kubernetes control plane on this machine: etcd, API server, controller manager, and optionally nodes.
 
-The state is kept in a data folder. A later start with the same folder continues with that state. KWOK
-simulates the nodes. The Kubernetes scheduler assigns pods to the nodes. KWOK updates the status of the pods,
-but runs no containers.
+The state is kept in a data folder. A later start with the same folder continues with the same state. The
+program KWOK simulates the nodes. The Kubernetes scheduler assigns pods to the nodes. KWOK updates the status
+of the pods, but runs no containers.
 """
 
 import os
@@ -34,7 +34,7 @@ CERTIFICATE_MAX_AGE_S = 300 * 86400.0
 class ControlPlaneError(SetupFailed):
     """The control plane cannot start, or one of its processes has exited.
 
-    If the error is about a process, the message contains the last lines of the log of that process.
+    If the error is about a process, the message contains the last lines of the process's log.
     """
 
 
@@ -45,10 +45,13 @@ class PortTaken(ControlPlaneError):
 class ControlPlane:
     """A control plane. Use it as a context manager, or call start() and stop().
 
-    `binaries` contains the paths of etcd, kube-apiserver and kube-controller-manager, by name. If `has_nodes`
-    is true, the control plane starts with nodes, and `binaries` must also contain kubectl, kube-scheduler and
-    kwok. Otherwise, `start_nodes` can add nodes later. If `is_throw_away` is true, etcd does not sync data to
-    disk, which is faster. The default of `logs` is the folder `logs` in the data folder.
+    - `binaries` maps the names of programs to their paths. It must contain etcd, kube-apiserver and
+      kube-controller-manager.
+    - `data` is the data folder. `logs` is the folder for logs. By default, this is the folder `logs` in the
+      data folder.
+    - `is_throw_away`: If true, etcd does not sync data to disk. This is faster.
+    - `has_nodes`: If true, the control plane starts with nodes. `binaries` must then also contain kubectl,
+      kube-scheduler and kwok. If false, `start_nodes` can add nodes later.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class ControlPlane:
 
     @property
     def pids(self) -> dict[str, int]:
-        """The ids of the running processes and of their guard process, by name."""
+        """The process ids of the control plane and of its guard process, by process name."""
         return {} if self._group is None else {"guard": self._group.guard_pid, **self._group.pids}
 
     def start(self) -> None:
@@ -91,21 +94,21 @@ class ControlPlane:
         _retry_on_taken_port(self._start)
 
     def start_nodes(self, binaries: Mapping[str, Path]) -> None:
-        """Add nodes to a running control plane, and wait until pods can run on them.
+        """Add nodes to a running control plane, and wait until pods can run on the nodes.
 
-        Raises SetupFailed if the nodes do not start. The other processes keep running.
+        If the nodes do not start, raises SetupFailed. The control plane then keeps running.
         """
         self._binaries = {**self._binaries, **binaries}
         _retry_on_taken_port(self._start_nodes)
 
     def stop(self) -> None:
-        """Stop the processes in reverse start order, and wait until they have exited."""
+        """Stop the processes in the reverse order of their start, and wait until they have exited."""
         if self._group is not None:
             self._group.stop()
             self._group = None
 
     def check(self, *, timeout_s: float = 0) -> None:
-        """Raise ControlPlaneError if a process has exited. Waits at most `timeout_s` for an exit."""
+        """Raise ControlPlaneError if a process has exited, or exits within `timeout_s`."""
         assert self._group is not None, "the control plane is not started"
         try:
             exits = self._group.exits(timeout_s=timeout_s)
@@ -183,7 +186,7 @@ class ControlPlane:
         self._await_ok("kube-apiserver", "/api/v1/namespaces/default/serviceaccounts/default")
 
     def _start_nodes(self) -> None:
-        """Start the scheduler and KWOK, unless an earlier attempt has already started them."""
+        """Apply the nodes. Start the scheduler and KWOK if they are not running yet."""
         self._start_server("kube-scheduler", components.scheduler_argv)
         apply_nodes(self._binaries["kubectl"], self.kubeconfig)
         # New RBAC rules take effect after a short delay. Wait for them, because KWOK retries a rejected
@@ -194,7 +197,7 @@ class ControlPlane:
         self._await_ok("kwok", "/healthz")
 
     def _start_server(self, name: str, argv: Callable[[Path, int], list[str | Path]]) -> None:
-        """Start a process that listens on a port, unless the process is running already."""
+        """Start a process that listens on a port. Do nothing if the process is already running."""
         assert self._group is not None
         if name not in self._group.pids:
             self._ports[name] = free_port()
@@ -222,7 +225,7 @@ class ControlPlane:
                 )
 
     def _await_ok(self, name: str, path: str, token: str = "") -> None:
-        """Wait until a GET request to the process returns 200. `token` defaults to the token of `admin`."""
+        """Wait until a GET request to the process returns 200. By default, use the token of `admin`."""
         port = self._ports[name]
         self._await(name, lambda: is_ok(port, path, ca=self.ca, token=token or self.token))
 

@@ -1,4 +1,4 @@
-"""Starts processes through a guard process (`guard.py`), which stops them when this process exits."""
+"""Starts processes through a guard process (`guard.py`). The guard stops them when this process exits."""
 
 import json
 import os
@@ -20,7 +20,7 @@ GUARD_LOST = "the guard process was killed, together with the processes that it 
 
 @dataclass(frozen=True)
 class Exit:
-    """The exit of one process. If signal N killed the process, the code is -N."""
+    """The exit of one process. If a signal killed the process, `code` is the negative signal number."""
 
     name: str
     pid: int
@@ -28,17 +28,20 @@ class Exit:
 
 
 class ProcessFailed(SetupFailed):
-    """A program could not be executed, or the guard was killed."""
+    """A program could not be started, or the guard was killed."""
 
 
 class ProcessGroup:
     """Processes that a guard process has started.
 
-    `stop()` stops them. The guard also stops them when this process exits for any reason.
+    `stop()` stops them. The guard also stops them when this Python process exits, even if it is killed.
     """
 
     def __init__(self, *, hold: Sequence[int] = ()) -> None:
-        """Start the guard. It keeps the file descriptors in `hold` open until its processes have exited."""
+        """Start the guard.
+
+        The guard keeps the file descriptors in `hold` open until all processes of the group have exited.
+        """
         # -I and -S: Python does not load site-packages, and starts in a few milliseconds.
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__],
@@ -95,7 +98,10 @@ class ProcessGroup:
         return pid
 
     def exits(self, *, timeout_s: float = 0) -> list[Exit]:
-        """The exits since the last call. If there are none, waits up to `timeout_s` for an exit."""
+        """The exits since the last call of this method.
+
+        If there are none, waits up to `timeout_s` for an exit.
+        """
         if not self._exits:
             for message in self._messages(timeout_s=timeout_s):
                 self._record_exit(message)
@@ -103,7 +109,7 @@ class ProcessGroup:
         return exits
 
     def stop(self) -> None:
-        """Stop all processes in reverse start order, and wait until they have exited."""
+        """Stop all processes in the reverse order of their start, and wait until they have exited."""
         self._guard.communicate()
         self.pids.clear()
 
@@ -114,9 +120,9 @@ class ProcessGroup:
         self._exits.append(process_exit)
 
     def _messages(self, *, timeout_s: float | None) -> list[dict[str, Any]]:
-        """The next responses of the guard.
+        """The next responses of the guard. Empty if there is no response within `timeout_s`.
 
-        Waits up to `timeout_s` for a response. If `timeout_s` is None, waits without a limit.
+        If `timeout_s` is None, waits without a limit.
         """
         assert self._guard.stdout is not None
         readable, _, _ = select.select([self._guard.stdout], [], [], timeout_s)

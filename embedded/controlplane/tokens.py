@@ -1,4 +1,4 @@
-"""The bearer tokens of the control plane's identities, stored in the API server's token file."""
+"""The API server's token file. It contains a bearer token for each identity of the control plane."""
 
 import csv
 import secrets
@@ -9,7 +9,7 @@ from embedded.controlplane.kubeconfig import write_private
 
 
 def ensure_tokens(path: Path) -> dict[str, str]:
-    """The token of each identity. Adds a new token to the file for each identity without a token."""
+    """Return the token of each identity. If an identity has no token in the file, a new token is added."""
     stored: dict[str, str] = {}
     if path.exists():
         with path.open(newline="") as file:

@@ -1,4 +1,4 @@
-"""The commands `./dev run`, `env`, `pid` and `stop`. Each function returns the exit code.
+"""The commands `./dev run`, `./dev env`, `./dev pid` and `./dev stop`. Each function returns the exit code.
 
 Modules that import the Kubernetes client are imported inside the functions, because importing the client
 takes about a second.
@@ -72,8 +72,9 @@ def pid(args: argparse.Namespace) -> int:
 def stop(_: argparse.Namespace) -> int:
     """Stop the running instance, and wait until its processes have exited.
 
-    On SIGTERM, the supervisor stops the other processes and exits. If the supervisor does not exit in time,
-    this command kills it. The guard processes then stop the other processes.
+    This command sends SIGTERM to the supervisor process. The supervisor then stops the other processes and
+    exits. If the supervisor does not exit in time, this command kills it. The guard processes then stop the
+    other processes.
     """
     record = InstanceRecord.read(StateFolder.current().record)
     if record is None or not record.live_pids():
@@ -100,7 +101,7 @@ def _require_live_record(folder: StateFolder) -> InstanceRecord:
 
 
 def _ensure_shell_tools(record: InstanceRecord) -> InstanceRecord:
-    """Download or build missing tools for the user's shell. Returns the record with these tools."""
+    """Download or build missing tools for the user's shell. Returns a record that includes these tools."""
     missing = [name for name in SHELL_TOOLS if name not in record.tools]
     if not missing:
         return record
@@ -115,7 +116,10 @@ def _ensure_shell_tools(record: InstanceRecord) -> InstanceRecord:
 
 
 def _await_exit(record: InstanceRecord) -> bool:
-    """Wait until all processes of the instance have exited. Returns False after STOP_TIMEOUT_S."""
+    """Wait until all processes of the instance have exited.
+
+    Returns False if a process is still running after STOP_TIMEOUT_S.
+    """
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while record.live_pids():
         if time.monotonic() > deadline:

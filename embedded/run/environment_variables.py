@@ -1,4 +1,4 @@
-"""The environment variables that make kubectl, pulumi, tenancy and the watcher use an instance."""
+"""The environment variables that connect kubectl, pulumi, tenancy and the watcher to an instance."""
 
 import os
 from pathlib import Path

@@ -1,6 +1,7 @@
 """`./dev run` in the foreground: applies the sample tenants, and shows all tenants.
 
-On a terminal, the command shows a table and keeps it up to date. Otherwise, it prints a line for each change.
+On a terminal, the command shows a table and keeps it up to date. If the output is not a terminal, the command
+prints a line for each change.
 """
 
 import time
@@ -32,9 +33,14 @@ def run_in_foreground(
 ) -> int:
     """Run an instance, and return the exit code.
 
-    With `is_once`, returns when all sample tenants are Active, one of them has failed, or `timeout_s` has
-    passed. If `picture` is given, writes the table as SVG to this file before it returns. Without `is_once`,
-    returns on Ctrl-C.
+    Without `is_once`, the instance runs until Ctrl-C. With `is_once`, it runs until the first of these
+    events:
+
+    - All sample tenants are Active.
+    - A sample tenant has failed.
+    - The time `timeout_s` has passed.
+
+    With `is_once` and `picture`, the table of tenants is then written as SVG to the file `picture`.
     """
     console = Console(highlight=False)
     tools = ensure_tools(startup_tools(context))
@@ -104,8 +110,13 @@ def show_tenants(
 ) -> NoReturn:
     """Show the tenants until a signal arrives.
 
-    Starts to download or build the later tools when all sample tenants are Active, one of them has failed, or
-    `timeout_s` has passed. An earlier start would slow down the creation of the sample tenants.
+    The later tools are downloaded or built in the background. This starts at the first of these events:
+
+    - All sample tenants are Active.
+    - A sample tenant has failed.
+    - The time `timeout_s` has passed.
+
+    An earlier start would slow down the creation of the sample tenants.
     """
     view = TenantDisplay(supervisor, console)
     deadline = time.monotonic() + timeout_s
@@ -125,8 +136,8 @@ def await_samples(
 ) -> int:
     """Wait until all sample tenants are Active, print the outcome, and return the exit code.
 
-    The exit code is 0 if all sample tenants are Active. It is 1 if one of them has failed or `timeout_s` has
-    passed.
+    The exit code is 0 if all sample tenants are Active. It is 1 if one of them has failed, or if `timeout_s`
+    has passed.
     """
     deadline = time.monotonic() + timeout_s
     view = TenantDisplay(supervisor, console)

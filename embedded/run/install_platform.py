@@ -24,7 +24,7 @@ TOKEN_REQUEST = Kind("v1", "TokenRequest", f"serviceaccounts/{WATCHER}/token")
 
 
 def install_platform(cluster: Cluster) -> None:
-    """Apply the manifests of the platform, and wait until the API server serves the CRDs of the platform."""
+    """Apply the platform's manifests, and wait until the API server serves the platform's CRDs."""
     manifests = platform_manifests()
     for manifest in manifests:
         cluster.apply(manifest)
@@ -61,5 +61,8 @@ def _await_established(cluster: Cluster, name: str) -> None:
     deadline = time.monotonic() + ESTABLISHED_TIMEOUT_S
     while not is_established(cluster.get(CRD, name)):
         if time.monotonic() > deadline:
-            raise SetupFailed(f"The API server does not serve CRD {name}. See `kubectl describe crd {name}`.")
+            raise SetupFailed(
+                f"The API server does not serve the CRD {name}. To see the reason, run"
+                f" `kubectl describe crd {name}`."
+            )
         time.sleep(POLL_S)

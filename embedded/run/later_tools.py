@@ -20,15 +20,15 @@ _NAME = "tools"
 def startup_tools(context: str | None) -> tuple[str, ...]:
     """The tools that an instance needs to start.
 
-    `context` is a context of the user's kubeconfig. If it is None, the instance uses the embedded control
-    plane.
+    `context` is a context of the user's kubeconfig. If `context` is None, the instance uses the embedded
+    control plane.
     """
     # With a context, the instance needs kubectl to read the user's kubeconfig.
     return (*CONTROL_PLANE_TOOLS, *STACK_TOOLS) if context is None else ("kubectl", *STACK_TOOLS)
 
 
 def later_tools(context: str | None) -> tuple[str, ...]:
-    """The later tools. The tools for the user's shell come first, followed by the tools for the nodes."""
+    """The names of the later tools: first the tools for the user's shell, then the tools for the nodes."""
     names = (*SHELL_TOOLS, *NODE_TOOLS) if context is None else SHELL_TOOLS
     return tuple(name for name in dict.fromkeys(names) if name not in startup_tools(context))
 
@@ -63,7 +63,7 @@ class LaterTools:
             return True
 
     def progress(self) -> str:
-        """The last line of the log, which is the progress line."""
+        """The progress line, which is the last line of the log."""
         return log_tail(self._log, lines=1).strip()
 
     def failure_text(self, missing: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
-"""The record of an instance, stored in `.dev/session.json`: processes, kubeconfig, backend and tools.
+"""The record of an instance. It describes the processes, kubeconfig, backend and tools of the instance.
 
-The supervisor process writes the record. `./dev env`, `./dev pid` and `./dev stop` read it. `./dev run` reads
-it to detect a running instance. If the supervisor is not running, the record is outdated.
+The supervisor process writes the record to `.dev/session.json`. `./dev env`, `./dev pid` and `./dev stop`
+read the record. `./dev run` reads it to detect a running instance. If the supervisor is not running, the
+record is outdated.
 """
 
 import json
@@ -27,7 +28,7 @@ class ProcessIdentity:
 
     @classmethod
     def of(cls, pid: int) -> "ProcessIdentity | None":
-        """The identity of a running process, or None if there is no such process."""
+        """The identity of the process with this id. None if there is no such process."""
         try:
             return cls(pid, psutil.Process(pid).create_time())
         except psutil.NoSuchProcess:
@@ -44,7 +45,7 @@ class ProcessIdentity:
 
 @dataclass(frozen=True)
 class InstanceRecord:
-    """The connection data of an instance, and its processes by name."""
+    """The data that clients need to connect to an instance, and the instance's processes by name."""
 
     kubeconfig: str
     backend_url: str
@@ -75,6 +76,6 @@ class InstanceRecord:
 
 
 def live_record(path: Path) -> InstanceRecord | None:
-    """The record in the file. None if there is no record or its supervisor is not running."""
+    """The record in the file. None if there is no record, or if the recorded supervisor is not running."""
     record = InstanceRecord.read(path)
     return record if record and SUPERVISOR in record.live_pids() else None

@@ -18,9 +18,10 @@ FOLDER = ROOT / "examples"
 
 @dataclass(frozen=True)
 class SampleOutcome:
-    """The sample tenants that are not Active yet (`waiting`), and those that have failed (`failed`).
+    """The outcome of the sample tenants.
 
-    Each item contains the name of a tenant and the reason.
+    `waiting` lists the tenants that are not Active yet. `failed` lists the tenants that have failed. Each
+    item is a text with the name of the tenant and the reason for its state.
     """
 
     waiting: tuple[str, ...]
@@ -33,9 +34,9 @@ def sample_manifests() -> list[Manifest]:
 
 
 def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """Apply the samples, and return the objects from the API server.
+    """Apply the manifests, and return the objects that the API server sends back.
 
-    If a sample tenant exists from an earlier run, the returned object contains the status of that run.
+    A sample tenant can exist from an earlier run. The returned object then contains the status from that run.
     """
     try:
         return [cluster.apply(manifest) for manifest in manifests]
@@ -44,9 +45,10 @@ def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manif
 
 
 def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> SampleOutcome:
-    """The outcome of the sample tenants.
+    """Find out which sample tenants are not Active yet, and which have failed.
 
-    `samples` are the objects that `apply_samples` returned. `tenants` are the current objects in the cluster.
+    `samples` are the objects that `apply_samples` returned. `tenants` are the Tenants that are now in the
+    cluster.
     """
     tenant_by_key = {_key(tenant): tenant for tenant in tenants}
     waiting, failed = [], []

@@ -1,4 +1,4 @@
-"""The paths in the state folder of `./dev run`. By default, it is `.dev` in the checkout. Git ignores it."""
+"""The paths in the state folder of `./dev run`. By default, this folder is `.dev` in the checkout."""
 
 import secrets
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class StateFolder:
 
     @property
     def commands(self) -> Path:
-        """The folder with the `tenancy` command. `./dev env` adds it to PATH."""
+        """The folder that contains the `tenancy` command. `./dev env` adds this folder to PATH."""
         return self.root / "bin"
 
     @property
@@ -57,7 +57,7 @@ class StateFolder:
 
     @property
     def tools_log(self) -> Path:
-        """The log of the process that gets the later tools."""
+        """The log of the process that downloads or builds the later tools."""
         return self.logs / "tools.log"
 
     @property

@@ -29,10 +29,14 @@ from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
 class Supervisor:
     """A context manager that starts an instance and stops it at the end.
 
-    `context` is a context of the user's kubeconfig. If it is empty, the instance uses the current context. If
-    it is None, the instance uses the embedded control plane. If `tools` contains the tools for nodes, the
-    control plane starts with nodes. Otherwise, call `prepare_later_tools` to get these tools, and
-    `check_processes` to add the nodes.
+    `context` selects the cluster:
+
+    - If it is None, the instance uses the embedded control plane.
+    - If it is empty, the instance uses the current context of the user's kubeconfig.
+    - Otherwise, the instance uses this context of the user's kubeconfig.
+
+    If `tools` contains the tools for nodes, the embedded control plane starts with nodes. Otherwise, call
+    `prepare_later_tools` to get these tools. `check_processes` adds the nodes when the tools are ready.
     """
 
     cluster: Cluster
@@ -66,8 +70,8 @@ class Supervisor:
     def check_processes(self, report: Callable[[str], None], *, timeout_s: float) -> None:
         """Restart the watcher if it has exited. If the later tools are ready, record them and add the nodes.
 
-        Waits up to `timeout_s` for an exit of the watcher. Calls `report` with a line for each event. Raises
-        ControlPlaneError if a process of the control plane has exited.
+        Waits up to `timeout_s` for an exit of the watcher. Calls `report` with a line of text for each
+        change. Raises ControlPlaneError if a process of the control plane has exited.
         """
         assert self._watcher is not None
         if self._control_plane is not None:
@@ -78,7 +82,7 @@ class Supervisor:
             self._write_record(is_ready=True)
 
     def prepare_later_tools(self, report: Callable[[str], None]) -> None:
-        """Start a background process that gets the missing later tools.
+        """Start a background process that downloads or builds the missing later tools.
 
         Calls `report` with the names of these tools. `check_processes` detects when the tools are ready.
         """
@@ -91,7 +95,7 @@ class Supervisor:
 
     @property
     def later_tools_progress(self) -> str:
-        """The progress line of the later tools. Empty if no tools are being prepared."""
+        """The progress line of the later tools. Empty if no process is preparing these tools."""
         return self._later.progress() if self._later else ""
 
     def stop(self) -> None:

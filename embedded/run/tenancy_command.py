@@ -1,4 +1,4 @@
-"""Writes the `tenancy` command for an instance. It is a script that runs the code of this checkout."""
+"""Writes the `tenancy` command for an instance. The command is a script that runs this checkout's code."""
 
 import shlex
 import sys

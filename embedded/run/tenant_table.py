@@ -8,13 +8,12 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.table import Table
 
-from cli.commands.list_tenants import TENANT_COLUMNS, tenant_cells
+from cli.commands.list_tenants import TENANT_COLUMNS, rows_with_quotas, tenant_cells
 from cli.output import fitted_table
-from cluster.live_objects import tenant_of
 from tenancy.base.kinds import api_group
-from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.manifest import Manifest
 from tenancy.spec.tenant_status import Phase
-from watcher.view import TenantRow, tenant_row
+from watcher.view import TenantRow
 
 PICTURE_WIDTH = 96
 
@@ -23,11 +22,11 @@ RowKey = tuple[str, str]
 
 
 def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict[RowKey, TenantRow]:
-    """The rows of the tenants, sorted by API group and name. Each row contains the usage of the quotas."""
-    quotas_by_tenant: dict[str, dict[ObjectKey, Manifest]] = {}
-    for quota in quotas:
-        quotas_by_tenant.setdefault(tenant_of(quota), {})[object_key(quota)] = quota
-    rows = [tenant_row(tenant, quotas_by_tenant.get(tenant["metadata"]["name"], {})) for tenant in tenants]
+    """The rows of the tenants, sorted by API group and name.
+
+    Each row shows how much of the tenant's quotas is used.
+    """
+    rows = rows_with_quotas(tenants, quotas)
     by_key = {(api_group(row.api_version), row.name): row for row in rows}
     return dict(sorted(by_key.items()))
 

@@ -1,4 +1,7 @@
-"""Runs the watcher as a local process, and restarts it when it exits, like a kubelet restarts a container."""
+"""Runs the watcher as a local process.
+
+Restarts the watcher when it exits, as a kubelet restarts containers.
+"""
 
 import sys
 import time
@@ -21,7 +24,7 @@ BACKOFF_RESET_S = 60.0
 
 
 class WatcherProcess:
-    """The watcher process of an instance. It serves its web page on a free port of 127.0.0.1."""
+    """The watcher process of an instance. The watcher serves its web page on a free port of 127.0.0.1."""
 
     def __init__(self, folder: StateFolder, env: Mapping[str, str]) -> None:
         self._folder = folder
@@ -54,8 +57,9 @@ class WatcherProcess:
     def await_ready(self) -> None:
         """Wait until the watcher is ready.
 
-        If the watcher exits because its port is taken, restarts it on another port. Raises SetupFailed if the
-        watcher exits for another reason, or is not ready after READY_TIMEOUT_S.
+        If the watcher exits because another program uses its port, restarts the watcher on another port.
+        Raises SetupFailed if the watcher exits for another reason, or if it is not ready after
+        READY_TIMEOUT_S.
         """
         deadline = time.monotonic() + READY_TIMEOUT_S
         while not is_ok(self._port, "/readyz"):
@@ -67,10 +71,10 @@ class WatcherProcess:
                 raise SetupFailed(self._failure_message(f"is not ready after {READY_TIMEOUT_S:.0f} s"))
 
     def restart_if_exited(self, report: Callable[[str], None], *, timeout_s: float) -> bool:
-        """Restart the watcher if it has exited and the retry delay is over. Returns True after a restart.
+        """Restart the watcher if it has exited and the delay before the restart is over.
 
-        While the watcher runs, waits up to `timeout_s` for its exit. During the retry delay, waits up to
-        `timeout_s` for the end of the delay.
+        Returns True after a restart. While the watcher runs, this method waits up to `timeout_s` for its
+        exit. During the delay, this method waits up to `timeout_s` for the end of the delay.
         """
         if self._restart_at is not None:
             timeout_s = max(0.0, min(timeout_s, self._restart_at - time.monotonic()))

@@ -25,7 +25,8 @@ _INSTALL_TIMEOUT_S = 1200.0
 def ensure_browser() -> Path:
     """The path of a working Chromium. Installs Chromium if it is missing, and shows the progress on stderr.
 
-    Raises SetupFailed if Chromium cannot be installed, or if TENANCY_CHROMIUM is not a working Chromium.
+    Raises SetupFailed if Chromium cannot be installed. Also raises SetupFailed if the variable
+    TENANCY_CHROMIUM is set, but its value is not the path of a working Chromium.
     """
     if configured := os.environ.get(VARIABLE):
         if not _is_working(Path(configured)):
@@ -54,16 +55,16 @@ def _candidates() -> Iterator[Path]:
 
 
 def _playwright_chromium() -> Path:
-    """The path where Playwright installs its Chromium. The file may not exist."""
+    """The path where Playwright installs its Chromium. The file can be missing."""
     with sync_playwright() as playwright:
         return Path(playwright.chromium.executable_path)
 
 
 def _install_with_apt() -> Path | None:
-    """Install Chromium with apt-get if this process runs as root.
+    """Install Chromium with apt-get if this process runs as root, and return the path of Chromium.
 
     The function does not use sudo, because sudo would ask for a password during the tests. Returns None if
-    the browser could not be installed or does not work.
+    Chromium could not be installed or does not work.
     """
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return None

@@ -1,4 +1,4 @@
-"""Builds tools from their Go modules under toolchain/.
+"""Builds tools from the Go modules under toolchain/.
 
 Several modules are built in parallel. One progress line shows the progress of all builds. The go.sum of each
 module pins all sources. The checkout is not modified.
@@ -56,8 +56,7 @@ def build_tools(tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
     """Build the tools in several threads.
 
     Calls `ensure_cached` once per tool, with a function that builds the tool. If a build fails, the other
-    builds are stopped, and SetupFailed is raised. Packages that are already compiled stay in Go's build
-    cache.
+    builds are stopped, and SetupFailed is raised. Compiled packages stay in Go's build cache.
     """
     for tool in tools:
         ensure_go(tool.folder)  # Called here, because it may install Go and then prints a progress line too.
@@ -67,7 +66,7 @@ def build_tools(tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
 
 
 class _Builds:
-    """The builds of one `build_tools` call, and their common progress."""
+    """The builds of one `build_tools` call. They share one progress line."""
 
     def __init__(self, tools: Sequence[Tool], progress: Progress) -> None:
         self._tools = tools
@@ -138,7 +137,7 @@ class _Builds:
         self._update_progress()
 
     def _packages_to_compile(self, tool: Tool) -> set[str]:
-        """The import path and version of each package that Go would compile for this tool."""
+        """The import path and version of each package that Go has not compiled yet for this tool."""
         go = str(ensure_go(tool.folder))
         line = "{{if .Stale}}{{.ImportPath}}{{with .Module}}@{{.Version}}{{end}}{{end}}"
         with tempfile.TemporaryDirectory(prefix="tenancy-list-") as folder:
@@ -163,7 +162,7 @@ class _Builds:
     def _update_progress(self) -> None:
         """Show the number of downloaded Go modules, or the completed share of the builds.
 
-        The share is shown when `_units` contains all tools.
+        The share can be shown only when `_units` contains all tools. Until then, the number is shown.
         """
         done_units, units = dict(self._done_units), dict(self._units)
         current = ", ".join(name for name, done in done_units.items() if done < units[name])
@@ -178,7 +177,7 @@ class _Builds:
 
 @contextmanager
 def _tool_name_in_errors(tool: Tool) -> Iterator[None]:
-    """Append the name of the tool to the message of a SetupFailed."""
+    """If the block raises SetupFailed, append the name of the tool to the message."""
     try:
         yield
     except SetupFailed as error:
@@ -194,7 +193,7 @@ def _cancel(builds: Sequence[Future[None]]) -> None:
 
 
 def _flags(tool: Tool) -> list[str]:
-    """The build flags that are part of the keys in Go's build cache.
+    """The build flags that affect the keys of Go's build cache.
 
     `go list` and `go build` must use the same flags. Otherwise, they look for different keys in the cache.
     """

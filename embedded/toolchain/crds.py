@@ -1,6 +1,7 @@
 """The CustomResourceDefinitions of other projects, for example Istio. Only tests use them.
 
-They are read from the Go modules of these projects. The go.mod files under toolchain/ pin the modules.
+They are read from the Go modules of these projects. The go.mod files under toolchain/ pin the versions of the
+modules.
 """
 
 from collections.abc import Iterator

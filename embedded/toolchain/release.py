@@ -1,4 +1,4 @@
-"""Downloads official releases of the tools, and compares them with their published checksums.
+"""Downloads official releases of the tools, and verifies them with the published checksums.
 
 `Releases.fetch` returns False if it cannot get a release. It does not retry downloads.
 """
@@ -31,9 +31,10 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Asset:
-    """One published file.
+    """One published file of a release.
 
-    The addresses are URLs without `https://`. `_url` prepends `https://` or the URL of a mirror.
+    `address` and `checksums_address` are URLs without `https://`. `_url` adds `https://` or the URL of a
+    mirror in front.
     """
 
     address: str
@@ -47,7 +48,7 @@ class Asset:
 
 
 def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
-    """The published file of a tool. None if there is no file with a checksum for this system."""
+    """The published file of a tool for this system. None if the file or its checksum is not published."""
     name, tag = tool.name, f"v{tool.version}"
     if name == "etcd":
         base, stem = f"github.com/etcd-io/etcd/releases/download/{tag}", f"etcd-{tag}-{system}-{arch}"
@@ -71,7 +72,7 @@ def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
 def checksum_in(text: str, file_name: str) -> str | None:
     """The SHA-256 of the file `file_name` in a list of checksums. None if the list has no such file.
 
-    If a line of the list contains only a checksum, the checksum applies to `file_name`.
+    A line without a file name counts as the checksum of `file_name`.
     """
     for words in map(str.split, text.splitlines()):
         if words and re.fullmatch(r"[0-9a-fA-F]{64}", words[0]):
@@ -84,8 +85,8 @@ def checksum_in(text: str, file_name: str) -> str | None:
 class Releases:
     """Downloads releases. Each archive is downloaded only once.
 
-    The checksum of an archive is downloaded before the archive. If the server of the checksum cannot be
-    reached, all later downloads are skipped.
+    The checksum of an archive is downloaded before the archive. If a server with checksums cannot be reached,
+    all later downloads are skipped.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Finds or gets the tools.
+"""Finds, downloads or builds the tools.
 
 This module looks for a tool on PATH, in the cache and among the installed Pulumi plugins. If the tool is not
 there, the module downloads an official release. If there is no usable release, the module builds the tool.
@@ -50,8 +50,8 @@ def present_tools(names: Iterable[str]) -> dict[str, Path]:
 def path_with(tools: Mapping[str, Path]) -> str:
     """A value for PATH. A shell with this PATH runs these tools and the Python of this process.
 
-    If the current PATH already selects a tool, the folder of the tool keeps its position. At the front of
-    PATH, other programs in this folder would take precedence too.
+    The folders of the tools are added at the front. If the current PATH already selects a tool, its folder is
+    not added. This keeps the precedence of the other programs in that folder.
     """
     path = os.environ.get("PATH", os.defpath)
     added = [str(tool.parent) for name, tool in tools.items() if shutil.which(name) != str(tool)]
@@ -71,7 +71,7 @@ def present_tool(tool: Tool) -> Path | None:
 
 
 def ensure_cached(tool: Tool, write_files: WriteFiles) -> Path:
-    """The path of the tool's binary in the cache. If the tool is not there, `write_files` writes it."""
+    """The path of the tool's binary in the cache. If it is not in the cache, `write_files` writes it."""
     cached = cached_path(tool)
     with locked(cached.parent):
         if not _is_complete(tool, cached):
@@ -124,7 +124,10 @@ def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
 
 
 def _installed_plugin(tool: Tool) -> Path | None:
-    """The path of the tool among the installed Pulumi plugins. None if its version is not installed."""
+    """The path of the tool among the installed Pulumi plugins.
+
+    None if the pinned version is not installed.
+    """
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     folder = home / "plugins" / f"{tool.name.removeprefix('pulumi-')}-v{tool.version}"
     binary = folder / tool.name

@@ -20,9 +20,9 @@ MODULES = ROOT / "toolchain"
 
 @dataclass(frozen=True)
 class ModuleFile:
-    """A file of the Go module `module`, in the version that the go.mod in `folder` requires.
+    """A file of the Go module `module`. The go.mod in `folder` defines the version of the module.
 
-    `path` is relative to the module. For `module_files`, it may be a pattern such as `config/*.yaml`.
+    `path` is relative to the module. For `module_files`, `path` may be a pattern such as `config/*.yaml`.
     """
 
     folder: Path
@@ -36,7 +36,7 @@ class ModuleFile:
 
 @dataclass(frozen=True)
 class Tool:
-    """A binary that is built from `package` in the Go module in `folder`."""
+    """A program that is built from the Go package `package`. The go.mod for the build is in `folder`."""
 
     name: str
     version: str
@@ -71,13 +71,13 @@ def cache_key(tool: Tool) -> str:
 
 
 def machine() -> tuple[str, str]:
-    """The GOOS and GOARCH of this machine, for example ("linux", "amd64")."""
+    """The operating system (GOOS) and architecture (GOARCH) of this machine, such as ("linux", "amd64")."""
     arch = platform.machine().lower()
     return sys.platform, {"x86_64": "amd64", "aarch64": "arm64"}.get(arch, arch)
 
 
 def version_in(folder: Path, module: str) -> str:
-    """The version of a module that the go.mod in `folder` requires, without the "v"."""
+    """The version of the module in the go.mod in `folder`, without the "v"."""
     line = re.search(rf"^(?:require)?\s+{re.escape(module)} v(\S+)", (folder / "go.mod").read_text(), re.M)
     if line is None:
         raise LookupError(f"{folder / 'go.mod'} does not require {module}")
@@ -151,7 +151,7 @@ def _pulumi_resource_kubernetes() -> Tool:
 
 
 def _command(name: str, module: str, path: str = "", version_variable: str = "", tags: str = "") -> Tool:
-    """The tool for the command at `path` in a Go module.
+    """The tool that is built from the Go package at `path` in a Go module.
 
     If `version_variable` is given, the linker sets this Go variable to the version of the module.
     """

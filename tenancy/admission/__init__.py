@@ -1,1 +1,1 @@
-"""ValidatingAdmissionPolicies that isolate tenants. The API server evaluates their CEL expressions."""
+"""ValidatingAdmissionPolicies that isolate tenants. The API server evaluates these policies."""

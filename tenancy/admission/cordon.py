@@ -1,4 +1,4 @@
-"""The admission policy for cordoned tenants. It rejects write requests in the namespaces of the tenant.
+"""The admission policy for cordoned tenants. It rejects write requests in the namespaces of these tenants.
 
 The policy does not apply to the platform, to Kubernetes components, or to users who may update Tenants.
 """
@@ -20,7 +20,7 @@ def cordon_policies(is_platform: str) -> list[Manifest]:
         [
             check(
                 "false",
-                f"'metadata.namespace: tenant ' + {TENANT_NAME} + ' is cordoned and its users cannot write; '"
+                f"'metadata.namespace: tenant ' + {TENANT_NAME} + ' is cordoned, so its users cannot write; '"
                 " + 'ask somebody who may update Tenants to set spec.cordoned: false'",
                 "Forbidden",
             )

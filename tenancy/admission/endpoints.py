@@ -18,7 +18,7 @@ from tenancy.objects.policy_annotations import EGRESS_NETWORKS
 
 NETWORKS: Final = {**ANNOTATIONS, "networks": annotation_items(EGRESS_NETWORKS)}
 _IS_IN_NETWORKS: Final = "isIP(a) && variables.networks.exists(n, cidr(n).containsIP(a))"
-MUST_BE_IN_NETWORKS: Final = f"must lie inside the tenant\\'s networks' + {allowed_suffix(EGRESS_NETWORKS)}"
+MUST_BE_IN_NETWORKS: Final = f"must be in the tenant\\'s egress networks' + {allowed_suffix(EGRESS_NETWORKS)}"
 
 
 def endpoint_policies() -> list[Manifest]:
@@ -36,12 +36,13 @@ def endpoint_policies() -> list[Manifest]:
 
 
 def _address_policy(group: str, resource: str, field: str, are_in_networks: str) -> list[Manifest]:
-    """A policy that rejects endpoint addresses outside the tenant's egress networks.
+    """A policy that rejects endpoint addresses outside the CIDRs in the tenant's `network.egress`.
 
     An ingress controller connects to the addresses of endpoints. The tenant's NetworkPolicies do not apply to
     the pods of the ingress controller. Without this policy, a tenant could use the ingress controller to
-    connect to addresses that the NetworkPolicies forbid. `are_in_networks` is the CEL expression that checks
-    all addresses.
+    connect to addresses that the NetworkPolicies forbid.
+
+    `are_in_networks` is a CEL expression. It is true if all addresses are inside the CIDRs.
     """
     return policy(
         f"tenancy-{resource}",

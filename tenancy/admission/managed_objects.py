@@ -1,7 +1,8 @@
-"""Admission policies for managed objects: only the platform may change them.
+"""Admission policies that allow only the platform to change managed objects.
 
-Some labels and annotations of a tenant's namespace are reserved for the platform. Users may change all other
-labels and annotations of the namespace.
+A managed object has the label `tenant.platform.ai/managed=true`. The namespaces of tenants are managed
+objects, too. In these namespaces, only some labels and annotations are reserved for the platform. Users may
+change all other labels and annotations of the namespace.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ _PLATFORM_KEYS: Final = (ISTIO_LABEL, NODE_SELECTOR_ANNOTATION)
 def managed_object_policies(is_platform: str) -> list[Manifest]:
     """The policies for managed objects and for the namespaces of tenants.
 
-    `is_platform` is a CEL expression. It is true if the platform sends the request.
+    `is_platform` is a CEL expression. It is true if the sender of the request may change managed objects.
     """
     return [*_managed_objects(is_platform), *_managed_namespaces(is_platform)]
 
@@ -82,8 +83,8 @@ def _managed_objects(is_platform: str) -> list[Manifest]:
 def _managed_namespaces(is_platform: str) -> list[Manifest]:
     """The policy for tenants' namespaces.
 
-    This policy is less strict than `_managed_objects`. Users may change labels and annotations that are not
-    reserved for the platform.
+    This policy is less strict than the policy of `_managed_objects`. Users may change labels and annotations
+    that are not reserved for the platform.
     """
     platform_keys = f"{', '.join(f'{prefix}*' for prefix in _PLATFORM_PREFIXES)}, {', '.join(_PLATFORM_KEYS)}"
     message = f"in a tenant's namespace, only the platform changes {platform_keys}; change the Tenant instead"
@@ -94,7 +95,8 @@ def _managed_namespaces(is_platform: str) -> list[Manifest]:
             check(
                 f"request.operation != 'DELETE' || {_is_not_managed('variables.before')}",
                 "'metadata.name: namespace ' + request.name + ' belongs to tenant ' + "
-                f"variables.before[?'{TENANT_LABEL}'].orValue('') + '; delete the Tenant instead'",
+                f"variables.before[?'{TENANT_LABEL}'].orValue('') + "
+                "'; to delete the namespace, change or delete the Tenant'",
                 "Forbidden",
             ),
             check(
@@ -163,8 +165,8 @@ def _is_platform_key(key: str) -> str:
 def _same_values(before: str, after: str, is_relevant: Callable[[str], str]) -> str:
     """CEL: whether the maps `before` and `after` contain the same relevant keys with the same values.
 
-    `before` and `after` are names of CEL variables. `is_relevant` returns a CEL expression that is true for
-    relevant keys.
+    `before` and `after` are names of CEL variables. `is_relevant` takes the name of a CEL variable that
+    contains a key, and returns a CEL expression. The expression is true if the key is relevant.
     """
     old, new = f"variables.{before}", f"variables.{after}"
     return (

@@ -1,11 +1,10 @@
 """Manifests of all admission policies and their bindings.
 
-The API server evaluates the policies itself, so they do not depend on the availability of a webhook. Each
-module of this package defines one group of policies:
+The API server evaluates the policies itself, so they need no webhook. These modules define the policies:
 
-- `managed_objects`, `cordon` and `deletion_protection` restrict who may write.
+- `managed_objects`, `cordon` and `deletion_protection` restrict who may create, change or delete objects.
 - `sessions` restricts which AISessions a namespace accepts.
-- `network` and `endpoints` restrict traffic into and out of a tenant's namespaces.
+- `network` and `endpoints` restrict objects that route or allow traffic.
 - `workloads` restricts pods and PersistentVolumeClaims.
 """
 
@@ -33,7 +32,8 @@ _INTEGRATION_GROUPS: Final = tuple(f"system:serviceaccounts:{name}" for name in 
 def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS) -> list[Manifest]:
     """Every policy, followed by its bindings.
 
-    `watcher` is the user name of the watcher's ServiceAccount. `operators` are the names of operator groups.
+    `watcher` is the user name of the watcher's ServiceAccount. `operators` are the names of user groups.
+    Their members may change managed objects.
     """
     is_platform = sender_is([watcher, *KUBERNETES], [*operators, *_INTEGRATION_GROUPS])
     return [

@@ -1,7 +1,7 @@
 """Admission policies for Services, Ingresses, Gateways, routes, and NetworkPolicies.
 
-The NetworkPolicies that the platform creates isolate a tenant. The admission policies in this module reject
-objects that would bypass this isolation.
+The platform isolates each tenant with NetworkPolicies. The admission policies in this module reject objects
+that would bypass this isolation.
 """
 
 from typing import Final
@@ -98,7 +98,7 @@ def _ingresses() -> list[Manifest]:
             *_host_checks("spec.rules[].host"),
             check(
                 f"object.spec.?tls.orValue([]).all(t, t.?hosts.orValue([]).all(h, {_IS_OWN_HOST}))",
-                "'spec.tls[].hosts: a host is a wildcard or not one of the tenant\\'s hosts' + "
+                "'spec.tls[].hosts: a host is not one of the tenant\\'s hosts, or is a wildcard' + "
                 f"{allowed_suffix(HOSTNAMES)}",
             ),
             check(
@@ -138,8 +138,8 @@ def _gateways() -> list[Manifest]:
 def _routes() -> list[Manifest]:
     """The policy for routes of the Gateway API.
 
-    The policy rejects a route without hostnames. Such a route matches every host of its Gateway, and other
-    tenants may use the same Gateway.
+    The policy rejects a route without hostnames. Such a route would match every host of its Gateway,
+    including hosts of other tenants.
     """
     return policy(
         "tenancy-routes",
@@ -157,7 +157,7 @@ def _routes() -> list[Manifest]:
 
 
 def _host_checks(field: str) -> list[Manifest]:
-    """Checks that each host in `variables.hosts` belongs to the tenant and is not empty.
+    """Two checks of the hosts in `variables.hosts`: no host is empty, and every host belongs to the tenant.
 
     `field` is the path of the hosts in the object. Error messages contain this path.
     """
@@ -169,7 +169,7 @@ def _host_checks(field: str) -> list[Manifest]:
         check(
             f"variables.hosts.all(h, {_IS_OWN_HOST})",
             f"'{field}: ' + variables.hosts.filter(h, !({_IS_OWN_HOST})).join(', ') + "
-            f"' is a wildcard or not one of the tenant\\'s hosts' + {allowed_suffix(HOSTNAMES)}",
+            f"' is not one of the tenant\\'s hosts, or is a wildcard' + {allowed_suffix(HOSTNAMES)}",
         ),
     ]
 
@@ -207,7 +207,7 @@ def _tenant_network_policies() -> list[Manifest]:
             ),
             check(
                 f"{egress}.all(r, r.?to.orValue([]).all(p, has(p.ipBlock) || {is_own_peer}))",
-                f"'spec.egress[].to[]: a peer must be ' + {own_peers}",
+                f"'spec.egress[].to[]: a peer must be an ipBlock, ' + {own_peers}",
             ),
             check(
                 f"{egress}.all(r, r.?to.orValue([]).all(p, !has(p.ipBlock) || {is_open_network}))",

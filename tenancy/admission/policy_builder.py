@@ -1,7 +1,7 @@
-"""Builds ValidatingAdmissionPolicies and their bindings, and the CEL expressions that several policies use.
+"""Builds ValidatingAdmissionPolicies, their bindings, and CEL expressions that several policies use.
 
-A tenant's allow lists are stored as annotations of its namespaces (see `tenancy.objects.policy_annotations`).
-CEL expressions read these annotations from `variables.annotations`.
+A tenant's allow lists, such as its image registries, are annotations of its namespaces (see
+`tenancy.objects.policy_annotations`). CEL expressions read these annotations from `variables.annotations`.
 """
 
 import json
@@ -52,9 +52,9 @@ def policy(
 ) -> list[Manifest]:
     """A ValidatingAdmissionPolicy and its binding.
 
-    `variables` and `conditions` map names to CEL expressions. The checks apply only to requests for which all
-    conditions are true. `namespaces` is a label selector. If it is None, the policy applies to all
-    namespaces.
+    `variables` and `conditions` map names to CEL expressions. The API server evaluates `checks` only for
+    requests for which all `conditions` are true. `namespaces` is a label selector. If `namespaces` is None,
+    the policy applies to all namespaces.
     """
     match: Manifest = {"resourceRules": rules}
     if namespaces:
@@ -84,7 +84,10 @@ def binding(name: str, policy_name: str, **match: Any) -> Manifest:
 def rule(
     group: str, *resources: str, operations: Iterable[str] = ("CREATE", "UPDATE"), version: str = "v1"
 ) -> Manifest:
-    """A resource rule. If `version` is `*`, the API server does not type-check the CEL expressions."""
+    """A resource rule of a policy.
+
+    If `version` is `*`, the API server does not type-check the CEL expressions of the policy.
+    """
     return {
         "apiGroups": [group],
         "apiVersions": [version],
@@ -94,7 +97,7 @@ def rule(
 
 
 def check(expression: str, message: str, reason: str = "Invalid") -> Manifest:
-    """A validation. The API server rejects a request if `expression` is false.
+    """A validation of a policy. The API server rejects a request if `expression` is false.
 
     `expression` and `message` are CEL expressions. `message` returns the error message.
     """
@@ -124,7 +127,7 @@ def is_listed(value: str, annotation: str) -> str:
 
 
 def annotation_items(annotation: str) -> str:
-    """CEL: the allow list in this annotation. It is empty if the namespace does not have the annotation."""
+    """CEL: the allow list in this annotation. The list is empty if the namespace lacks the annotation."""
     items = f"variables.annotations[?'{annotation}'].orValue('')"
     return f"{items} == '' ? [] : {items}.split(',')"
 
@@ -136,9 +139,10 @@ def allowed_suffix(annotation: str) -> str:
 
 
 def list_check(field: str, value: str, annotation: str) -> Manifest:
-    """A check that the allow list in this annotation contains the value.
+    """A check that the allow list in this annotation contains the value of a field.
 
-    `field` is the path of the field, for the error message. `value` is the CEL expression of its value.
+    `field` is the path of the field. The error message contains this path. `value` is a CEL expression that
+    returns the value of the field.
     """
     message = f'"{field}: \'" + {value} + "\' is not allowed for this tenant" + {allowed_suffix(annotation)}'
     return check(is_listed(value, annotation), message)

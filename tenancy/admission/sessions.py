@@ -1,6 +1,6 @@
 """The admission policy for AISessions: `spec.tenantRef` must name the tenant that owns the namespace.
 
-A rule in the CRD makes the spec immutable once the session has started.
+The CRD has another rule: once the session has started, its spec cannot change.
 """
 
 from typing import Final
@@ -15,7 +15,8 @@ _TENANT_REF: Final = "object.spec.tenantRef.name"
 def session_policies() -> list[Manifest]:
     """The policy for AISessions, and its binding.
 
-    The policy applies to all namespaces. It rejects AISessions in namespaces that belong to no tenant.
+    The policy applies to all namespaces. So it also rejects AISessions in namespaces that belong to no
+    tenant.
     """
     owner = "(variables.tenant == '' ? 'no tenant' : 'tenant ' + variables.tenant)"
     return policy(
@@ -25,7 +26,7 @@ def session_policies() -> list[Manifest]:
             check(
                 f"variables.tenant != '' && {_TENANT_REF} == variables.tenant",
                 f"'spec.tenantRef.name: namespace ' + request.namespace + ' belongs to ' + {owner} + "
-                f"', not to tenant ' + {_TENANT_REF} + "
+                f"', but spec.tenantRef names tenant ' + {_TENANT_REF} + "
                 "'; create the AISession in a namespace of the tenant that spec.tenantRef names'",
                 "Forbidden",
             )

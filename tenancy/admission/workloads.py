@@ -125,7 +125,7 @@ def _class_checks() -> list[Manifest]:
         check(
             f"!(variables.priority_class in {_SYSTEM_CLASSES})",
             "'spec.priorityClassName: ' + variables.priority_class + "
-            "' is reserved for the cluster and never allowed for a tenant; use another class'",
+            "' is reserved for the cluster and never allowed for a tenant; use another priority class'",
         ),
         {**priority, "expression": f"variables.priority_class == '' || {priority['expression']}"},
         {**runtime, "expression": f"{is_allowed_without_class} || {runtime['expression']}"},
@@ -142,8 +142,8 @@ def _node_checks() -> list[Manifest]:
         check(
             "request.operation != 'CREATE' || variables.forced_nodes.size() == 0 || "
             "object.spec.?nodeName.orValue('') == ''",
-            "'spec.nodeName: must not be set, because this tenant\\'s pods must run on nodes with ' + "
-            "variables.forced_nodes.join(', ')",
+            "'spec.nodeName: must not be set, because this tenant\\'s pods must run on nodes with the '"
+            " + 'labels ' + variables.forced_nodes.join(', ')",
         ),
     ]
 
@@ -151,8 +151,8 @@ def _node_checks() -> list[Manifest]:
 def _pod_addresses() -> list[Manifest]:
     """A policy that allows only Kubernetes to set the IP addresses of pods.
 
-    Services route traffic to the addresses in the status of pods. If a tenant could forge an address, its
-    Services could route traffic to pods of other tenants.
+    Services route traffic to the addresses in the status of pods. If a tenant could write the address of a
+    foreign pod into the status of its own pod, the tenant's Services could route traffic to the foreign pod.
     """
     kubernetes = sender_is(
         KUBERNETES, ["system:nodes", "system:masters", "system:serviceaccounts:kube-system"]
@@ -193,7 +193,8 @@ def _claims() -> list[Manifest]:
 def _image_field(container_field: str, volume_field: str) -> str:
     """CEL: a list with one value for each container and each image volume of a pod.
 
-    The value is `container_field` of a container, or `volume_field` of an image volume.
+    The value of a container is its field `container_field`. The value of an image volume is its field
+    `volume_field`.
     """
     containers = [
         f"object.spec.?{name}.orValue([]).map(c, c.?{container_field}.orValue(''))"

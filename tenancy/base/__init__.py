@@ -1,1 +1,1 @@
-"""Names, kinds, quantities, errors and base models. All other packages use them."""
+"""Definitions that all other packages use: names, kinds, quantities, errors and base models."""

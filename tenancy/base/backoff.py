@@ -9,7 +9,7 @@ _MAX_DOUBLINGS: Final = 32
 
 @dataclass(frozen=True)
 class Backoff:
-    """Retry delays in seconds. They start at `first_s` and double up to `last_s`."""
+    """Retry delays in seconds. The delay starts at `first_s` and doubles for each retry, up to `last_s`."""
 
     first_s: float
     last_s: float

@@ -1,16 +1,16 @@
-"""The errors of the product. Each has a reason, which conditions and Events show.
+"""The errors of the product. Each error has a reason. Conditions and Events show this reason.
 
 TenancyError
-├── Rejection              the spec of a Tenant cannot be applied; `field` is the field that causes it
-│   ├── InvalidSpec        the spec or its plan is invalid; a retry fails until one of them changes
+├── Rejection              the spec of a Tenant cannot be applied; `field` is the cause
+│   ├── InvalidSpec        the spec or its plan is invalid; a retry fails until the spec or the plan changes
 │   │   └── UnknownPlan    the plans file has no plan of this name
 │   ├── NameTaken          an older Tenant in the other API group has the same name
-│   ├── NamespaceTaken     a namespace belongs to somebody else, or cannot be adopted
-│   ├── HostTaken          a host belongs to another tenant
-│   ├── ObjectTaken        an extra object would overwrite an object that the platform does not manage
-│   └── QuotaInUse         a namespace uses more than its new share of the tenant's budget
+│   ├── NamespaceTaken     a requested namespace belongs to somebody else, or cannot be adopted
+│   ├── HostTaken          a requested host belongs to another tenant
+│   ├── ObjectTaken        an object in `extraResources` would overwrite an object of a user
+│   └── QuotaInUse         a namespace uses more than its new share of the tenant's quotas
 ├── PlansError             the plans file is invalid
-└── NotOffered             the plans file does not configure the type or the model of an AISession
+└── NotOffered             the type or the model of an AISession is not in the plans file
     └── UnknownModel       the plans file has no AI model of this name
 """
 
@@ -26,7 +26,7 @@ _WORDS: Final = {_UNKNOWN_FIELD: "there is no such field here", "missing": "is r
 
 
 class TenancyError(Exception):
-    """Base class of all errors. `reason` is the reason that conditions and Events show."""
+    """Base class of all errors. Conditions and Events show `reason`."""
 
     reason: str = "Error"
 
@@ -59,13 +59,13 @@ class NameTaken(Rejection):
 
 
 class NamespaceTaken(Rejection):
-    """A namespace belongs to somebody else, or cannot be adopted."""
+    """A requested namespace belongs to somebody else, or cannot be adopted."""
 
     reason = Reason.NAMESPACE_TAKEN
 
 
 class HostTaken(Rejection):
-    """A host belongs to another tenant."""
+    """A requested host belongs to another tenant."""
 
     reason = Reason.HOST_TAKEN
 
@@ -77,7 +77,7 @@ class ObjectTaken(Rejection):
 
 
 class QuotaInUse(Rejection):
-    """A namespace uses more than its new share of the tenant's budget (`quotaScope: Tenant`)."""
+    """A namespace uses more than its new share of the tenant's quotas (`quotaScope: Tenant`)."""
 
     reason = Reason.QUOTA_IN_USE
 
@@ -89,7 +89,7 @@ class PlansError(TenancyError):
 
 
 class NotOffered(TenancyError):
-    """The plans file does not configure the type or the model of an AISession."""
+    """The type or the model of an AISession is not in the plans file."""
 
     reason = "NotConfigured"
 
@@ -101,8 +101,8 @@ class UnknownModel(NotOffered):
 def validation_message(error: "ValidationError", root: str) -> tuple[str, str]:
     """The field path and the message of the first fault in a pydantic error.
 
-    The path starts with `root`. Unknown fields come before other faults, because an unknown field is often a
-    misspelt required field. In this case, pydantic also reports that the required field is missing.
+    The path starts with `root`. If a required field is misspelt, pydantic reports two faults: an unknown
+    field, and a missing field. The unknown field shows the mistake better, so unknown fields come first.
     """
     faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != _UNKNOWN_FIELD)
     fault = faults[0]

@@ -1,4 +1,4 @@
-"""Kubernetes objects as dicts, and their keys. A desired object and its live object have the same key."""
+"""Kubernetes objects as dicts, and their keys. The desired and live versions of an object share a key."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple

@@ -5,6 +5,6 @@ from pydantic.alias_generators import to_camel
 
 
 class Model(BaseModel):
-    """A frozen model that has camelCase field names in YAML and JSON and rejects unknown fields."""
+    """A frozen model that rejects unknown fields. In YAML and JSON, the names of its fields are camelCase."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)

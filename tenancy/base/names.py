@@ -21,7 +21,7 @@ DNS_LABEL_PATTERN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 
 def namespace_name(tenant_name: str, name: str | None = None) -> str:
-    """The full name of a tenant's namespace, or of its default namespace if `name` is empty."""
+    """The full name of a tenant's namespace. If `name` is empty, the name of the default namespace."""
     return f"tenant-{tenant_name}-{name}" if name else f"tenant-{tenant_name}"
 
 

@@ -1,8 +1,8 @@
 """The extra objects of one namespace, created from the `extraResources` of the plan and the tenant.
 
-Each item of `extraResources` is a template. The models have already checked the templates. This module
-replaces the placeholders. Then it checks that the name of each object is valid and not used by another object
-of the tenant.
+Each item of `extraResources` is a template. `tenancy.spec.extra_template` has already checked the templates.
+This module replaces the placeholders. Then it checks the name of each object. The name must be valid, and no
+other object of the tenant may have it.
 """
 
 import re
@@ -22,8 +22,8 @@ def extra_resources(
 ) -> list[Manifest]:
     """The extra objects of one namespace.
 
-    `namespace` is the desired Namespace object. `core_manifests` are the Namespace and the objects that the
-    platform creates in it. Raises InvalidSpec if the name of an extra object is invalid or already used.
+    `namespace` is the desired Namespace object. `core_manifests` are the Namespace and all objects in it,
+    except the extra objects. Raises InvalidSpec if the name of an extra object is invalid or already used.
     """
     values = _placeholder_values(tenant, namespace)
     used_keys = {object_key(manifest) for manifest in core_manifests}
@@ -44,7 +44,7 @@ def extra_resources(
 
 
 def _templates(tenant: TenantModel, settings: TenantSettings) -> Iterator[tuple[str, Manifest]]:
-    """Each template with its field path. The plan's templates come before the tenant's."""
+    """Each template with its field path. The templates of the plan come first."""
     tenant_templates = tenant.spec.extra_resources or ()
     plan_templates = settings.extra_resources[: len(settings.extra_resources) - len(tenant_templates)]
     for root, templates in ((f"plans.{tenant.spec.plan}", plan_templates), ("spec", tenant_templates)):

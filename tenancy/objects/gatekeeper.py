@@ -1,6 +1,6 @@
 """The Gatekeeper constraints of one tenant, for image registries and pod security.
 
-The ConstraintTemplates in `tenancy.platform.constraint_templates` define the checks.
+The ConstraintTemplates in `tenancy.platform.constraint_templates` define what these constraints check.
 """
 
 from typing import Any, Final

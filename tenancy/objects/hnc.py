@@ -19,8 +19,8 @@ _NO_PROPAGATION: Final = {"propagate.hnc.x-k8s.io/none": "true"}
 def hnc_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
     """A HierarchyConfiguration for each namespace.
 
-    The HierarchyConfiguration of the root namespace has no parent. If this object did not exist, somebody
-    else could create it and set a parent that does not belong to the tenant.
+    The HierarchyConfiguration of the root namespace sets no parent. It is still needed. Without it, somebody
+    could create a HierarchyConfiguration with a parent that does not belong to the tenant.
 
     Raises InvalidSpec if `hnc.parent` is not a namespace of the tenant.
     """
@@ -45,8 +45,9 @@ def without_hnc_propagation(manifest: Manifest) -> Manifest:
     """A copy of the object, annotated so that HNC does not propagate it to child namespaces.
 
     Every namespace has its own Roles and RoleBindings, and their names are the same in all namespaces.
-    Without the annotation, HNC would overwrite the objects in a child namespace with the objects of the root.
-    HNC would also refuse to set the parent of a namespace that has objects of the same names as the root.
+    Without the annotation, HNC would overwrite the Roles and RoleBindings of a child namespace with those of
+    the root. Also, HNC would not set the parent of a namespace that already has Roles and RoleBindings with
+    these names.
     """
     metadata = manifest["metadata"]
     annotations = {**metadata.get("annotations", {}), **_NO_PROPAGATION}

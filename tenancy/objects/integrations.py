@@ -1,6 +1,6 @@
 """The objects that the integrations Gatekeeper, Istio and HNC add to a tenant.
 
-Objects whose CRD is not installed are left out. The tenant works without them.
+Objects whose CRD is not installed are left out. The tenant works without these objects.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ ALL_INTEGRATION_KINDS: ServedKinds = OPTIONAL_KINDS
 def integration_objects(
     tenant: TenantModel, settings: TenantSettings, served: ServedKinds
 ) -> tuple[list[Manifest], Mapping[str, tuple[str, ...]]]:
-    """The objects whose kinds the cluster serves, and the names of the missing CRDs by integration."""
+    """The objects whose kind the cluster serves, and the missing CRDs of each integration."""
     manifests: list[Manifest] = []
     missing_crds: dict[str, tuple[str, ...]] = {}
     objects_by_integration = {

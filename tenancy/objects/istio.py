@@ -1,6 +1,7 @@
 """The Istio objects of one tenant: Gateway, AuthorizationPolicy, PeerAuthentication and Sidecar.
 
-The label `istio-injection` on the namespace decides whether pods get a sidecar.
+These objects do not add sidecars to pods. The label `istio-injection` of a namespace decides whether its pods
+get a sidecar.
 """
 
 from typing import Any, Final

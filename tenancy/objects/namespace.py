@@ -1,4 +1,7 @@
-"""The Namespace objects of a tenant. Policies and other objects use Namespace labels and annotations."""
+"""The Namespace objects of a tenant.
+
+Admission policies, NetworkPolicies and Istio use the labels and annotations of these Namespaces.
+"""
 
 from typing import Final
 
@@ -24,7 +27,7 @@ from tenancy.spec.tenant import NamespaceSpec, TenantModel
 def namespace_object(
     tenant: TenantModel, settings: TenantSettings, name: str, namespace_spec: NamespaceSpec | None
 ) -> Manifest:
-    """The Namespace with this full name. The default namespace has no `namespace_spec`."""
+    """The Namespace with the full name `name`. `namespace_spec` is None for the default namespace."""
     spec = tenant.spec
     labels = {
         **object_labels(tenant.name),
@@ -72,7 +75,7 @@ _MANAGED_ANNOTATIONS: Final = (
 def release_patch(live: Manifest) -> Manifest:
     """A merge patch that removes the platform's labels and annotations from a live namespace.
 
-    The patch is empty if the namespace has none of them.
+    The patch is empty if the namespace has no such labels and annotations.
     """
     metadata = {
         field: removals
@@ -83,7 +86,7 @@ def release_patch(live: Manifest) -> Manifest:
 
 
 def with_managed_metadata_only(live: Manifest) -> Manifest:
-    """A copy of a live namespace with only its name and the labels and annotations that the platform sets."""
+    """A copy of a live namespace that contains only its name and the platform's labels and annotations."""
     metadata = {
         field: {key: live["metadata"][field][key] for key in managed_keys}
         for field, managed_keys in release_patch(live).get("metadata", {}).items()

@@ -1,8 +1,8 @@
 """The NetworkPolicies of one namespace. Plans and tenants can allow more peers, but can't disable isolation.
 
-Every policy sets both `ingress` and `egress`. If there are no rules, the value is an empty list. The platform
-owns both fields, so it removes rules that somebody adds. If a policy did not set a field, the field would
-belong to the field manager that adds a rule, and the platform would not remove the rule.
+Every policy sets both `ingress` and `egress`. If there are no rules, the value is an empty list. So the
+platform owns both fields, and removes rules that somebody else adds. If a policy did not set a field, the
+field would belong to the client that first adds a rule. Then the platform would not remove the rule.
 """
 
 from typing import Any, Final
@@ -79,8 +79,8 @@ def _ingress_from(labels: dict[str, str]) -> Rules:
 def _address_rule(direction: str, addresses: Addresses) -> dict[str, Any]:
     """A rule for addresses outside the cluster.
 
-    With some network plugins, an ipBlock also matches pods. If it matches pods of another tenant, the
-    policies of that tenant still reject the connection.
+    With some network plugins, an ipBlock also matches pods. If the ipBlock matches pods of another tenant,
+    the policies of that tenant still reject the connection.
     """
     block: dict[str, Any] = {"cidr": addresses.cidr}
     if addresses.except_:
@@ -97,9 +97,10 @@ def _port(port_range: PortRange) -> dict[str, Any]:
 
 
 def _mesh_rules(gateway_namespace: str) -> tuple[Rules, Rules]:
-    """The rules for ingress from the gateway, and for egress from the sidecars to the control plane.
+    """Ingress rules for Istio's ingress gateway, and egress rules for Istio's control plane.
 
-    The control plane can run in the namespace of the gateway or in `istio-system`.
+    Sidecars connect to the control plane. It can run in the namespace of the gateway or in `istio-system`, so
+    the rules allow both namespaces.
     """
     gateway, *others = (
         _namespaces_with({_NAMESPACE_NAME_LABEL: name})

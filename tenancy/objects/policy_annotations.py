@@ -1,4 +1,4 @@
-"""The annotations with a tenant's allow lists. The admission policies read them from the tenant's namespaces.
+"""A tenant's allow lists, as annotations of its namespaces. The admission policies read the annotations.
 
 If an annotation is missing, every value is allowed. If an annotation is empty, no value is allowed. The items
 of a list are separated by commas, and no item can contain a comma.
@@ -24,7 +24,7 @@ EGRESS_NETWORKS: Final = f"{POLICY_PREFIX}egress-networks"
 
 
 def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, str]:
-    """The annotations of each of the tenant's namespaces."""
+    """The annotations that each of the tenant's namespaces gets."""
     allow_lists: dict[str, Iterable[str] | None] = {
         REGISTRIES: settings.registries,
         PULL_POLICIES: settings.image_pull_policies,

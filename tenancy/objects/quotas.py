@@ -1,7 +1,8 @@
 """The ResourceQuotas and the LimitRange of one namespace.
 
 With `quotaScope: Tenant`, the quotas are a budget for the whole tenant, and this module computes the share of
-each namespace. `quota_transition` computes the steps from old shares to new ones.
+each namespace. If the shares change, `quota_transition` computes the steps from the old shares to the new
+shares.
 """
 
 from decimal import Decimal
@@ -52,7 +53,7 @@ def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: st
 def limit_range(tenant: TenantModel, settings: TenantSettings, namespace: str) -> Manifest:
     """The LimitRange of one namespace, with defaults and maxima for containers.
 
-    A ResourceQuota can reject pods without requests and limits. The defaults prevent this.
+    A ResourceQuota can reject pods that set no requests or no limits. The defaults prevent such rejections.
     """
     limits = settings.limits
     container = {"type": "Container"} | {
@@ -84,7 +85,10 @@ def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> str:
-    """One namespace's share of a budget. CPU is split in thousandths, everything else in whole units."""
+    """One namespace's share of a budget.
+
+    CPU is split into thousandths of a core, every other resource into whole units.
+    """
     if resource in UNSPLIT_KEYS:
         return amount
     weights = {name: spec.weight if spec else 1 for name, spec in tenant.namespaces().items()}
@@ -101,8 +105,8 @@ def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> s
 def _check_quota_count(settings: TenantSettings) -> None:
     """Raise InvalidSpec if a quota allows fewer ResourceQuotas than the tenant has in each namespace.
 
-    The API server also rejects surplus ResourceQuotas, but only after other objects of the tenant have been
-    created.
+    Without this check, the API server would reject the surplus ResourceQuotas later, when other objects of
+    the tenant already exist.
     """
     extra = sum(1 for manifest in settings.extra_resources if manifest.get("kind") == "ResourceQuota")
     quota_count = len(settings.quotas) + extra
@@ -111,6 +115,6 @@ def _check_quota_count(settings: TenantSettings) -> None:
             if resource in quota.hard and quantity_value(quota.hard[resource]) < quota_count:
                 raise InvalidSpec(
                     "spec.quotas",
-                    f"the tenant has {quota_count} ResourceQuotas, but quota {quota.name!r} allows "
-                    f"{quota.hard[resource]} {resource}: raise that limit or remove quotas",
+                    f"each namespace has {quota_count} ResourceQuotas, but quota {quota.name!r} limits "
+                    f"{resource} to {quota.hard[resource]}: raise this limit, or remove quotas",
                 )

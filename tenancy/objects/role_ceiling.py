@@ -10,7 +10,7 @@ from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
 
 
 def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
-    """The rules of operator and viewer that grant a permission that the admin lacks.
+    """The rules of operator and viewer with a permission that the admin lacks.
 
     Each item is a pair: the path of the invalid field below `roles`, and a description of the problem.
     """
@@ -26,7 +26,10 @@ def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
 
 
 def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """The invalid field and a description of the problem. None if the admin has the rule's permissions."""
+    """The invalid field of the rule, and a description of the problem.
+
+    None if the admin has all permissions that the rule grants.
+    """
     for group, resource, verb in product(rule.api_groups, rule.resources, rule.verbs):
         for_resource = [
             admin_rule
@@ -47,6 +50,9 @@ def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) ->
 
 
 def _covers_names(rules: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
-    """Whether the rules apply to all objects of these names. An empty `names` stands for all objects."""
+    """Whether the rules together apply to every object whose name is in `names`.
+
+    If `names` is empty, the rules must apply to all objects.
+    """
     allowed_names = [set(rule.get("resourceNames") or ()) for rule in rules]
     return not all(allowed_names) or (bool(names) and set(names) <= set().union(*allowed_names))

@@ -133,9 +133,9 @@ def _extra_rules(settings: TenantSettings, role: AccessRole) -> list[dict[str, A
 def role_bindings(tenant: TenantModel, namespace: str, short_name: str | None) -> list[Manifest]:
     """The RoleBindings of one namespace, one per role.
 
-    A RoleBinding is created even if it has no subjects. If somebody adds a subject to this RoleBinding, the
-    platform detects drift and removes the subject. `short_name` is the namespace's name in the spec. It is
-    None for the default namespace.
+    A RoleBinding is created even if it has no subjects. So the platform can detect and remove a subject that
+    somebody adds to this RoleBinding. `short_name` is the namespace's name in the spec. It is None for the
+    default namespace.
     """
     return [
         namespaced_manifest(
@@ -170,7 +170,7 @@ def _subjects(
 
 
 def _all_access(tenant: TenantModel) -> Iterator[Access]:
-    """The entries of `adminUsers`, `rbacConfig` and `access` in the spec, all in the form of `access`."""
+    """The entries of `adminUsers`, `rbacConfig` and `access` in the spec, all converted to `Access`."""
     spec = tenant.spec
     for user in (*spec.admin_users, *spec.rbac_config.users):
         yield Access(kind=SubjectKind.USER, name=user, role=AccessRole.ADMIN)

@@ -1,7 +1,8 @@
 """The ComponentResource of the platform's own objects, for `pulumi up --stack platform`.
 
 The component defines the order of operations. Pulumi creates the CRDs of Tenants last and deletes them first.
-If the API server rejects the deletion of these CRDs because Tenants exist, `pulumi destroy` deletes nothing.
+While Tenants exist, the API server rejects the deletion of these CRDs. So `pulumi destroy` fails before it
+deletes any other object.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """Cluster-wide configuration of Gatekeeper and HNC: ConstraintTemplates and the HNCConfiguration.
 
-The module `tenancy.objects.gatekeeper` defines the constraints of each tenant. The templates check only the
-parts of a pod that a request adds. So users can still label and delete a pod that is older than a
-constraint and violates it.
+The module `tenancy.objects.gatekeeper` defines the constraints of each tenant. The ConstraintTemplates check
+only the parts of a pod that a request adds. So users can still label and delete a pod that violates a newer
+constraint.
 """
 
 from pathlib import Path
@@ -41,11 +41,13 @@ def constraint_templates() -> list[Manifest]:
 def hnc_configuration() -> Manifest:
     """The HNCConfiguration. It controls what HNC copies from a parent namespace to its child namespaces.
 
-    HNC copies a Secret or ConfigMap only if the object has an annotation for this, such as
+    With this configuration, HNC copies a Secret or ConfigMap only if the object has an annotation such as
     `propagate.hnc.x-k8s.io/all`. A Secret usually contains the credentials of one namespace, so HNC must not
-    copy it by default. HNC copies Roles and RoleBindings by default, and this configuration cannot change
-    that. Only an annotation on the object prevents the copy, so the platform annotates its own Roles and
-    RoleBindings (see `hnc.without_hnc_propagation`).
+    copy Secrets by default.
+
+    HNC copies Roles and RoleBindings by default. The HNCConfiguration cannot change this. Only an annotation
+    on the object prevents the copy. So the platform annotates its own Roles and RoleBindings (see
+    `hnc.without_hnc_propagation`).
     """
     modes = [{"resource": resource, "mode": "AllowPropagate"} for resource in ("configmaps", "secrets")]
     return {

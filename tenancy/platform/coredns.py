@@ -1,4 +1,4 @@
-"""Builds a Corefile, the configuration of CoreDNS, that hides the names of other tenants.
+"""Builds a Corefile (the configuration of CoreDNS) that hides the names of other tenants.
 
 In the cluster domain, a tenant's pods can resolve only names of their own tenant and of shared namespaces.
 The watcher writes the Corefile to a ConfigMap (`coredns_config_map`), and CoreDNS mounts this ConfigMap. The
@@ -44,7 +44,7 @@ _HEAD: Final = f"""\
 
 @dataclass(frozen=True)
 class CorednsSettings:
-    """Addresses, ports and files of CoreDNS. The defaults are for CoreDNS in a pod of its cluster."""
+    """Addresses, ports and files of CoreDNS. The defaults are for CoreDNS in a pod of the cluster."""
 
     domain: str = "cluster.local"
     # The address that CoreDNS listens on. If it is empty, CoreDNS listens on all addresses.
@@ -58,7 +58,10 @@ class CorednsSettings:
 
 
 def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSettings | None = None) -> str:
-    """The Corefile. Pods can resolve the names in all namespaces of their own group."""
+    """The Corefile. `namespace_groups` are groups of namespaces.
+
+    A pod can resolve the names in all namespaces that are in the same group as its own namespace.
+    """
     settings = settings or CorednsSettings()
     group_lines = _group_lines(namespace_groups)
     domain, port = settings.domain, settings.port
@@ -131,9 +134,10 @@ def coredns_config_map(namespace_groups: Iterable[Collection[str]]) -> Manifest:
 def _group_lines(namespace_groups: Iterable[Collection[str]]) -> list[str]:
     """One line for each group that the Corefile must list.
 
-    Groups of several namespaces must be listed, because the name of a namespace does not show its tenant. For
-    example, `tenant-a-b` can belong to tenant `a` or to tenant `a-b`. Groups with adopted namespaces must be
-    listed, because the Corefile would otherwise treat adopted namespaces as namespaces of the platform.
+    - A group of several namespaces must be listed, because the name of a namespace does not show its tenant.
+      For example, `tenant-a-b` can belong to tenant `a` or to tenant `a-b`.
+    - A group with an adopted namespace must be listed. Otherwise, the Corefile would treat the adopted
+      namespace as a namespace of the platform.
     """
     return sorted(
         f"/{'/'.join(sorted(group))}/"

@@ -1,9 +1,11 @@
 """Admission policies that reject the deletion of the CRDs of Tenants while Tenants exist.
 
-The policies apply to all clients, such as `pulumi destroy` and `kubectl delete`. An annotation on the CRD
-allows the deletion. Tenants are the parameters of the policies (`paramKind`). After a CRD is created, the API
-server needs up to half a minute until it can read Tenants as parameters. Until then it rejects the deletion
-of the CRD, even if no Tenants exist.
+The policies apply to all clients, such as `pulumi destroy` and `kubectl delete`. The annotation
+`platform.ai/allow-delete` on the CRD allows the deletion.
+
+Tenants are the parameters of the policies (`paramKind`). After a CRD is created, the API server needs up to
+half a minute until it can read Tenants as parameters. Until then, it rejects the deletion of the CRD, even if
+no Tenants exist.
 """
 
 from typing import Final
@@ -23,7 +25,7 @@ def crd_guard() -> list[Manifest]:
 
 
 def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
-    """A policy that rejects the deletion of CRDs while Tenants of this kind exist, and its binding.
+    """A policy and its binding. The policy rejects the deletion of CRDs while Tenants of this kind exist.
 
     If `is_strict` is true, the policy applies only to the CRD of this kind. If the API server cannot list
     Tenants of this kind, the policy rejects the deletion.
@@ -32,8 +34,8 @@ def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
     exist, neither of the CRDs can be deleted. The policy also applies to a request that deletes all CRDs at
     once. The strict policy does not match this request, because the request names no object.
 
-    If the CRD of this kind has already been deleted, the API server cannot list Tenants of this kind. The
-    policy that is not strict then allows the deletion, so that the CRD of the other kind can be deleted too.
+    If the CRD of this kind has already been deleted, the API server cannot list Tenants of this kind. Then
+    the policy that is not strict allows the deletion of the other CRD.
     """
     metadata = {"name": f"tenancy-{'keep' if is_strict else 'keep-all'}-{kind.crd}"}
     names = {"resourceNames": [kind.crd]} if is_strict else {}

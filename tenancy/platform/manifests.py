@@ -1,6 +1,6 @@
 """All manifests of the platform: CRDs, the watcher and its RBAC, admission policies, monitoring.
 
-The functions do not access the cluster. Some kinds belong to other projects, such as PrometheusRule. Objects
+The functions do not access the cluster. Some kinds, such as PrometheusRule, belong to other projects. Objects
 of these kinds are included only if the cluster serves the kinds.
 """
 
@@ -48,7 +48,7 @@ def platform_manifests(
 
 
 def optional_kinds(settings: PlatformSettings) -> tuple[Kind, ...]:
-    """The optional kinds: the kinds of other projects for which the platform has objects."""
+    """The kinds of platform objects that other projects define, such as PrometheusRule."""
     return tuple(dict.fromkeys(kind_of(manifest) for manifest in _optional_manifests(settings)))
 
 

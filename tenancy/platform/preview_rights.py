@@ -1,7 +1,8 @@
-"""RBAC for previews, for example in a CI job. It allows users to read tenants and their objects.
+"""A ClusterRole and a Role for previews, for example in a CI job.
 
-The platform creates no bindings for these roles. Operators bind them to the users who may preview. The rules
-are derived from the tables of kinds in `tenancy.base.kinds`, so they include new kinds automatically.
+The roles grant read access to tenants and their objects. The platform does not bind the roles. Operators bind
+them to the users who may run previews. The rules of the ClusterRole are derived from the tables of kinds in
+`tenancy.base.kinds`, so they include new kinds automatically.
 """
 
 from typing import Final

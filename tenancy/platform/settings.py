@@ -63,8 +63,8 @@ class PlatformSettings(Model):
     def volume_folder(self) -> str | None:
         """The mount path of the watcher's volume, or None if there is no volume.
 
-        With a file:// backend, the volume contains Pulumi's state and the usage database. With another
-        backend, there is a volume only if `storage` is set, and it contains only the usage database.
+        With a file:// backend, the volume contains Pulumi's state and the usage database. With any other
+        backend, there is a volume only if `storage` is set. Then the volume contains only the usage database.
         """
         url = urlsplit(self.backend)
         if url.scheme == "file":
@@ -83,8 +83,8 @@ class PlatformSettings(Model):
             )
         if url.password:
             raise ValueError(
-                "contains a password: put the password into the Secret that passphraseSecret names; as the "
-                "key, use the name of the environment variable that the backend reads"
+                "contains a password: put the password into the Secret of the setting passphraseSecret; the "
+                "key must be the name of the environment variable that the backend reads"
             )
         return backend
 

@@ -1,8 +1,14 @@
 """The watcher's ServiceAccount and RBAC.
 
-The watcher has only the rights that it uses. In the namespaces of tenants, it has rights on the managed
-kinds, and on AISessions and their Jobs, pods and Events. The rules are derived from the tables of kinds in
-`tenancy.base.kinds`, so they include new kinds automatically.
+The watcher has only the rights that it uses. In the namespaces of tenants, it has rights on three groups of
+kinds:
+
+- the kinds of the objects that the platform creates for tenants
+- AISessions
+- the Jobs, pods and Events of AISessions
+
+The rules for the first group are derived from the tables of kinds in `tenancy.base.kinds`, so they include
+new kinds automatically.
 """
 
 from typing import Any, Final
@@ -62,7 +68,7 @@ def watcher_rbac() -> list[Manifest]:
 
 
 def _role(namespace: str, rules: Rules) -> list[Manifest]:
-    """A Role of the watcher in one of the platform's namespaces, and its RoleBinding."""
+    """A Role and a RoleBinding of the watcher in one of the platform's namespaces."""
     metadata = {"name": WATCHER, "namespace": namespace}
     return [
         {"apiVersion": API_VERSION, "kind": "Role", "metadata": metadata, "rules": rules},

@@ -1,7 +1,8 @@
 """The watcher's workload: a StatefulSet, its Service, and the ConfigMap with the plans.
 
 The StatefulSet gives the watcher's pod a stable host name. A lock of a Pulumi stack contains the host name of
-the process that locked it. So after a restart the watcher recognizes the locks of its previous process.
+the process that locked the stack. So after a restart, the watcher recognizes the locks of its previous
+process.
 """
 
 from typing import Any, Final

@@ -24,7 +24,7 @@ _SCOPES: Final = frozenset({"NotTerminating", "NotBestEffort"})
 
 @dataclass(frozen=True)
 class Shortage:
-    """The first quota that does not allow the session."""
+    """A quota that does not allow the session, and the resource that the quota limits."""
 
     quota: str
     resource: str
@@ -65,10 +65,10 @@ def total_demand(demands: Iterable[Demand]) -> dict[str, Decimal]:
 
 
 def shortage(quotas: Iterable[Manifest], demand: Demand, reserved: Demand) -> Shortage | None:
-    """The first quota that does not allow this demand, or None.
+    """The first quota that does not allow this demand. None if all quotas allow it.
 
-    Kubernetes updates the status of a quota with a delay. `reserved` is the demand of started sessions that
-    the status does not include yet.
+    Kubernetes updates the status of a quota with a delay. `reserved` is the demand of sessions that have
+    started, but are not included in the status yet.
     """
     for quota in quotas:
         if not _applies_to_sessions(quota):

@@ -1,4 +1,4 @@
-"""Builds the Job of an AISession from the session, the platform's session config and the tenant's settings.
+"""Builds the Job of an AISession from the session, the plans file and the tenant's settings.
 
 The Job's pod complies with the policies of the tenant. It meets the Pod Security Standard `restricted`, has
 no ServiceAccount token, and uses the tenant's node selector, runtime class and image pull policy.
@@ -29,7 +29,7 @@ _MODEL_VARIABLE: Final = "AISESSION_MODEL"
 def session_job(
     session: Manifest, spec: AISessionSpec, config: SessionsConfig, settings: TenantSettings
 ) -> Manifest:
-    """The Job of this session. Raises NotOffered if the config has no such session type or model."""
+    """The Job of this session. Raises NotOffered if `config` lacks the type or the model of the session."""
     type_config, model, model_name = _selected_config(spec, config)
     name: str = session["metadata"]["name"]
     label = {SESSION_LABEL: label_value(name)}
@@ -80,7 +80,7 @@ def is_job_of(job: Manifest, session: Manifest) -> bool:
 
 
 def selected_model(job: Manifest) -> str | None:
-    """The model that the Job's session uses, from the environment of its container. None if it is not set."""
+    """The model in the environment of the Job's container. None if the environment contains no model."""
     for container in job["spec"]["template"]["spec"]["containers"]:
         for variable in container.get("env") or ():
             if container["name"] == CONTAINER and variable["name"] == _MODEL_VARIABLE:
@@ -89,25 +89,22 @@ def selected_model(job: Manifest) -> str | None:
 
 
 def controller_job(pod: Manifest) -> Manifest | None:
-    """The owner reference to the Job that the pod names as its controller."""
+    """The owner reference to the Job that controls the pod. None if no Job controls the pod."""
     owners = pod["metadata"].get("ownerReferences") or ()
     return next((owner for owner in owners if owner.get("controller") and owner["kind"] == JOB.kind), None)
 
 
 def owner_job(pod: Manifest) -> tuple[str, str]:
-    """The namespace and UID of the Job that the pod names as its controller.
-
-    The UID is empty if the pod names no Job as its controller.
-    """
+    """The namespace and UID of the Job that controls the pod. The UID is empty if no Job controls the pod."""
     owner = controller_job(pod)
     return pod["metadata"]["namespace"], owner["uid"] if owner else ""
 
 
 def first_created(pods: list[Manifest]) -> Manifest | None:
-    """The oldest pod of a Job, or None. This is the pod that the Job controller created.
+    """The oldest pod of a Job. None if the Job has no pod.
 
-    The Job controller creates only one pod for a session. Users can create later pods with an owner reference
-    to the same Job.
+    The Job controller creates only one pod for a session. Users can create more pods with an owner reference
+    to the Job, but these pods are newer.
     """
     return min(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
 
@@ -117,7 +114,7 @@ def _selected_config(spec: AISessionSpec, config: SessionsConfig) -> tuple[TypeC
     if type_config is None:
         raise NotOffered(
             f"spec.sessionType: the platform does not offer sessions of type {spec.session_type.value!r}; "
-            f"ask its operators to add sessions.types.{spec.session_type.value} to the plans file"
+            f"ask the platform's operators to add sessions.types.{spec.session_type.value} to the plans file"
         )
     name = spec.ai_model or type_config.model
     if name not in config.models:

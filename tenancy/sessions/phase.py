@@ -1,6 +1,6 @@
-"""The status of a session that has a Job. It is derived from the Job and the Job's pod.
+"""Computes the status of a session from its Job and the Job's pod.
 
-`start_order` decides which sessions get a Job, and why the other sessions wait.
+This module handles only sessions that have a Job. `start_order` decides which sessions get a Job.
 """
 
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ def status_from_job(
 ) -> AISessionStatus:
     """The new status of the session.
 
-    `previous` is the session's current status. `pod` is the pod of the Job. It is None if the pod does not
+    `previous` is the session's current status. `pod` is the pod of the Job. `pod` is None if the pod does not
     exist yet or no longer exists.
     """
     final_condition = _final_condition(job)
@@ -144,7 +144,7 @@ def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest |
 
 
 def _start_delay(pod: Manifest | None) -> tuple[str, str | None]:
-    """The reason why the pod does not run yet, and a message if the pod's status has one."""
+    """The reason why the pod does not run yet, and the message in the pod's status or None."""
     status = (pod or {}).get("status") or {}
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":

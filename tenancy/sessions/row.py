@@ -1,6 +1,6 @@
 """The data of an AISession that `tenancy sessions`, `tenancy show` and the web page display.
 
-The result of a session is not part of it, because not everybody who may see the session may read its result.
+The data does not include the session's result, because some users may see the session but not its result.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,10 @@ def session_row(session: Manifest) -> SessionRow:
 
 
 def sorted_rows(rows: Sequence[SessionRow]) -> list[SessionRow]:
-    """Waiting sessions, then running sessions, both oldest first. Then ended sessions, newest first."""
+    """The rows in this order: waiting sessions, running sessions, ended sessions.
+
+    Waiting sessions and running sessions are sorted oldest first. Ended sessions are sorted newest first.
+    """
     active = sorted((row for row in rows if row.is_active), key=_start_order)
     ended = sorted((row for row in rows if not row.is_active), key=_end_order, reverse=True)
     return [*active, *ended]

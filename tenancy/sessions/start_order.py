@@ -49,9 +49,12 @@ def decision(
 ) -> StartDecision:
     """The sessions to start, and the reasons why the other sessions wait.
 
-    `max_sessions` is the tenant's limit of running sessions. `free_slots` is the number of sessions that may
-    start now. `quotas` are the ResourceQuotas by namespace. Kubernetes updates the status of a quota with a
-    delay. `reserved` is the demand by namespace of started sessions that the status does not include yet.
+    - `free_slots` is the number of sessions that may start now.
+    - `max_sessions` is the number of sessions that the tenant may run at the same time.
+    - `quotas` contains the ResourceQuotas of each namespace. Kubernetes updates the status of a quota with a
+      delay.
+    - `reserved` contains the demand of sessions that have started, but are not included in the status of the
+      quotas yet. The keys are namespaces.
     """
     result = StartDecision()
     reserved_by_namespace = dict(reserved)

@@ -31,7 +31,7 @@ class StatusEvent(NamedTuple):
 
 
 def status_event(status: AISessionStatus) -> StatusEvent | None:
-    """The Event for a new status. None while the Job starts, because `Started` follows within seconds."""
+    """The Event for a new status. None while the Job starts: the Event `Started` follows within seconds."""
     if status.phase is SessionPhase.PENDING:
         if status.reason in (None, SessionReason.STARTING):
             return None

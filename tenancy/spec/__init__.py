@@ -1,1 +1,1 @@
-"""The models of Tenant and AISession, their spec and status, and the CRDs generated from them."""
+"""The models of Tenants and AISessions (spec and status), and the CRDs generated from these models."""

@@ -1,4 +1,7 @@
-"""The models of the fields of a Tenant that give people and service accounts access to its namespaces."""
+"""The models of those fields of a Tenant that give subjects access to the tenant's namespaces.
+
+A subject is a user, a group or a service account.
+"""
 
 import re
 from enum import StrEnum
@@ -60,6 +63,7 @@ class Access(Model):
             raise ValueError(f"namespace is allowed only for kind ServiceAccount, not for {self.kind}")
         if is_service_account and not re.fullmatch(DNS_NAME, self.name):
             raise ValueError(
-                f"{self.name!r} is not a ServiceAccount name; give its namespace in the field namespace"
+                f"{self.name!r} is not a ServiceAccount name; write the namespace of the ServiceAccount to "
+                "the field namespace"
             )
         return self

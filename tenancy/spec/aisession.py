@@ -1,7 +1,7 @@
 """The models of an AISession's spec and status.
 
 The CRD is generated from these models. The models do not check that `spec.tenantRef` names the tenant that
-owns the session's namespace.
+owns the session's namespace. An admission policy checks this.
 """
 
 import re

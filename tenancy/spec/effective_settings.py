@@ -1,4 +1,4 @@
-"""Merges the settings of a plan with those of a Tenant."""
+"""Merges the settings of a plan with the settings of a Tenant."""
 
 from typing import Any, Final
 
@@ -11,9 +11,12 @@ _NESTED_MODELS: Final = ("network", "roles", "istio", "gatekeeper", "hnc")
 def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
     """The settings of one tenant. A setting of the tenant overrides the same setting of the plan.
 
-    The settings in `_NESTED_MODELS` are merged field by field. A quota of the tenant replaces the quota of
-    the plan with the same name. The extra resources of the tenant are added to the extra resources of the
-    plan.
+    There are three exceptions:
+
+    - The settings in `_NESTED_MODELS` are merged field by field.
+    - The quotas of the tenant are added to the quotas of the plan. If two quotas have the same name, the
+      tenant's quota is used.
+    - The extra resources of the tenant are added to the extra resources of the plan.
     """
     plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
     merged = {**plan_fields, **tenant_fields}
@@ -30,7 +33,7 @@ def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
 
 
 def _set_fields(model: Model) -> dict[str, Any]:
-    """The fields of a model that are not None.
+    """The fields of a model, without fields whose value is None.
 
     For a plan or the spec of a Tenant, the result contains only fields of `Settings`.
     """

@@ -1,4 +1,4 @@
-"""The schemas of the objects allowed in `extraResources`, by kind.
+"""The schemas of the objects that are allowed in `extraResources`, by kind.
 
 The schemas reject fields that would weaken the tenant's isolation. They also add the API server's defaults,
 so that the desired object has the same fields as the live object.

@@ -1,10 +1,12 @@
-"""RBAC rules that plans and tenants add to the tenant's Roles. Some permissions can't be granted.
+"""RBAC rules that plans and tenants add to the tenant's Roles.
+
+Only some permissions can be granted:
 
 - Cluster-scoped resources are rejected. A Role can't grant access to them, so such a rule is a mistake.
 - For resources that isolate the tenant, only read access can be granted.
 - Namespaced resources of other projects are allowed. Rules are added mainly to give access to such resources.
-- `serviceaccounts/token` is allowed, because a subject that can create pods can already use any service
-  account of the namespace.
+- `serviceaccounts/token` is allowed. A subject that can create pods can already use any service account of
+  the namespace, so the subject gets no new access.
 
 `role_ceiling` checks that `tenant-operator` and `tenant-viewer` get no permission that `tenant-admin` lacks.
 """
@@ -104,7 +106,7 @@ class PolicyRule(Model):
     def _groups_are_allowed(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
         for group in groups:
             if not _GROUP.fullmatch(group):
-                raise ValueError(f"{group!r} is not an API group; list each group without wildcards")
+                raise ValueError(f"{group!r} is not an API group; wildcards are not allowed")
             if group in _FORBIDDEN_GROUPS:
                 raise ValueError(f"API group {group!r} can't be granted to a tenant")
         return groups
@@ -114,7 +116,7 @@ class PolicyRule(Model):
     def _resources_are_allowed(cls, resources: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for resource in resources:
             if not _RESOURCE.fullmatch(resource):
-                raise ValueError(f"{resource!r} is not a resource; list each resource without wildcards")
+                raise ValueError(f"{resource!r} is not a resource; wildcards are not allowed")
             for group in info.data.get("api_groups", ()):
                 if _is_in(_FORBIDDEN_RESOURCES, group, resource):
                     raise ValueError(f"{resource!r} in API group {group!r} can't be granted to a tenant")
@@ -157,7 +159,7 @@ class RoleRules(Model):
     )
 
     def of(self, role: str) -> tuple[PolicyRule, ...]:
-        """The added rules of a role: `admin`, `operator` or `viewer`."""
+        """The rules that are added to a role. `role` is `admin`, `operator` or `viewer`."""
         rules: tuple[PolicyRule, ...] | None = getattr(self, role)
         return rules or ()
 

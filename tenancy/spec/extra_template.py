@@ -25,7 +25,7 @@ FieldPath = tuple[str | int, ...]
 
 
 def filled_template(node: Any, values: Mapping[str, str], field: str) -> Any:
-    """A copy of a template, or of a part of it, with the placeholders replaced.
+    """A copy of `node` with the placeholders replaced. `node` is a template or a part of a template.
 
     The keys of `values` are whole placeholders, such as `${tenant.name}`. `field` is the field path of
     `node`. Raises InvalidSpec if a placeholder has no value.

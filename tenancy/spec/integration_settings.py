@@ -1,4 +1,4 @@
-"""Settings of the integrations with Istio, Gatekeeper and HNC, part of `Settings`."""
+"""The settings of the integrations Istio, Gatekeeper and HNC. They are a part of `Settings`."""
 
 from pydantic import Field
 

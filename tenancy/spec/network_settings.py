@@ -1,4 +1,4 @@
-"""Settings of network access, part of `Settings`."""
+"""The settings of network access. They are a part of `Settings`."""
 
 from enum import StrEnum
 from ipaddress import ip_network

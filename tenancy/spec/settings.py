@@ -1,7 +1,7 @@
-"""Settings that a plan defines and a tenant can override, field by field.
+"""Settings that a plan defines. A tenant can override each field.
 
 The models of plans and of the Tenant spec inherit from `Settings`. If the tenant does not set a field, the
-plan's value is used. If the plan does not set it either, the default in `TenantSettings` is used.
+plan's value is used. If the plan does not set the field either, the default in `TenantSettings` is used.
 """
 
 from enum import StrEnum

@@ -1,7 +1,8 @@
 """The models of a Tenant and its spec, and a parser for Tenant manifests.
 
-The CRDs are generated from these models, so the API server makes most of these checks too. The module
-`desired` makes the checks that need the plan, such as the number of namespaces.
+The models check the fields of the spec. The CRDs are generated from the models, so the API server makes most
+of these checks too. Some checks need the plan, such as the check of the number of namespaces. The module
+`desired` makes the checks that need the plan.
 """
 
 from enum import StrEnum
@@ -186,7 +187,10 @@ class TenantModel(Model):
         }
 
     def namespace_field(self, index: int) -> str:
-        """The path of the field that sets a namespace's name. `index` is its position in `namespaces()`."""
+        """The path of the field that sets a namespace's name.
+
+        `index` is the position of the namespace in `namespaces()`.
+        """
         if self.spec.namespaces:
             field = "existing" if self.spec.namespaces[index].existing else "name"
             return f"spec.namespaces[{index}].{field}"

@@ -50,12 +50,12 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
         create(INGRESS, "attempt", NAMESPACE, spec={"ingressClassName": "any", "rules": [RULE]}),
         *(
             "ingresses",
-            "a.test is a wildcard or not one of the tenant's hosts; allowed: none",
+            "a.test is not one of the tenant's hosts, or is a wildcard; allowed: none",
         ),
     ),
     "endpoint without networks": (
         create(ENDPOINTS, "attempt", NAMESPACE, subsets=[{"addresses": [{"ip": "203.0.113.7"}]}]),
-        *("endpoints", "must lie inside the tenant's networks; allowed: none"),
+        *("endpoints", "must be in the tenant's egress networks; allowed: none"),
     ),
 }
 

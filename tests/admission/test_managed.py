@@ -76,7 +76,7 @@ DENIED_TO_A_CLUSTER_ADMIN: dict[str, tuple[Attempt, str, str]] = {
     "role": (delete(ROLE, "tenant-admin"), "managed-objects", "change the Tenant instead"),
     "namespace's deletion": (
         delete(NAMESPACES, NAMESPACE),
-        *("managed-namespaces", "namespace tenant-acme belongs to tenant acme; delete the Tenant instead"),
+        *("managed-namespaces", "namespace tenant-acme belongs to tenant acme; to delete"),
     ),
     "namespace's managed label": (
         change_metadata(labels=dict.fromkeys(MANAGED)),

@@ -134,7 +134,7 @@ def test_changed_rights_and_policies_are_found_and_mended_by_the_fix(
     platform.admin.patch(BINDING, binding, {"spec": {"validationActions": ["Audit"]}})
     subjects = ("watcher's rights", "admission")
     rights, admission = findings_of("FAILED", *subjects)
-    assert rights["message"] == "ClusterRole tenancy-watcher: rules differs from this version of tenancy"
+    assert rights["message"] == "ClusterRole tenancy-watcher: rules differs from the manifest of this version"
     assert f"{binding}: spec.validationActions[0] differs" in admission["message"]
     for finding in (rights, admission):
         deletion, _, update = finding["fix"].partition(" && ")

@@ -91,8 +91,8 @@ def test_no_such_revision_and_no_history_are_errors_that_say_so(offline_previews
     for revision in ("none-such", "--output=x"):
         result = offline_previews.run("preview", "tenants", f"--against={revision}")
         assert result.returncode == 1
-        assert "the revision does not exist here" in result.stderr
-    assert "standard input has no history" in offline_previews.run("preview", "-", "--against", "main").stderr
+        assert "the clone does not contain the revision" in result.stderr
+    assert "standard input has no git" in offline_previews.run("preview", "-", "--against", "main").stderr
 
 
 def test_a_repository_hidden_among_the_manifests_is_not_asked(offline_previews: Previews) -> None:

@@ -135,7 +135,7 @@ def test_preview_changes_nothing(platform: Platform, tenancy: Run) -> None:
     # Without a terminal, the command cannot ask for confirmation.
     result = tenancy("rollback", "previewed", input="y\n")
     assert result.returncode == 1
-    assert result.stderr == "error: nothing was changed: there is no terminal for confirmation; pass --yes\n"
+    assert result.stderr == "error: nothing was changed: without a terminal, the rollback needs --yes\n"
     assert rollback_with_answer(platform, "previewed", "n\n").returncode == 1
     assert live(platform, manifest)["metadata"]["generation"] == before
     result = rollback_with_answer(platform, "previewed", "y\n")

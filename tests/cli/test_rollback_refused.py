@@ -35,16 +35,14 @@ def test_what_cannot_be_rolled_back_changes_nothing(platform: Platform, tenancy:
         assert (result.returncode, result.stdout) == (1, "")
         return result.stderr.removeprefix("error: ").rstrip("\n")
 
-    assert problem() == (
-        "cannot roll back refused: every successful update has the current spec of the Tenant"
-    )
+    assert problem() == "cannot roll back refused: all successful updates have the same spec as the Tenant"
     platform.remove("Role", "tenant-refused", "tenant-viewer")
     platform.await_condition(manifest, "Repaired", "Drifted")
     by_hand = platform.pulumi("tenant-refused", "up", "--yes", "--skip-preview", "--message", "a try")
     assert by_hand.returncode == 0, by_hand.stdout
     generation = live(platform, manifest)["metadata"]["generation"]
     assert problem("--to", "1") == (
-        "update 1 has the current spec of refused; a rollback can't undo updates with other causes: "
+        "refused already has the spec of update 1; a rollback can't undo updates without a new spec: "
         "3 (a try), 2 (drift: Role tenant-refused/tenant-viewer deleted)"
     )
     assert problem("--to", "3").startswith("update 3 was made by hand, so its spec is not recorded")

@@ -133,8 +133,8 @@ def test_record_of_less_than_an_hour_is_told_in_minutes(tmp_path: Path) -> None:
     [
         ((), "no source of usage data: set --watcher"),
         (("--db", "/nowhere/usage.db"), "/nowhere/usage.db: nothing is recorded there yet"),
-        (("--db", "x", "--since", "soon"), "'soon' is not a time: write a duration such as 30d"),
-        (("--db", "x", "--since", "-3d"), "'-3d' is not a time: write a duration such as 30d"),
+        (("--db", "x", "--since", "soon"), "'soon' is not a valid time; use a duration before now"),
+        (("--db", "x", "--since", "-3d"), "'-3d' is not a valid time; use a duration before now"),
         (("--db", "x", "--since", "1h", "--until", "2h"), "'1h' must be before --until ('2h')"),
         (("--watcher", "foo"), "foo cannot be reached: Invalid URL"),
     ],
@@ -154,7 +154,7 @@ def test_watcher_that_does_not_answer_is_told() -> None:
         result = tenancy("--watcher", address)
     assert result.returncode == 1
     assert result.stderr == (
-        f"error: {address} does not answer: check that the watcher runs and serves its page there\n"
+        f"error: {address} does not answer: check that the watcher runs, and that its page has this URL\n"
     )
 
 

@@ -126,7 +126,7 @@ def test_time_out_says_who_is_late_and_why(platform: Platform, unwatched: Manife
     assert str(error.value).splitlines() == [
         "timed out after 0.5 s waiting for:",
         (
-            "  wait-alone: Pending, NotSeen: no watcher has reconciled it yet; "
+            "  wait-alone: Pending, NotSeen: no watcher has reconciled the tenant yet; "
             "run `tenancy doctor` to find out why"
         ),
     ]

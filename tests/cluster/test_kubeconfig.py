@@ -74,7 +74,7 @@ def rejection(file: Path, context: str | None = None) -> str:
         ({"as-role": "x"}, {}, "user 'dev': as-role: tenancy does not support this field"),
         ({"auth-provider": {"name": "ldap"}}, {}, "user 'dev': auth-provider: tenancy does not support"),
         ({"tokenFile": "none"}, {}, "user 'dev': tokenFile: {folder}/none: No such file or directory"),
-        ({"token": "", "username": "x"}, {}, "user 'dev': username: these fields provide no credentials"),
+        ({"token": "", "username": "x"}, {}, "user 'dev': username: no credentials could be loaded"),
         (
             {},
             {"proxy-url": f"socks5://me:{SECRET}@x:1"},
@@ -110,7 +110,7 @@ def test_fields_without_effect_and_fields_of_other_contexts_are_accepted(tmp_pat
         ({"current-context": None}, "{file} has no current-context; the available contexts are dev"),
         ({"users": []}, "{file}: context 'dev': user: there is no user 'dev'"),
         ({"clusters": None}, "{file}: context 'dev': cluster: there is no cluster 'dev'"),
-        ({"users": [{"user": {"token": SECRET}}]}, "{file}: users: must be a list of maps with names"),
+        ({"users": [{"user": {"token": SECRET}}]}, "{file}: users: must be a list of maps, each with a name"),
         (
             {"users": [{"name": "dev", "user": SECRET}]},
             "{file}: context 'dev': user 'dev': user: must be a map",

@@ -37,7 +37,7 @@ def test_sample_without_a_status_is_waited_for() -> None:
     new = tenant("Pending")
     del new["status"]
     assert sample_outcome([new], [new]).waiting == (
-        "acme: NotSeen: no watcher has reconciled it yet; run `tenancy doctor` to find out why",
+        "acme: NotSeen: no watcher has reconciled the tenant yet; run `tenancy doctor` to find out why",
     )
 
 

@@ -33,7 +33,7 @@ def policy_in_force(platform: Platform, shared_sessions: Sessions) -> None:
 def test_session_names_the_tenant_of_its_namespace(platform: Platform, sessions: Sessions) -> None:
     message = refusal(Sessions(platform, "other", sessions.namespace), "foreign")
     assert POLICY in message
-    assert "namespace tenant-home belongs to tenant home, not to tenant other" in message
+    assert "namespace tenant-home belongs to tenant home, but spec.tenantRef names tenant other" in message
     sessions.create("own")
     sessions.await_phase("own", "Completed")
 

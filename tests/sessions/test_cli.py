@@ -88,7 +88,7 @@ def test_cancel_asks_first_and_ends_the_session(sessions: Sessions, tenancy: Run
     # Without a terminal, the command cannot ask for confirmation.
     result = tenancy(*cancel, input="y\n")
     assert result.returncode == 1
-    assert result.stderr == "error: nothing was changed: there is no terminal to confirm on; pass --yes\n"
+    assert result.stderr == "error: nothing was changed: without a terminal, the command needs --yes\n"
     assert run_on_terminal(sessions.platform, "n\n", *cancel).returncode == 1
     assert sessions.status("doomed")["phase"] == "Running"
     result = run_on_terminal(sessions.platform, "y\n", *cancel)

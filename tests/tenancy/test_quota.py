@@ -119,7 +119,7 @@ def test_limit_range_has_the_plans_defaults_and_maxima() -> None:
 def test_more_quotas_than_the_tenant_may_have_are_refused() -> None:
     quotas = [{"name": f"more-{index}", "hard": {"pods": 1}} for index in range(3)]
     with pytest.raises(
-        InvalidSpec, match="6 ResourceQuotas, but quota 'tenant-quota-objects' allows 5"
+        InvalidSpec, match="6 ResourceQuotas, but quota 'tenant-quota-objects' limits resourcequotas to 5"
     ) as error:
         desired(quotas=quotas)
     assert error.value.field == "spec.quotas"

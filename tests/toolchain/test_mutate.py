@@ -49,7 +49,7 @@ def test_every_test_of_a_mutation_exists() -> None:
 
 def test_unknown_name_is_refused() -> None:
     assert chosen_mutations([MUTATIONS[3].name]) == (MUTATIONS[3],)
-    with pytest.raises(SetupFailed, match="There is no mutation none-such"):
+    with pytest.raises(SetupFailed, match="Unknown mutations: none-such"):
         chosen_mutations(["none-such"])
 
 

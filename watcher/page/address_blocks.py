@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
-    """The distinct ipBlocks of these peers. Blocks whose exceptions cover the whole CIDR are left out."""
+    """The distinct ipBlocks of these peers. A block is left out if its exceptions cover its whole CIDR."""
     blocks = {
         block.label: block for peer in peers if "ipBlock" in peer for block in [_block(peer["ipBlock"])]
     }
@@ -67,10 +67,10 @@ def _is_within(inner: IpNetwork, outer: IpNetwork) -> bool:
 
 
 def _range_starts(blocks: Iterable[Block]) -> list[Address]:
-    """The lowest address of each range, in ascending order.
+    """Divide all addresses into ranges. Returns the lowest address of each range, in ascending order.
 
-    The borders of blocks and exceptions divide all addresses into ranges. All addresses of a range are in the
-    same blocks.
+    Each block and each exception begins at the start of a range and stops at the end of a range. So all
+    addresses of a range are in the same blocks.
     """
     starts: set[Address] = set(_FIRST_ADDRESSES)
     for block in blocks:

@@ -1,6 +1,6 @@
 """Authentication and authorization by the API server: TokenReview and SubjectAccessReview.
 
-Results are cached for a short time by the token's hash. Tokens are not stored.
+Results are cached for a short time. The cache contains hashes of the tokens, not the tokens themselves.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class User(NamedTuple):
 class AccessReviews:
     """Asks the API server about users and their permissions, and caches the results. Thread-safe.
 
-    The methods raise ClusterError if the request to the API server fails.
+    The methods raise ClusterError if a request to the API server fails.
     """
 
     def __init__(self, cluster: Cluster, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -43,7 +43,7 @@ class AccessReviews:
         return self._cached((_digest(token),), lambda: self._review_token(token))
 
     def is_allowed(self, token: str, user: User, verb: str, tenant: str = "") -> bool:
-        """Whether the user may use this verb on the tenant, or on all tenants if no name is given."""
+        """Whether the user may use the verb on the tenant. An empty `tenant` stands for all tenants."""
         return self._cached((_digest(token), verb, tenant), lambda: self._review_access(user, verb, tenant))
 
     def forget(self, token: str) -> None:
@@ -62,7 +62,10 @@ class AccessReviews:
         return User(user["username"], attributes)
 
     def _review_access(self, user: User, verb: str, tenant: str) -> bool:
-        """Whether the user may use the verb on Tenants of both API groups. The page shows both groups."""
+        """Whether the user may use the verb on the tenant in both API groups that define Tenants.
+
+        The page shows the Tenants of both groups, so the user needs the permission in both groups.
+        """
         return all(
             self._review(
                 SUBJECT_ACCESS_REVIEW,

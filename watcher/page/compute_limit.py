@@ -1,7 +1,8 @@
 """Limits the CPU time for a reachability graph. No I/O.
 
-Tenants can create any number of NetworkPolicies of any size. The CPU time grows with the fourth power of
-their total size. The graph is computed in the watcher's process, which must not be blocked for long.
+The graph shows which connections the NetworkPolicies of a tenant allow. A tenant can create any number of
+NetworkPolicies of any size, and the CPU time grows with the fourth power of the total size. The graph is
+computed in the watcher's process, which must not be blocked for long.
 """
 
 import json
@@ -18,11 +19,11 @@ _MAX_WORK: Final = 20_000_000_000
 
 
 class LimitExceeded(Exception):
-    """The policies are too many or too large."""
+    """There are too many policies, or the policies are too large."""
 
 
 class ComputeLimit:
-    """The work that is still allowed for one graph. Methods raise LimitExceeded if there is too much work."""
+    """Limits the work for one graph. The methods raise LimitExceeded if the graph needs too much work."""
 
     def __init__(self, policies: Iterable[Manifest]) -> None:
         distinct = {json.dumps(policy["spec"], sort_keys=True) for policy in policies}
@@ -31,7 +32,7 @@ class ComputeLimit:
         self._remaining = _MAX_WORK
 
     def spend(self, connections: int, policies: Iterable[Manifest]) -> None:
-        """Subtract the work of a computation that tests this number of connections against the policies."""
+        """Count the work that is needed to test this number of connections against the policies."""
         self._remaining -= connections * sum(len(str(policy["spec"])) for policy in policies)
         if self._remaining < 0:
             raise LimitExceeded

@@ -1,7 +1,8 @@
-"""The rows of all tenants, and a stream of their changes for each browser.
+"""The rows of the page's tenant list, and a stream of changed rows for each browser.
 
 Informers mark tenants as changed. After a short time, a thread computes the rows of all marked tenants, and
-sends the changed rows to all browsers. For a slow browser, only the newest row of each tenant is kept.
+sends the changed rows to all browsers. A slow browser may miss older rows of a tenant, but never the newest
+row.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ Changes = Mapping[str, str | None]
 
 
 class _Listener:
-    """One open stream. `unsent` contains only the newest row of each tenant."""
+    """One open stream. `unsent` contains the newest row of each tenant whose row is not sent yet."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -41,7 +42,7 @@ class _Listener:
 
 
 class Feed(threading.Thread):
-    """Keeps the rows, and sends changed rows to all open streams."""
+    """Keeps the rows of all tenants, and sends changed rows to all open streams."""
 
     def __init__(self, row: Callable[[str], TenantRow | None]) -> None:
         """`row` returns the current row of a tenant, or None if there is no such tenant."""
@@ -61,7 +62,7 @@ class Feed(threading.Thread):
             self._condition.notify()
 
     def rows(self) -> list[str]:
-        """All rows as JSON, sorted by name."""
+        """All rows as JSON, sorted by the tenant's name."""
         with self._guard:
             return [row for _, row in sorted(self._rows.items())]
 
@@ -87,7 +88,7 @@ class Feed(threading.Thread):
         return [f"thread died: {self.name}"] if self.ident and not self.is_alive() else []
 
     async def changes(self) -> AsyncGenerator[Changes, None]:
-        """Yield the changes after this call, until the feed stops. Runs on the server's event loop."""
+        """Yield all changes from now on, until the feed stops. Runs on the server's event loop."""
         listener = _Listener()
         with self._guard:
             self._listeners.add(listener)

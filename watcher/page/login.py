@@ -1,4 +1,4 @@
-"""Login for a page that is not served on a loopback address.
+"""Login to the page. The page needs a login unless it is served on a loopback address.
 
 A request contains its token in the Authorization header or in a cookie. The login sets the cookie.
 """
@@ -42,9 +42,11 @@ class Login:
         ]
 
     async def authorize(self, request: Request, verb: str = "", tenant: str = "") -> str:
-        """The name of the request's user. Raises RequestRejected if the token is invalid or not authorized.
+        """The name of the user who sent the request.
 
-        Without a verb, a valid token is enough. Without a tenant, the verb must be allowed on all tenants.
+        Raises RequestRejected if the token is invalid, or if the user may not use the verb on the tenant. If
+        `verb` is empty, a valid token is enough. If `tenant` is empty, the user needs the permission for all
+        tenants.
         """
         token = _token(request)
         return await to_thread.run_sync(self._authorized_user, token, verb, tenant, limiter=self._limiter)
@@ -116,7 +118,7 @@ async def _posted_token(request: Request) -> str:
 
 
 def _check_is_json(request: Request) -> None:
-    """Reject requests that are not JSON. This prevents CSRF: a form on another website cannot send JSON."""
+    """Reject a request without JSON. This prevents CSRF: a form on another website cannot send JSON."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestRejected(415, "send the request with Content-Type: application/json")
 

@@ -48,7 +48,8 @@ def port_ranges(policies: Iterable[Manifest]) -> PortRanges:
 def open_ports(network: PodNetwork, pairs: Iterable[tuple[Endpoint, Endpoint]], ports: PortRanges) -> str:
     """The open ports as text. Empty if no port is open.
 
-    A port is open if the policies allow it from the source to the target of at least one pair.
+    Each pair consists of a source and a target. A port is open if, for at least one pair, the policies allow
+    connections from the source to this port of the target.
     """
     connections = [(source, replace(target, named_ports=ports.named)) for source, target in pairs]
 

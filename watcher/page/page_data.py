@@ -1,4 +1,4 @@
-"""Data of the page, read from the watcher's live objects and the stacks' history."""
+"""The data of the page. It comes from the informers, the API server and the history of the stacks."""
 
 import threading
 from collections.abc import Callable
@@ -20,15 +20,17 @@ from watcher.page.reachability_graph import reachability
 from watcher.sessions.controller import SessionController
 from watcher.view import TenantRow, UpdateView, tenant_row, tenant_view, update_view
 
-# A cached history expires, because the status does not change if a person runs `pulumi up` by hand.
+# A cached history expires after this time. If a person runs `pulumi up`, the stack's history changes, but the
+# status does not change. So the watcher does not notice that the cached history is outdated.
 _CACHE_S: Final = 60.0
 _CACHE_MAX_SIZE: Final = 64
-# Ended sessions are kept for weeks. The view has all waiting and running sessions before the ended ones.
+# The maximum number of sessions in a view. Waiting and running sessions come before ended sessions, which are
+# kept for weeks.
 _MAX_SESSIONS: Final = 50
 
 
 class PageRow(TenantRow):
-    """A tenant in the page's list."""
+    """A row in the page's list of tenants."""
 
     # How often sessions of the tenant have changed. With each change, the stream sends the row again, so that
     # an open page loads the tenant again.
@@ -66,7 +68,7 @@ class PageData:
         return PageRow(**dict(row), session_changes=self._sessions.change_count(name))
 
     def view(self, name: str) -> dict[str, Any] | None:
-        """The data of a tenant except its history, for JSON. None if there is no such tenant."""
+        """All data of a tenant except its history, as a dict for JSON. None if there is no such tenant."""
         tenant = self._tenant(name)
         if tenant is None:
             return None
@@ -84,9 +86,9 @@ class PageData:
         }
 
     def history(self, name: str) -> list[UpdateView] | None:
-        """The updates of a tenant's stack, newest first, or None if there is no such tenant.
+        """The updates of a tenant's stack, newest first. None if there is no such tenant.
 
-        If the history is not cached, this runs a Pulumi command, which takes about a second.
+        If the history is not cached, this method runs a Pulumi command, which takes about a second.
         """
         tenant = self._tenant(name)
         if tenant is None:
@@ -111,8 +113,8 @@ class PageData:
     def _policies(self, namespaces: list[Manifest], live: Objects) -> list[Manifest]:
         """All NetworkPolicies in the namespaces, read from the API server.
 
-        The informers watch only managed policies. Users of the tenant can create other policies, and an
-        adopted namespace may already contain policies.
+        The informers' copies are not enough, because the informers watch only managed policies. Users of the
+        tenant can create other policies, and an adopted namespace may already contain other policies.
         """
         try:
             return [

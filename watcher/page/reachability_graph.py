@@ -1,7 +1,8 @@
 """Graph of the connections that the NetworkPolicies in a tenant's namespaces allow. No I/O.
 
 Each node has example pods or example addresses. `tenancy.reachability` tests the connections between the
-nodes. Policies in other namespaces are ignored. In the cluster, these policies can still block a connection.
+nodes. The graph ignores policies in other namespaces. In the cluster, such policies can block a connection
+that the graph shows.
 """
 
 import json
@@ -34,7 +35,7 @@ class ReachNode(Model):
 
 
 class ReachEdge(Model):
-    """A connection that the policies allow, with the open ports of the target."""
+    """A connection that the policies allow. `ports` lists the open ports of the target."""
 
     source: str
     target: str
@@ -49,9 +50,10 @@ class Reachability(Model):
 
 
 class _Place(NamedTuple):
-    """A node and its endpoints, which are example pods or example addresses.
+    """A node and its endpoints. An endpoint is an example pod or an example address.
 
-    `labels` are the labels of the pods' namespace. Addresses have no labels.
+    `labels` are the labels of the namespace that contains the example pods. `labels` is empty if the
+    endpoints are addresses.
     """
 
     node: ReachNode
@@ -64,7 +66,7 @@ class _Place(NamedTuple):
 
 
 def reachability(namespaces: Iterable[Manifest], policies: Iterable[Manifest]) -> Reachability:
-    """The graph of a tenant with these namespaces. Policies in other namespaces are ignored."""
+    """The graph of the tenant that owns these namespaces. Policies in other namespaces are ignored."""
     by_namespace: dict[str, list[Manifest]] = {namespace["metadata"]["name"]: [] for namespace in namespaces}
     own_policies = [policy for policy in policies if policy["metadata"]["namespace"] in by_namespace]
     for policy in own_policies:
@@ -109,7 +111,7 @@ def _equivalence_classes(
     """A key for each place. Two namespaces of the tenant have the same key if no policy distinguishes them.
 
     The open ports are computed only once for each pair of keys. This saves time, because a tenant may have a
-    hundred namespaces, and most of them have the same policies.
+    hundred namespaces, and most of these namespaces usually have the same policies.
     """
     all_policies = [policy for in_namespace in policies.values() for policy in in_namespace]
     selectors = [peer["namespaceSelector"] for peer in _peers(all_policies) if "namespaceSelector" in peer]
@@ -152,7 +154,7 @@ def _peers(policies: Iterable[Manifest]) -> Iterator[Manifest]:
 
 
 def _pod_labels(policies: Iterable[Manifest], peers: Iterable[Manifest]) -> list[Labels]:
-    """Labels of example pods: a pod without labels, and a pod for each pod selector in the policies."""
+    """The labels of the example pods: one pod without labels, and one pod for each pod selector."""
     selectors = [
         *(policy["spec"].get("podSelector") for policy in policies),
         *(peer.get("podSelector") for peer in peers),
@@ -197,7 +199,7 @@ def _place(
 ) -> _Place:
     """A place outside the tenant.
 
-    Its namespace has a name such as `<dns>`, which no real namespace can have.
+    The namespace of the place gets a name such as `<dns>`. No real namespace can have such a name.
     """
     endpoints = tuple(Endpoint("", f"<{key}>", pod) for pod in pods)
     return _Place(ReachNode(id=key, label=label, kind=kind), endpoints, labels)

@@ -1,4 +1,4 @@
-"""Checks of every request to the page, and the headers of every response."""
+"""Checks every request to the page, and sets the security headers of every response."""
 
 import re
 from collections.abc import Mapping
@@ -23,9 +23,10 @@ _HOST: Final = re.compile(r"(\[[^]]+\]|[^:]+)(?::\d+)?")
 
 
 class RequestRejected(Exception):
-    """The server responds with this error status and message.
+    """The server rejects a request. It responds with the error status and the message of this exception.
 
-    If the status is 401 and the request is for a page, the server redirects the browser to the login instead.
+    If the status is 401 and the path does not begin with `/api/`, the server redirects the browser to the
+    login instead.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -45,8 +46,9 @@ def is_loopback(host: str) -> bool:
 class RequestChecks:
     """Middleware that checks every request to the page, and sets the security headers of responses.
 
-    If `is_local` is true, the Host header must be a loopback address. This check prevents DNS rebinding, in
-    which a website points its own DNS name to this machine and reads the page.
+    If `is_local` is true, the Host header must be `localhost` or a loopback address. This check prevents DNS
+    rebinding. In this attack, a website points its own DNS name to this machine, and then its scripts read
+    the page.
     """
 
     def __init__(self, app: ASGIApp, is_local: bool) -> None:

@@ -42,7 +42,7 @@ class PageRoutes:
         not_listed: Callable[[], list[str]],
         login: Login | None = None,
     ) -> None:
-        """`not_listed` returns messages about the kinds whose objects the informers have not listed yet."""
+        """`not_listed` returns one message for each kind that the informers have not listed yet."""
         self._data = data
         self._not_listed = not_listed
         self._feed = feed
@@ -68,7 +68,7 @@ class PageRoutes:
         return [Mount("", Router(routes, redirect_slashes=False), middleware=[checks])]
 
     async def _authorize(self, request: Request, verb: str = "", tenant: str = "") -> str:
-        """The name of the user, or empty without login. Raises RequestRejected."""
+        """The name of the user. Empty if the page needs no login. Raises RequestRejected."""
         return await self._login.authorize(request, verb, tenant) if self._login else ""
 
     async def _html(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Quota usage over time, as JSON."""
+"""A route that returns quota usage over time as JSON."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ class UsageRoute:
 
 
 def _time(request: Request, name: str, default: datetime) -> datetime:
-    """The time in a query parameter. A time without a zone is in UTC."""
+    """The time in a query parameter. A time without a time zone counts as UTC."""
     text = request.query_params.get(name)
     if text is None:
         return default

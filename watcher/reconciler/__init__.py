@@ -1,1 +1,1 @@
-"""Reconciles tenants: applies, repairs, deletes, and writes status."""
+"""Reconciles tenants: applies their specs, repairs drift, deletes tenants, and writes their status."""

@@ -1,8 +1,8 @@
-"""Loads the last applied objects of tenants from their stacks.
+"""Loads the last applied objects of each tenant from the tenant's stack.
 
-The watcher compares these objects with the live objects to detect drift. It loads them after a restart, and
-after an update that failed half way. A separate thread reads the stack's history and state, so that workers
-do not wait for a backend that does not answer.
+The watcher compares these objects with the live objects to detect drift. It loads the last applied objects
+after a restart, and after an update that failed half way. A separate thread reads the stack's history and
+state. So the workers do not have to wait if the backend does not answer.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ log = structlog.get_logger(__name__)
 class AppliedLoader:
     """Loads the last applied objects of tenants.
 
-    Calls `on_loaded` with the tenant's name after each success. After a failure, calls it only if the error
-    differs from the previous error of this tenant.
+    Calls `on_loaded` with the tenant's name after each success. After a failure, calls `on_loaded` only if
+    the error differs from the previous error of this tenant.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class AppliedLoader:
     def load_from_spec(self, manifest: Manifest) -> bool:
         """Compute the last applied objects from the Tenant's spec, without reading the backend.
 
-        Returns False and changes nothing if the spec is not applied yet, or if the tenant is paused.
+        Returns False and changes nothing if this spec is not applied yet, or if the tenant is paused.
         """
         name, status = manifest["metadata"]["name"], manifest.get("status") or {}
         desired = self._desired(name, manifest["spec"])
@@ -79,7 +79,7 @@ class AppliedLoader:
         self._queue.add(name)
 
     def problem_text(self, tenant: str) -> str:
-        """The text to append to a message if the tenant's drift is not repaired. Otherwise empty."""
+        """A text to append to a message: the reason why drift is not repaired. Empty if drift is repaired."""
         problem = self._problems.get(tenant)
         return (
             f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
@@ -127,10 +127,10 @@ class AppliedLoader:
         return None
 
     def _half_done(self, tenant: str, known: Applied | None, spec: Manifest) -> Applied:
-        """The applied objects after an update has failed half way.
+        """The objects that are applied after an update has failed half way.
 
-        After a restart, `known` is None. In this case, the stack's history provides the objects before the
-        update, and `spec` provides the objects after the update.
+        After a restart, `known` is None. In this case, the objects from before the update come from the
+        stack's history, and the objects that the update should have applied come from `spec`.
         """
         before, after = (known.objects, known.next_objects) if known else (None, None)
         if before is None:
@@ -172,5 +172,5 @@ class AppliedLoader:
 
 
 def is_paused(manifest: Manifest) -> bool:
-    """Whether `spec.paused` is true. Does not parse the spec, because the spec may be invalid."""
+    """Whether `spec.paused` is true. Reads only this field, because the rest of the spec may be invalid."""
     return (manifest.get("spec") or {}).get("paused") is True

@@ -1,10 +1,11 @@
-"""Runs `up` on a tenant's stack. The last run applies the desired state.
+"""Applies the desired state of a tenant by running `pulumi up` on the tenant's stack.
 
-Two cases need an additional run before the last run:
+Usually, one run is enough. In two cases, an additional run comes first:
 
-- Quotas share a budget. The additional run lowers some quotas, so that the last run can raise other quotas.
+- Some quotas must be lowered before other quotas of the same budget can be raised. The additional run lowers
+  quotas, and the last run raises quotas.
 - Namespaces are removed from the tenant but kept in the cluster. The additional run marks these namespaces as
-  retained.
+  retained in the stack's state.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.update_needed import MustWait, RunUpdate
 
-# A function that runs `up`. Arguments: the state to apply, and the message for the stack's history.
+# A function that runs `pulumi up`. Arguments: the state to apply, and the message for the stack's history.
 Up = Callable[[DesiredState, str], StackResult]
 
 
@@ -36,7 +37,8 @@ def apply(
 ) -> StackResult:
     """Apply the desired state.
 
-    Raises MustWait if the tenant has to wait. Raises Rejection, StackError or ClusterError if a step fails.
+    Raises MustWait if the tenant has to wait for a change in the cluster. Raises Rejection, StackError or
+    ClusterError if a step fails.
     """
 
     def up(step: DesiredState, message: str) -> StackResult:
@@ -55,9 +57,9 @@ def _mark_retained_namespaces(
 ) -> None:
     """Mark namespaces as retained in the stack's state before they are removed from the Pulumi program.
 
-    If a resource is removed from the program, Pulumi reads the resource's `retain_on_delete` from the stack's
-    state. One change of the spec can set `deletionPolicy: Retain` and remove a namespace at the same time.
-    The state then lacks the option `retain_on_delete`. Without this run, Pulumi would delete the namespace.
+    If a resource is removed from the program, Pulumi reads the resource's option `retain_on_delete` from the
+    stack's state. One change of the spec can set `deletionPolicy: Retain` and also remove a namespace. In
+    this case, the state does not contain the option yet. Without this run, Pulumi would delete the namespace.
     """
     leaving = leaving_namespaces(cluster, manifest, desired)
     if not leaving:
@@ -72,7 +74,8 @@ def _lower_quotas(
 ) -> None:
     """Lower some quotas before others are raised, so that the sum of all quotas never exceeds the budget.
 
-    Raises MustWait if quotas cannot be raised yet, because terminating namespaces still use the budget.
+    Raises MustWait if terminating namespaces still use a part of the budget. In this case, quotas cannot be
+    raised yet.
     """
     step = _next_state(cluster, desired)
     if step is desired:
@@ -84,7 +87,7 @@ def _lower_quotas(
 
 
 def _next_state(cluster: Cluster, desired: DesiredState) -> DesiredState:
-    """The desired state, except that quotas that cannot be raised yet keep their current limits."""
+    """The desired state, but quotas that cannot be raised yet keep their current limits."""
     quotas = live_quotas(cluster, desired.tenant)
     check_quotas_in_use(desired, quotas)
     return budget_step(desired, quotas)

@@ -1,8 +1,8 @@
 """Detects objects that somebody else, such as another controller, changes again after each repair.
 
 A round consists of one repair of an object and the update that records this repair in the stack's history.
-After `_ROUNDS` rounds in a row, the watcher still repairs the object, but runs no updates to record the
-repairs. The watcher runs these updates again after nobody has changed the object for `_REST_S` seconds.
+After `_ROUNDS` rounds in a row, the watcher still repairs the object, but it no longer runs updates to record
+the repairs. When nobody has changed the object for `_REST_S` seconds, the watcher records repairs again.
 """
 
 import threading
@@ -17,9 +17,9 @@ from tenancy.base.reasons import Reason
 
 _ROUNDS: Final = 4
 # Two rounds are in a row if the object changes again within this time after the first round. The time starts
-# at the end of the update, because the update itself may take longer than this on a slow cluster.
+# at the end of the update, because on a slow cluster, the update itself may take longer than this time.
 _REST_S: Final = 15.0
-# Rounds are forgotten after this time. It is longer than any update takes.
+# Rounds are forgotten after this time. This time is longer than the longest update.
 _FORGET_S: Final = 3600.0
 
 
@@ -30,17 +30,17 @@ class DriftContested(TenancyError):
 
     def __init__(self, key: ObjectKey) -> None:
         super().__init__(
-            f"{key} was repaired {_ROUNDS} times in a row and changed again within {_REST_S:g} s each time; "
-            "find out who writes it: kubectl get --show-managed-fields"
+            f"{key} was repaired {_ROUNDS} times in a row, and each time somebody changed it again within "
+            f"{_REST_S:g} s; find out who changes the object: kubectl get --show-managed-fields"
         )
 
 
 @dataclass
 class _Streak:
-    """The number of rounds in a row of one object.
+    """The rounds in a row of one object.
 
-    `last_s` is the time when the last round ended. If this round has not ended, `last_s` is the time when it
-    began. `repair` is the repair of the last round.
+    `rounds` is the number of rounds. `last_s` is the time when the last round ended. If the last round has
+    not ended yet, `last_s` is the time when the round began. `repair` is the repair of the last round.
     """
 
     rounds: int
@@ -75,7 +75,10 @@ class ContestedObjects:
             return {key for key in repairs if self._streaks[key].rounds > _ROUNDS}
 
     def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """The objects in `keys` with too many rounds in a row and a last round less than `_REST_S` ago."""
+        """The objects in `keys` that somebody else still changes again after each repair.
+
+        These objects had too many rounds in a row, and the last round was less than `_REST_S` seconds ago.
+        """
         now_s = self._now_s()
         with self._guard:
             streaks = {key: streak for key in keys if (streak := self._streaks.get(key))}
@@ -86,7 +89,7 @@ class ContestedObjects:
         }
 
     def end_round(self, repaired: Iterable[ObjectKey]) -> None:
-        """Record that the update for these repaired objects has ended, successfully or not."""
+        """End the round of these objects. The update that records their repairs has succeeded or failed."""
         now_s = self._now_s()
         with self._guard:
             for key in repaired:

@@ -1,7 +1,13 @@
 """Reverts edits and deletions of applied objects within a second or two, on separate threads.
 
-Repairs do not use the stack. They continue while the spec is rejected, the stack is locked, the backend does
-not answer, or the tenant has a retry delay. The next update records the repairs in the stack's history.
+Repairs do not use the stack. So objects are repaired even in these cases:
+
+- The spec is rejected.
+- The stack is locked.
+- The backend does not answer.
+- The tenant waits for the end of its retry delay.
+
+The next update records the repairs in the stack's history.
 """
 
 import threading
@@ -44,8 +50,8 @@ class RepairFailed(TenancyError):
 class Repairs:
     """Repairs the objects of all tenants.
 
-    A worker thread calls `on_repaired` with the tenant's name after repairs, and after the list of failed
-    repairs has changed.
+    A worker thread calls `on_repaired` with the tenant's name after it has repaired objects of the tenant,
+    and after the tenant's list of failed repairs has changed.
     """
 
     def __init__(
@@ -73,7 +79,7 @@ class Repairs:
         self._failures: dict[str, dict[ObjectKey, str]] = {}
 
     def keep(self, manifest: Manifest) -> None:
-        """Start to repair the drift of a tenant. If the tenant is paused, stop repairing its drift."""
+        """Repair the drift of a tenant from now on. If the tenant is paused, stop the repairs instead."""
         name = manifest["metadata"]["name"]
         if is_paused(manifest):
             self._loader.forget(name)
@@ -82,7 +88,7 @@ class Repairs:
         self.check(name)
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Queue a managed object if its change has to be reverted. Informers' threads call this method."""
+        """Queue a changed object if the change must be reverted. The informers' threads call this method."""
         for manifest in (before, after):
             if manifest is None:
                 continue
@@ -107,7 +113,7 @@ class Repairs:
             return dict(self._unrecorded.get(tenant, {}))
 
     def unrecorded_text(self, tenant: str) -> str:
-        """The unrecorded repairs as one line of text. Empty if there are none."""
+        """The unrecorded repairs as one line of text. Empty if all repairs are recorded."""
         return drift_text({key: repair.drift for key, repair in self.unrecorded(tenant).items()})
 
     def mark_recorded(self, tenant: str, repairs: Mapping[ObjectKey, Repair]) -> None:
@@ -122,7 +128,7 @@ class Repairs:
                 self._unrecorded[tenant] = left
 
     def failure(self, tenant: str) -> RepairFailed | None:
-        """The error of the first object that could not be repaired, or None."""
+        """The error of the first object that could not be repaired. None if no repair has failed."""
         with self._guard:
             failures = self._failures.get(tenant, {})
             return RepairFailed(f"{min(failures)}: {failures[min(failures)]}") if failures else None
@@ -154,7 +160,7 @@ class Repairs:
             raise TryAgain
 
     def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Restore live objects that differ from the last applied objects. Returns the objects to check again.
+        """Restore each object that differs from its last applied version. Returns the objects to check again.
 
         Reads the objects from the API server, because the informers' copies may be outdated.
         """

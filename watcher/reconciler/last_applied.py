@@ -1,7 +1,8 @@
-"""The last applied objects of each tenant. A live object that differs from them has drifted.
+"""The last applied objects of each tenant.
 
-`apply` records them before and after each update. `applied_loader` loads them after a restart and after a
-failed update. `drift_repair` reads them on its own threads.
+A live object has drifted if it differs from its last applied version. `apply` records the last applied
+objects before and after each update. `applied_loader` loads these objects after a restart and after a failed
+update. `drift_repair` reads these objects on its own threads.
 """
 
 import threading
@@ -42,8 +43,9 @@ class Applied:
         """The version of the object that a repair must apply. None if the object needs no repair.
 
         During an update, the versions from before and after the update are both valid. A live object that
-        matches neither version is restored to the version from before the update. A quota gets the smaller
-        limit of the two versions, because the update may already have raised other quotas of the same budget.
+        matches neither version is restored to the version from before the update. Quotas are an exception. A
+        quota gets the lower limit of the two versions, because the update may already have raised other
+        quotas of the same budget.
         """
         if self.objects is None:
             return None
@@ -84,12 +86,12 @@ class LastApplied:
             yield self._by_tenant.get(tenant)
 
     def put(self, desired: DesiredState) -> None:
-        """Record that these objects are applied."""
+        """Record that the objects of the desired state are applied."""
         with self._locks[desired.tenant]:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
-        """Replace the tenant's value `before` by `after`. Returns False if the value is not `before`."""
+        """Set the tenant's value to `after` if the value is still `before`. Otherwise, return False."""
         with self._locks[tenant]:
             if self._by_tenant.get(tenant) is not before:
                 return False
@@ -97,7 +99,10 @@ class LastApplied:
             return True
 
     def forget(self, tenant: str) -> None:
-        """Stop repairing a tenant. Waits until a running repair has ended."""
+        """Forget a tenant's last applied objects, so that drift is no longer repaired.
+
+        Waits until a running repair has ended.
+        """
         with self._locks[tenant]:
             # Set a new value instead of removing the entry, so that `exchange` notices the change.
             self._by_tenant[tenant] = Applied(None)
@@ -127,9 +132,10 @@ class LastApplied:
 def half_done_objects(state: Objects, before: Objects | None, after: Objects | None) -> Objects:
     """The applied objects after an update from `before` to `after` has failed half way.
 
-    `state` contains the objects in the stack's state. The state shows which objects the update has changed,
-    but their content in the state is not reliable. A refresh copies edits of other users into the state, and
-    removes objects that other users have deleted. `before` and `after` are None if they are unknown.
+    `state` contains the objects in the stack's state. The state shows which objects the update has changed.
+    The content of an object in the state is not reliable, because a refresh copies edits of other users into
+    the state. A refresh also removes objects that other users have deleted. `before` and `after` are None if
+    they are unknown.
     """
     versions = [objects for objects in (before, after) if objects is not None]
     # The update neither creates nor deletes these objects, so they exist even if the state lacks them.
@@ -144,7 +150,7 @@ def half_done_objects(state: Objects, before: Objects | None, after: Objects | N
 
 
 def _lowest(quotas: list[Manifest]) -> Manifest:
-    """The first quota, but with the lowest limit of each resource among all the quotas."""
+    """A copy of the first quota. Each of its resources gets the lowest limit that any quota has."""
     limits = [quota["spec"]["hard"] for quota in quotas]
     lowest = {
         resource: min((hard[resource] for hard in limits if resource in hard), key=quantity_value)

@@ -1,4 +1,4 @@
-"""Reconciles one tenant. Workers call `reconcile` once per queue item.
+"""Reconciles one tenant. Workers call `reconcile` for each tenant that they take from the queue.
 
 `tenancy.decision` accepts or rejects the spec, and `update_needed` selects the next step. `apply` and `sweep`
 run the step, and `report` writes the status. `terminate` handles deletion, and `drift_repair` reverts drift.
@@ -84,9 +84,9 @@ class Reconciler:
     def reconcile(self, name: str) -> float | None:
         """Reconcile a tenant.
 
-        Returns the number of seconds after which to reconcile it again, or None to wait for the next change.
-        Raises TryAgain after a failure that a retry may solve, and ClusterError if the API server does not
-        answer or reports a conflict.
+        Returns the seconds until the next reconcile of the tenant, or None to wait for the next change.
+        Raises TryAgain after a failure that a retry may solve. Raises ClusterError if the API server does
+        not answer or reports a conflict.
         """
         manifests = self._tenants.named(name)
         if not manifests:
@@ -105,14 +105,14 @@ class Reconciler:
         return self._desired.get(name)
 
     def keep_applied(self) -> None:
-        """Start to repair drift of all tenants whose spec is applied. Call this before the workers start."""
+        """Start to repair the drift of tenants whose spec is applied. Call this before the workers start."""
         for name in self._tenants.names():
             for manifest in self._tenants.named(name)[:1]:
                 if not is_deleting(manifest) and self._loader.load_from_spec(manifest):
                     self._repairs.check(name)
 
     def restore(self, manifest: Manifest) -> None:
-        """Restore a tenant's reservations from its status. Call this before the tenant's first reconcile."""
+        """Reserve the namespaces and hosts in a Tenant's status. Call this before its first reconcile."""
         self._claims.remember(manifest["metadata"]["name"], known_namespaces(manifest), known_hosts(manifest))
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
@@ -163,7 +163,7 @@ class Reconciler:
         return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested)
 
     def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
-        """Run the step and report its result. Raises MustWait, or the error that made the step fail."""
+        """Run the step and report its result. Raises MustWait, or an error if the step fails."""
         match step:
             case WaitForNamespaces(names):
                 raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")

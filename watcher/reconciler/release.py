@@ -1,6 +1,7 @@
 """Releases namespaces that are removed from a tenant but kept in the cluster (`deletionPolicy: Retain`).
 
-The platform's objects and labels are removed from these namespaces. Nothing else in them changes.
+The platform's objects and labels are removed from these namespaces. Everything else in the namespaces
+stays unchanged.
 """
 
 from collections.abc import Iterable

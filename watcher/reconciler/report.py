@@ -1,4 +1,4 @@
-"""Reports the result of reconciling a tenant: status, Events, logs and metrics."""
+"""Reports the result of each reconcile of a tenant in the status, in Events, in the log and in metrics."""
 
 from collections.abc import Callable
 
@@ -61,7 +61,7 @@ class Reporter:
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
-        Call this before the first object is created.
+        Call this before the first object of the tenant is created.
         """
         if not has_finalizer(manifest):
             manifest = self._tenants.add_finalizer(manifest)
@@ -140,9 +140,9 @@ class Reporter:
             self._tenants.write_status(manifest, failed_status(manifest, Reason.INTERNAL_ERROR, message))
 
     def reject_namesake(self, namesake: Manifest, manifest: Manifest) -> None:
-        """Reject the newer of two Tenants with the same name.
+        """Reject `namesake`. It has the same name as the older Tenant `manifest` in the other API group.
 
-        If the newer Tenant is being deleted, remove its finalizer, because no object was created for it.
+        If `namesake` is being deleted, remove its finalizer. No objects were created for `namesake`.
         """
         if is_deleting(namesake) and has_finalizer(namesake):
             self._tenants.remove_finalizer(namesake)
@@ -159,8 +159,10 @@ class Reporter:
 def _half_done(error: Failure, step: Step | None) -> str:
     """The message of an update that failed half way. Empty if no update failed half way.
 
-    Two kinds of failed updates are not half done. An update of a locked stack has not started. An update that
-    only records repairs changes no object.
+    Two kinds of failed updates do not count:
+
+    - An update of a locked stack has not started.
+    - An update that only records repairs changes no object.
     """
     if not isinstance(error, StackError) or isinstance(error, StackBusy):
         return ""

@@ -26,7 +26,7 @@ from tenancy.drift import object_drift, repair_patch
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import Applied
 
-# Kinds with immutable fields. If an object of these kinds cannot be changed, it is deleted and created again.
+# Kinds with immutable fields. If such an object cannot be changed, it is deleted and created again.
 # A namespace is never deleted for a repair, because it contains the tenant's own objects.
 _WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
 
@@ -44,9 +44,9 @@ def restore_object(
 ) -> tuple[Repair | None, bool]:
     """Restore an object if the live object differs from the last applied object.
 
-    Returns the repair, or None if there was nothing to repair. Also returns whether the object is fully
-    restored. A quota is not fully restored if the budget does not allow its full limit yet. Raises
-    ClusterError if a request fails.
+    The first returned value is the repair, or None if there was nothing to repair. The second returned value
+    is whether the object is fully restored. A quota is not fully restored if the budget does not allow its
+    full limit yet. Raises ClusterError if a request fails.
     """
     kind = KIND_BY_KEY[key.kind]
     if kind not in MANAGED_KINDS and kind not in served:

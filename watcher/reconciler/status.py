@@ -1,4 +1,4 @@
-"""Computes the status of a tenant in each situation. No I/O. `report` writes the status."""
+"""Computes the status of a tenant for each result of a reconcile. `report` writes the status. No I/O."""
 
 from collections.abc import Mapping
 
@@ -111,7 +111,8 @@ def failed_status(
 ) -> Manifest:
     """The status after an error.
 
-    `repaired` and `unrepaired` describe drift. `half_done` is the message of an update that failed half way.
+    `repaired` describes repaired drift, and `unrepaired` describes drift that could not be repaired.
+    `half_done` is the message of an update that failed half way.
     """
     verdict = Verdict(False, reason, message)
     change = StatusChange(

@@ -1,7 +1,7 @@
 """Computes a Tenant's new status from the old status and a StatusChange. No I/O.
 
-The `lastTransitionTime` of a condition changes only if its status changes, as the Kubernetes API conventions
-require.
+The `lastTransitionTime` of a condition changes only if the condition's `status` changes. The Kubernetes API
+conventions require this.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from tenancy.spec.tenant_status import (
 
 
 class Keep(Enum):
-    """The type of KEEP, which is the value of unchanged parts of a status."""
+    """The type of KEEP. In a StatusChange, the value of each unchanged part is KEEP."""
 
     KEEP = "keep"
 
@@ -89,7 +89,7 @@ def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
 
 
 def condition(manifest: Manifest, kind: ConditionType) -> Manifest:
-    """The Tenant's condition of this type. Empty if the status does not have it."""
+    """The Tenant's condition of this type. Empty if the status has no such condition."""
     conditions = (manifest.get("status") or {}).get("conditions") or []
     return next((entry for entry in conditions if entry["type"] == kind), {})
 

@@ -1,6 +1,7 @@
 """Deletes objects that have a tenant's labels but are not desired.
 
-Pulumi deletes only objects that are in the stack's state. This module deletes objects that the state lacks.
+Pulumi deletes only objects that are in the stack's state. This module deletes objects that are missing in
+the state.
 """
 
 from collections.abc import Mapping
@@ -26,9 +27,10 @@ def sweep(
     desired: DesiredState,
     live: Mapping[ObjectKey, Manifest],
 ) -> None:
-    """Delete objects that are not desired, and release reservations that the tenant no longer needs.
+    """Delete objects that are not desired.
 
-    With `deletionPolicy: Retain`, namespaces are released instead of deleted.
+    With `deletionPolicy: Retain`, namespaces are released instead of deleted. At the end, remove the tenant's
+    reservations of namespaces and hosts that the tenant no longer needs.
     """
     surplus = unwanted(desired, live)
     if surplus and not _is_current(cluster, tenant):

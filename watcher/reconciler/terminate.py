@@ -1,7 +1,11 @@
 """Deletes a tenant.
 
-The watcher ends the tenant's AISessions, destroys its stack, waits until its namespaces are deleted, and then
-removes the finalizer.
+The steps are:
+
+1. End the tenant's AISessions.
+2. Destroy the tenant's stack.
+3. Wait until the tenant's namespaces are deleted.
+4. Remove the finalizer.
 """
 
 from collections import Counter
@@ -65,9 +69,9 @@ class Terminator:
     def terminate(self, tenant: Manifest) -> float | None:
         """Reconcile a tenant that is being deleted.
 
-        The spec is not parsed, because an invalid spec must not block the deletion. Returns the number of
-        seconds after which to reconcile the tenant again, or None to wait for the next change. Raises
-        TryAgain after a failure.
+        The spec is not parsed, because an invalid spec must not block the deletion. Returns the seconds until
+        the next reconcile of the tenant, or None to wait for the next change. Raises TryAgain
+        after a failure.
         """
         name, uid = tenant["metadata"]["name"], tenant["metadata"]["uid"]
         if not has_finalizer(tenant):
@@ -156,8 +160,8 @@ class Terminator:
     def _is_crd_deleted(self, tenant: Manifest) -> bool:
         """Whether the Tenant is being deleted only because its CRD is being deleted.
 
-        A CRD is deleted by accident or for a reinstallation, so the tenant's namespaces are kept. The watcher
-        manages them again after the CRD and the Tenant are created again.
+        A CRD is usually deleted by accident or for a reinstallation. So the tenant's namespaces are kept.
+        When the CRD and the Tenant are created again, the watcher manages these namespaces again.
         """
         group = tenant["apiVersion"].partition("/")[0]
         crd = self._cluster.get(CRD, crd_name(group))
@@ -183,7 +187,10 @@ class Terminator:
         return [_progress(namespace) for namespace in own]
 
     def _own_namespaces(self, tenant: Manifest) -> list[Manifest]:
-        """The tenant's namespaces. `may_remove` checks each namespace, because users can forge labels."""
+        """The tenant's namespaces.
+
+        Users can forge labels. So `may_remove` checks whether each namespace really belongs to the tenant.
+        """
         name = tenant["metadata"]["name"]
         return [
             namespace
@@ -198,7 +205,7 @@ def _few(names: list[str]) -> str:
 
 
 def _hold(tenant: Manifest) -> tuple[Reason, str] | None:
-    """The reason and message if the tenant must not be destroyed yet, otherwise None.
+    """The reason and message why the tenant must not be destroyed yet. None if it may be destroyed.
 
     Does not parse the spec, because the spec may be invalid.
     """
@@ -215,7 +222,10 @@ def _is_retained(tenant: Manifest) -> bool:
 
 
 def _progress(namespace: Manifest) -> str:
-    """The namespace's name and the messages of its conditions, which say why it is not deleted yet."""
+    """The name of a terminating namespace, and the reasons why it is not deleted yet.
+
+    The reasons are the messages of the namespace's conditions.
+    """
     conditions = (namespace.get("status") or {}).get("conditions") or []
     holding = [condition["message"] for condition in conditions if condition["status"] == "True"]
     name: str = namespace["metadata"]["name"]

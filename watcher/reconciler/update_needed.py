@@ -52,7 +52,7 @@ class Contested:
 
 @dataclass(frozen=True)
 class RunUpdate:
-    """Run `up`. `message` is the update's message in the stack's history."""
+    """Run `pulumi up`. `message` is the update's message in the stack's history."""
 
     message: str
     record: UpdateRecord
@@ -76,8 +76,8 @@ Step = InSync | WaitForNamespaces | Contested | RunUpdate
 class MustWait(Exception):
     """The tenant waits for a change in the cluster, such as the deletion of a namespace.
 
-    The change queues the tenant again. `applied` is the intermediate state that was applied before the wait,
-    or None.
+    The change queues the tenant again. `applied` is the intermediate state that was applied before the wait.
+    It is None if no such state was applied.
     """
 
     reason = Reason.NAMESPACE_TERMINATING

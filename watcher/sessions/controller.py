@@ -1,4 +1,4 @@
-"""The controller of AISessions. Its queue and worker threads are separate from those for Tenants."""
+"""The controller of AISessions. Tenants have a separate queue and separate worker threads."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class SessionController:
     def __init__(
         self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
     ) -> None:
-        """`retry_s` is the delay after a session's first rejected start. Later retry delays are longer."""
+        """`retry_s` is the retry delay after a session's first rejected start. Later delays are longer."""
         self._queue = TenantQueue()
         self._live = LiveSessions(cluster, namespaces, self.wake)
         backoff = StartBackoff(Backoff(retry_s, retry_s * SESSION_START.last_s / SESSION_START.first_s))
@@ -38,9 +38,9 @@ class SessionController:
         self.workers = QueueWorkers("sessions", self._queue, self._reconciler.reconcile, count=_WORKERS)
 
     def start(self) -> None:
-        """Start the informers now. Start the workers once all caches are synced and the plans are loaded.
+        """Start the informers. Does not block.
 
-        Does not block.
+        The workers start later, when all informers are synced and the plans are loaded.
         """
         for informer in self._live.informers:
             informer.start()
@@ -51,7 +51,10 @@ class SessionController:
         self._queue.add(tenant, _GATHER_S)
 
     def follow(self, on_update: Callable[[str], None]) -> None:
-        """Call `on_update` with the tenant's name after each change of a session. Set it before `start`."""
+        """After each change of a session, call `on_update` with the tenant's name.
+
+        Call `follow` before `start`.
+        """
         self._live.follow(on_update)
 
     def rows(self, tenant: str) -> list[SessionRow]:

@@ -80,7 +80,7 @@ def _listed(cluster: Cluster, kind: Kind, namespace: str, selector: str = "") ->
 
 
 def _belongs_to_session(job: Manifest) -> bool:
-    """Whether an AISession owns the Job. The session label is no proof, because anybody can set it."""
+    """Whether an AISession owns the Job. The session label is no proof, because users can set this label."""
     owners = job["metadata"].get("ownerReferences") or ()
     return any(owner["kind"] == AISESSION.kind and owner.get("controller") for owner in owners)
 

@@ -8,15 +8,16 @@ from tenancy.base.manifest import Manifest
 from tenancy.sessions.status_event import status_event
 from tenancy.spec.aisession import FINAL_PHASES, AISessionStatus, SessionPhase
 
-# Users of a tenant can write the status of pods, so that a session can have any number of reasons.
+# The maximum number of recorded phases and reasons of a session. A limit is needed, because users of a tenant
+# can write any reason to the status of a pod.
 _MAX_STATES: Final = 32
 
 
 class SessionEvents:
     """Records an Event when a session gets a new phase or reason.
 
-    A session can return to a reason many times: from `Starting` to `PodRefused` with each retry, or from
-    `ErrImagePull` to `ImagePullBackOff`. Each phase and reason of a session is therefore recorded only once.
+    A session can switch between two reasons many times, for example between `ErrImagePull` and
+    `ImagePullBackOff`. So each combination of phase and reason is recorded only once for a session.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -25,7 +26,7 @@ class SessionEvents:
         self._recorded: dict[str, set[tuple[str, str | None]]] = {}
 
     def record(self, session: Manifest, previous: AISessionStatus, status: AISessionStatus) -> None:
-        """Record the change from the status `previous` to `status`. Logs an error, and does not raise it."""
+        """Record the change of the status from `previous` to `status`. Errors are logged and not raised."""
         event, uid = status_event(status), session["metadata"]["uid"]
         if event is None:
             return

@@ -68,7 +68,7 @@ class LiveSessions:
         )
 
     def follow(self, on_update: Callable[[str], None]) -> None:
-        """Call `on_update` with the tenant's name after each change of a session, also of its status."""
+        """After each change of a session or of its status, call `on_update` with the tenant's name."""
         self._on_update = on_update
 
     def rows(self, tenant: str) -> list[SessionRow]:
@@ -126,7 +126,8 @@ class LiveSessions:
         """The namespace and name of each Job that counts towards the tenant's `maxSessions`.
 
         A Job counts if it has not finished, even if its session is deleted. A Job also counts if one of its
-        pods has not finished, because users of the tenant can delete the Job or forge its status.
+        pods has not finished, even if the Job seems to be finished or is deleted. Users of the tenant can
+        delete a Job or forge its status.
         """
         jobs = self._jobs.of(tenant)
         with self._lock:
@@ -145,8 +146,8 @@ class LiveSessions:
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
         """Write the status unless it is unchanged. Record an Event if the phase or the reason changes.
 
-        Returns False if the session was deleted or recreated, or its spec has changed, since `session` was
-        read. In this case the watch reports the change and triggers another reconcile.
+        Returns False if the session has changed since `session` was read: it was deleted or created again, or
+        it has a new spec. In this case, the watch reports the change and triggers another reconcile.
         """
         new_status = status.model_dump(by_alias=True, mode="json", exclude_none=True)
         if session.get("status") == new_status:
@@ -173,7 +174,7 @@ class LiveSessions:
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. The method `job` ignores it at once, before the watch reports the deletion."""
+        """Delete the Job. The method `job` ignores this Job even before the watch reports the deletion."""
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])

@@ -7,7 +7,7 @@ from prometheus_client.registry import Collector
 
 
 class SessionPhaseCollector(Collector):
-    """Counts the sessions for each scrape."""
+    """Counts the sessions in each phase at each scrape."""
 
     def __init__(self, phase_counts: Callable[[], Mapping[str, int]]) -> None:
         self._phase_counts = phase_counts

@@ -1,8 +1,8 @@
 """Reconciles the AISessions of one tenant.
 
-If a session has a Job, the reconciler derives the session's status from the Job and writes it. If a session
-has no Job, the reconciler creates one, within the tenant's `maxSessions` and quotas. Older sessions start
-first. The module `deletion` deletes the sessions of a deleted tenant.
+If a session has a Job, the reconciler derives the session's status from the Job, and writes the status. If a
+session has no Job, the reconciler creates a Job when the tenant's `maxSessions` and quotas allow it. Older
+sessions start first. The module `deletion` deletes the sessions of a deleted tenant.
 """
 
 from datetime import UTC, datetime
@@ -48,7 +48,7 @@ class SessionReconciler:
     def reconcile(self, tenant: str) -> float | None:
         """Reconcile the tenant's sessions.
 
-        Returns the seconds after which to reconcile them again, or None to wait for the next change.
+        Returns the seconds until the next reconcile, or None to wait for the next change.
         """
         waiting: list[Waiting] = []
         requeues_s: list[float | None] = []

@@ -95,7 +95,7 @@ class Starter:
         )
 
     def _settings(self, name: str) -> TenantSettings | StartDelay:
-        """The tenant's effective settings, or the reason why none of its sessions may start now."""
+        """The tenant's settings from its plan and its spec, or the reason why no session may start now."""
         manifests = self._tenants.named(name)
         if not manifests:
             return StartDelay(SessionReason.TENANT_NOT_READY, f"Tenant {name} does not exist")
@@ -165,9 +165,9 @@ class Starter:
         return any(wait.reason is SessionReason.QUOTA_EXCEEDED for wait in result.waits.values())
 
     def _reserved(self, started: Iterable[Manifest]) -> dict[str, Demand]:
-        """The demand of started sessions whose pods do not exist yet, by namespace.
+        """For each namespace, the quota that started sessions still need for pods that do not exist yet.
 
-        The demand does not include the Jobs of these sessions, because the quotas already count the Jobs.
+        The Jobs of these sessions are not included, because the quotas already count these Jobs.
         """
         demands: dict[str, list[Demand]] = {}
         for session in started:

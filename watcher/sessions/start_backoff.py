@@ -1,7 +1,8 @@
-"""Rejected starts of sessions: the reasons of the rejections, and the backoff before the next attempt.
+"""Handles rejected starts of sessions: reads the reason, and delays the next attempt.
 
 The API server may reject a Job or its pod. For example, the pod exceeds a quota that the watcher could not
-check, or the pod's image is from a registry that is not allowed. The session then waits for the next attempt.
+check, or the pod's image is from a registry that is not allowed. In this case, the session waits, and the
+watcher tries to start it again later.
 """
 
 import time
@@ -19,9 +20,12 @@ _FORGET_AFTER_S: Final = 600.0
 
 
 def pod_refusal(cluster: Cluster, job: Manifest) -> str:
-    """The reason why the Job has no pod, from its newest FailedCreate Event. Empty without such an Event."""
+    """The reason why the Job has no pod. It is the message of the Job's newest FailedCreate Event.
+
+    Empty if the Job has no such Event.
+    """
     metadata = job["metadata"]
-    # The API server filters the Events, because a namespace may have thousands of others.
+    # The API server filters the Events, because a namespace may have thousands of other Events.
     fields = f"reason=FailedCreate,involvedObject.uid={metadata['uid']}"
     events = cluster.list(EVENT, namespace=metadata["namespace"], fields=fields)[0]
     newest = max(events, key=lambda event: str(event.get("lastTimestamp") or ""), default={})

@@ -1,7 +1,7 @@
-"""Access to the SQLite file of the usage record: connections, transactions and errors.
+"""Access to the SQLite file with the recorded usage: connections, transactions and errors.
 
-`store` reads and writes the content. Each access opens the file again. So if the file is replaced, the next
-access uses the new file.
+The module `store` reads and writes the content. Each access opens the file again. So if the file is replaced,
+the next access uses the new file.
 """
 
 import sqlite3
@@ -66,7 +66,7 @@ def _version(database: sqlite3.Connection) -> int:
     if version > _VERSION:
         raise sqlite3.DatabaseError(
             f"a newer version of the watcher wrote the file: the file has schema version {version}, but this "
-            f"version supports only schema version {_VERSION}"
+            f"program supports only schema version {_VERSION}"
         )
     return int(version)
 

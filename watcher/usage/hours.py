@@ -1,7 +1,7 @@
 """The rows of usage reports, with their units. No I/O.
 
-Quota-hours are the hard limit of a quota multiplied by hours. Used-hours are the used amount multiplied by
-hours.
+Quota-hours are the hard limit of a quota multiplied by the time in hours. Used-hours are the used amount
+multiplied by the time in hours. For example, 2 CPUs for 3 hours are 6 CPU-hours.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _UNITS: Final = {
 
 
 class Series(NamedTuple):
-    """The tenant, namespace and resource that recorded values belong to."""
+    """The key of a series of recorded values. A series has one tenant, one namespace and one resource."""
 
     tenant: str
     namespace: str
@@ -29,7 +29,7 @@ class Series(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """Used and hard amounts multiplied by hours. The units are CPU-hours, byte-hours and pod-hours."""
+    """The used-hours and quota-hours of a series. The units are CPU-hours, byte-hours and pod-hours."""
 
     used: float = 0.0
     hard: float = 0.0
@@ -38,7 +38,7 @@ class Hours(NamedTuple):
 
 
 class UsageRow(Model):
-    """The quota-hours and used-hours of one resource, in a namespace or a whole tenant."""
+    """The quota-hours and used-hours of one resource, in one namespace or in the whole tenant."""
 
     tenant: str
     # Empty if the row is the sum over all namespaces of the tenant.
@@ -51,7 +51,7 @@ class UsageRow(Model):
 
 
 class UsageReport(Model):
-    """The quota-hours and used-hours between two times, by tenant, namespace and resource."""
+    """The quota-hours and used-hours between two times. Each row has one tenant, namespace and resource."""
 
     since: datetime
     until: datetime
@@ -74,7 +74,7 @@ def usage_row(series: Series, hours: Hours) -> UsageRow:
 def tenant_rows(rows: Iterable[UsageRow]) -> list[UsageRow]:
     """One row for each tenant and resource, summed over the tenant's namespaces.
 
-    The rows are in the order in which their tenants and resources first occur in `rows`.
+    The result has the order in which tenants and resources first occur in `rows`.
     """
     sums: dict[tuple[str, str], UsageRow] = {}
     for row in rows:

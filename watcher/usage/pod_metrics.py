@@ -1,4 +1,4 @@
-"""Periodically reads the CPU and memory usage of tenants from metrics.k8s.io.
+"""Periodically reads the CPU and memory usage of tenants from the API group metrics.k8s.io.
 
 If the cluster does not serve this API group, there are no values. This is not an error.
 """
@@ -61,7 +61,7 @@ class PodMetrics(PeriodicService):
         return self._reported.get(tenant, _NEVER).measured
 
     def current(self, tenant: str) -> ByNamespace:
-        """The last measured usage of each of the tenant's namespaces."""
+        """The last measured usage of each namespace of the tenant."""
         current = self._current
         if current is None:
             return {}
@@ -69,7 +69,7 @@ class PodMetrics(PeriodicService):
         return {namespace: current.get(namespace, MeasuredUsage()) for namespace in namespaces}
 
     def read(self) -> None:
-        """Read the metrics of all pods in one request, and report significant changes."""
+        """Read the metrics of all pods in one request. Call `on_change` after significant changes."""
         try:
             pods, _ = self._cluster.list(POD_METRICS)
             self._current = measured_by_namespace(pods)

@@ -1,7 +1,7 @@
 """Records the usage of every tenant once per period on a separate thread. The default period is one minute.
 
-A failed write does not affect the rest of the watcher. The recorder logs the same error only once and tries
-again in the next period.
+A failed write does not affect the rest of the watcher. The recorder tries again in the next period. If the
+same error occurs several times in a row, the recorder logs it only once.
 """
 
 import time

@@ -67,9 +67,9 @@ ORDER BY tenant, namespace, resource
 
 class UsageStore:
     def __init__(self, path: Path, period_s: float = 0.0) -> None:
-        """`period_s` is the time between two calls of `record`. Readers do not need it.
+        """`period_s` is the time between two calls of `record`. It is needed only for `record`.
 
-        Does not open the file.
+        This method does not open the file.
         """
         self.path = path
         self._step_max_s = max(_STEP_MAX_S, _STEP_MAX_PERIODS * period_s)
@@ -128,9 +128,10 @@ class UsageStore:
         return UsageReport(since=since, until=until, rows=rows)
 
     def _prepare(self, database: sqlite3.Connection, now_s: int) -> None:
-        """End open spans after a gap.
+        """End the open spans if there is a gap between the last record and the current time.
 
-        If the clock was set back, delete the earlier records of the time that is now recorded again.
+        If the clock was set back, some time is recorded twice. In this case, delete the first records of this
+        time.
         """
         ((recorded_s, latest_s),) = database.execute("SELECT recorded_s, latest_s FROM state")
         if recorded_s is None:
@@ -161,7 +162,7 @@ def _begin_span(database: sqlite3.Connection, series: Series, now_s: int, used: 
 
 
 def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> None:
-    """Delete all amounts that are recorded for this period, so that it can be recorded again.
+    """Delete all amounts that are recorded for this period, so that the period can be recorded again.
 
     Spans that are only partly in the period are shortened or split.
     """
@@ -180,7 +181,7 @@ def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> N
 def _delete_expired(database: sqlite3.Connection, now_s: int) -> None:
     """Delete expired spans. One call deletes at most one day of spans.
 
-    Without this limit, the watcher would delete years of spans if the clock is wrong by years.
+    If the clock is wrong by years, years of spans seem to be expired. The limit protects these spans.
     """
     ((oldest_s,),) = database.execute("SELECT min(end_s) FROM span")
     delete_before_s = min(now_s - _KEEP_S, (oldest_s or 0) + _DROP_STEP_S)

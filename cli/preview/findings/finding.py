@@ -1,6 +1,7 @@
-"""The findings of a preview, which are errors, warnings and notes about a change. No I/O.
+"""The findings of a preview: errors, warnings and notes about a change. No I/O.
 
-Each finding has a rule. CI systems group findings by rule. The module `locations` adds the file and the line.
+The rule of a finding is its kind, such as `tenant-deleted`. CI systems group findings by rule. The module
+`locations` adds the file and the line to a finding.
 """
 
 from enum import StrEnum
@@ -31,7 +32,7 @@ class Rule(StrEnum):
     TENANT_PAUSED = "tenant-paused"
     INTEGRATION_MISSING = "integration-missing"
     FIELDS_KEPT = "fields-kept"
-    # The following rules are errors. Most have the name of the reason for which the watcher rejects a tenant.
+    # The following rules are errors. Most of them have the name of a reason of the watcher.
     INVALID_MANIFEST = "invalid-manifest"
     INVALID_SPEC = "invalid-spec"
     UNKNOWN_PLAN = "unknown-plan"
@@ -92,7 +93,7 @@ NOTES: Final = frozenset(
 
 
 class Gain(NamedTuple):
-    """A new permission, newly allowed traffic, or a less strict limit in one namespace.
+    """A new permission, new allowed traffic, or a less strict Pod Security level in one namespace.
 
     Equal gains in different namespaces have the same text.
     """

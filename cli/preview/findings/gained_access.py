@@ -1,7 +1,7 @@
 """Finds the permissions that subjects have in the new state of a tenant, but not in the old state. No I/O.
 
-Rules are split into single permissions before the comparison. A rule that is only moved or split contains no
-new permission.
+Rules are split into single permissions before the comparison. So a rule that is only moved or split adds no
+permission.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:
-    """A gain for each Role and resource with new verbs."""
+    """A gain for each resource for which a Role allows new verbs."""
     for key, role in after.items():
         if key.kind != ROLE.kind or key not in before:
             continue
@@ -61,7 +61,7 @@ def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def _bindings(objects: Objects) -> Iterator[tuple[str, str, int, ObjectKey]]:
-    """The namespace, subject, rank and key of each binding, sorted by rank.
+    """The namespace, subject, rank and key of each binding, with the lowest rank first.
 
     The rank is 1 for viewer, 2 for operator, 3 for admin, and 0 for other roles. A dict that is built in this
     order keeps the highest rank of each subject.
@@ -76,10 +76,10 @@ def _bindings(objects: Objects) -> Iterator[tuple[str, str, int, ObjectKey]]:
 
 
 def _subject_text(subject: Mapping[str, str], namespace: str) -> str:
-    """The kind and name of the subject.
+    """The kind and name of the subject, such as `User alice`.
 
-    If a service account and the binding are in different namespaces, the text contains the namespace of the
-    service account. If they are in the same namespace, the text contains only the kind and the name.
+    `namespace` is the namespace of the binding. If a service account is in another namespace, the text also
+    contains the namespace of the service account.
     """
     account_namespace = subject.get("namespace", "")
     prefix = f"{account_namespace}/" if account_namespace and account_namespace != namespace else ""

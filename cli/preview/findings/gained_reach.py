@@ -1,7 +1,7 @@
 """Finds the traffic that network policies allow in a tenant's new state, but not in its old state. No I/O.
 
-Rules are split into single peers and ports before the comparison. A rule that is only moved or split allows
-no new traffic.
+Rules are split into single peers and ports before the comparison. So a rule that is only moved or split
+allows no new traffic.
 """
 
 import json
@@ -31,7 +31,8 @@ class AllowedTraffic(NamedTuple):
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
     """A gain for each peer and port that no old rule allowed.
 
-    Namespaces that had no network policies are ignored. They are new, or all their traffic was allowed.
+    Namespaces that had no network policies are ignored. Such a namespace is new, or all its traffic was
+    already allowed.
     """
     old_traffic = _allowed_traffic(before)
     for namespace, traffic_keys in _allowed_traffic(after).items():
@@ -59,7 +60,7 @@ def _allowed_traffic(objects: Objects) -> dict[str, dict[AllowedTraffic, ObjectK
 
 
 def _as_json(value: Any) -> str | None:
-    """The value as JSON text, which can be a key of a dict."""
+    """The value as JSON text, because a dict cannot be a key of another dict."""
     return None if value is None else json.dumps(value, sort_keys=True)
 
 
@@ -107,8 +108,8 @@ def _covers_port(old: str | None, new: str | None) -> bool:
 def _port_range(port: Mapping[str, Any]) -> tuple[str, Any, Any]:
     """The protocol, the first port and the last port.
 
-    For a named port, the protocol contains the name, such as `TCPhttp`, and both ports are None. So a named
-    port covers only a port with the same name.
+    For a named port, the protocol ends with the name, such as `TCPhttp`, and both ports are None. So a rule
+    for a named port covers only ports with the same name.
     """
     number = port.get("port")
     first = number if isinstance(number, int) or number is None else None

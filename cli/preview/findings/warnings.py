@@ -1,4 +1,4 @@
-"""Warnings and notes about changes of one tenant that delete objects or reduce isolation. No I/O.
+"""Warnings and notes about a tenant's changes, for example if they delete a namespace. No I/O.
 
 A new tenant gets warnings and notes only about the namespaces that it adopts.
 """
@@ -26,10 +26,10 @@ _MAX_NAMES: Final = 3
 def change_warnings(
     desired: DesiredState, changes: Iterable[ObjectChange], before: Objects, was_protected: bool = False
 ) -> tuple[Finding, ...]:
-    """Warnings about a new or updated tenant.
+    """Warnings and notes about a new or updated tenant.
 
-    `before` contains the tenant's old objects. Objects from a git revision have no status. For such objects,
-    there are no warnings about quota usage.
+    `before` contains the tenant's old objects. Objects from a git revision have no status, so there are no
+    warnings about their quota usage.
     """
     old = {key: manifest for key, manifest in before.items() if not is_deleting(manifest)}
     name, new = desired.tenant, desired.by_key
@@ -48,7 +48,7 @@ def change_warnings(
 
 
 def deletion_warning(tenant: str, changes: Iterable[ObjectChange]) -> Finding:
-    """The warning about a deleted tenant. It says whether the namespaces are deleted too."""
+    """The warning about a deleted tenant. The warning says whether the namespaces are deleted too."""
     namespaces = [change for change in changes if change.kind == NAMESPACE.kind]
     names = _listed(sorted(change.name for change in namespaces))
     if not namespaces:

@@ -1,6 +1,7 @@
 """Formats a preview as JSON. No I/O.
 
-Within one `formatVersion`, fields can be added. Existing fields are not removed, and keep their meaning.
+A later version of tenancy may add fields without a new `formatVersion`. If a later version removes a field or
+changes its meaning, it increases `formatVersion`.
 """
 
 from typing import Any, Final

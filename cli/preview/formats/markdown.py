@@ -20,7 +20,7 @@ MARKER: Final = "<!-- tenancy-preview -->"
 LIMIT: Final = 60_000
 # The number of characters that are reserved for the note about omitted details.
 _RESERVE: Final = 2_000
-# The maximum length of the table, of the notes, and of each block of findings, so that details fit too.
+# The maximum length of the table, of the notes, and of each block of findings. The rest is for details.
 _MAX_BLOCK: Final = 10_000
 _MAX_LINES: Final = 100
 _MAX_NAMES: Final = 20

@@ -37,7 +37,7 @@ def print_preview(preview: Preview) -> None:
 
 
 def _printable_change(change: ObjectChange) -> ObjectChange:
-    """The change with escapes for control characters, which a terminal would interpret."""
+    """The change with escaped control characters, because a terminal would interpret control characters."""
     fields = [
         {name: printable(value) if isinstance(value, str) else value for name, value in field}
         for field in change.fields
