@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cli.apply.field_ownership import APPLY_MANAGER
 from cluster.client import Cluster
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import served_kinds
@@ -156,7 +157,8 @@ class Platform(WatcherProcess, StackCommands):
     # Tenants
 
     def apply(self, manifest: Manifest) -> Manifest:
-        return self.admin.apply(manifest)
+        """Apply an object with the field manager of `tenancy apply`."""
+        return self.admin.apply(manifest, field_manager=APPLY_MANAGER)
 
     def add(self, manifest: Manifest) -> Manifest:
         """Apply a tenant. If a tenant of the same name is being deleted, wait until it is gone first."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tenancy.base.manifest import Manifest
+from tenancy.base.names import FIELD_MANAGER
 
 FieldSet = dict[str, Any]
 
@@ -18,7 +19,8 @@ PAUSE_MANAGER: Final = "tenancy-pause"
 ROLLBACK_MANAGER: Final = "tenancy-rollback"
 # The field manager of a client-side `kubectl apply`.
 CLIENT_SIDE_MANAGER: Final = "kubectl-client-side-apply"
-COMMAND_MANAGERS: Final = frozenset({APPLY_MANAGER, PAUSE_MANAGER, ROLLBACK_MANAGER})
+# Earlier versions of `./dev run` applied the sample tenants as FIELD_MANAGER.
+COMMAND_MANAGERS: Final = frozenset({APPLY_MANAGER, PAUSE_MANAGER, ROLLBACK_MANAGER, FIELD_MANAGER})
 
 _APPLY: Final = "Apply"
 _SPEC: Final = "f:spec"

@@ -75,10 +75,10 @@ class Comparison:
             *map(self._tenant_preview, ordered),
             *(deleted_tenant_preview(base, name) for name in deleted),
         ]
-        if self._method and base.cluster and not base.patchable and known and not self._method.is_client_side:
+        if not base.patchable and any(_depends_on_owners(preview) for preview in previews):
             notes.append(
-                "you may not change Tenants, so the result of applying the manifests is computed from "
-                "managedFields, and not by the API server"
+                "you may not change Tenants, so the fields that stay and the conflicts are computed from "
+                "metadata.managedFields, and not by the API server"
             )
         notes += [
             f"{count} × {kind} not compared: no permission to list them"
@@ -229,6 +229,11 @@ def _notes(tenant: TenantModel, desired: DesiredState, changes: Iterable[ObjectC
     if desired.missing:
         message = f"the cluster lacks CRDs that the tenant needs: {desired.missing_text}"
         yield Finding(rule=Rule.INTEGRATION_MISSING, tenant=tenant.name, message=message)
+
+
+def _depends_on_owners(preview: TenantPreview) -> bool:
+    """Whether the preview depends on the field managers of the live Tenant."""
+    return any(finding.rule in (Rule.FIELDS_KEPT, Rule.FIELD_CONFLICT) for finding in preview.findings)
 
 
 def _kept_fields(tenant: str, prediction: Prediction) -> Iterable[Finding]:

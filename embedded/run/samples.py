@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from cli.apply.field_ownership import APPLY_MANAGER
 from cli.wait import is_status_current, phase_of, reason_text
 from cluster.client import Cluster
 from cluster.errors import ClusterError
@@ -39,7 +40,7 @@ def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manif
     A sample tenant can exist from an earlier run. The returned object then contains the status from that run.
     """
     try:
-        return [cluster.apply(manifest) for manifest in manifests]
+        return [cluster.apply(manifest, field_manager=APPLY_MANAGER) for manifest in manifests]
     except ClusterError as error:
         raise SetupFailed(f"The API server rejected a manifest under {FOLDER}: {error}") from error
 

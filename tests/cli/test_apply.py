@@ -1,7 +1,6 @@
 """`tenancy apply`: applies all of the Tenants or none, and waits until they are Active."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +8,9 @@ import pytest
 import yaml
 
 from tenancy.base.manifest import Manifest
+from tests.cli.applying import named_fixture, write  # noqa: F401 - a fixture
 from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
-
-
-@pytest.fixture
-def named(platform: Platform) -> Iterator[Any]:
-    """Build manifests whose tenants are deleted after the test, even if the test did not apply them."""
-    manifests: list[Manifest] = []
-
-    def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:
-        manifests.append(tenant_manifest(name, group, **spec))
-        return manifests[-1]
-
-    yield make
-    platform.verify_and_delete(manifests)
-
-
-def write(path: Path, *manifests: Manifest) -> str:
-    path.write_text(yaml.safe_dump_all(manifests, sort_keys=False))
-    return str(path)
 
 
 def rows(stdout: str) -> list[list[str]]:
@@ -67,14 +49,16 @@ def test_tenants_are_created_then_unchanged_then_configured(
 
 
 def test_failed_tenant_ends_it_with_its_reason(named: Any, tenancy: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "x.yaml", named("apply-good"), named("apply-bad", plan="none-such"))
+    """The API server rejects an object of the tenant when the watcher applies it."""
+    extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"not a key": "x"}}
+    path = write(tmp_path / "x.yaml", named("apply-good"), named("apply-bad", extraResources=[extra]))
     result = tenancy("apply", path)
     assert result.returncode == 1
     assert [row[:3] for row in rows(result.stdout)] == [
         ["apply-good", "created", "Active"],
         ["apply-bad", "created", "Failed"],
     ]
-    assert "error: apply-bad: UnknownPlan: spec.plan: there is no plan 'none-such'" in result.stderr
+    assert "error: apply-bad: UpdateFailed: " in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -102,7 +86,7 @@ def test_what_the_server_refuses_keeps_the_others_from_being_applied(
     refused["metadata"]["labels"] = {"team": "not a label's value"}
     result = tenancy("apply", write(tmp_path / "x.yaml", good, refused))
     assert (result.returncode, result.stdout) == (1, "")
-    assert "error: apply-refused: " in result.stderr
+    assert "apply-refused: the API server rejects the Tenant" in result.stderr
     assert "metadata.labels" in result.stderr
     assert platform.tenant(good) is None
 
@@ -118,12 +102,12 @@ def test_fields_of_another_manager_are_kept_unless_forced(
     platform: Platform, named: Any, tenancy: Run, tmp_path: Path
 ) -> None:
     manifest = named("apply-contest", plan="basic")
-    platform.apply(manifest)
+    platform.admin.apply(manifest, field_manager="argocd-controller")
     path = write(tmp_path / "x.yaml", {**manifest, "spec": {"plan": "pro"}})
     result = tenancy("apply", path)
     assert result.returncode == 1
-    assert ".spec.plan" in result.stderr
-    assert "--force-conflicts" in result.stderr
+    assert "spec.plan: set to another value by argocd-controller at " in result.stderr
+    assert "tenancy apply --force-conflicts" in result.stderr
     assert (platform.tenant(manifest) or {})["spec"]["plan"] == "basic"
     result = tenancy("apply", path, "--force-conflicts")
     assert result.returncode == 0, result.stderr

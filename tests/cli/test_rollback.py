@@ -79,7 +79,7 @@ def test_rollback_to_the_first_of_three_and_back_again(
     result = tenancy("rollback", "undone", "--to", "1", "--yes")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("undone: back to update 1, ")
-    assert ", spec generation 1 by tenancy\n" in result.stdout
+    assert ", spec generation 1 by tenancy-cli\n" in result.stdout
     assert "~ Tenant undone\n    spec.plan\n      - pro\n      + basic\n" in result.stdout
     assert "- Namespace tenant-undone-b\n" in result.stdout
     assert "spec.paused" not in result.stdout

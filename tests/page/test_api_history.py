@@ -63,7 +63,7 @@ def test_history_has_the_stacks_updates_with_changed_fields(platform: Platform, 
 
     newest = updates[0]
     assert newest["spec"]["resourceQuotas"] == {"cpu": "300m"}
-    assert newest["by"] == "tenancy"
+    assert newest["by"] == "tenancy-cli"
     [change] = newest["changes"]
     assert (change["operation"], change["kind"], change["name"]) == (
         "update",
