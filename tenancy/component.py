@@ -120,8 +120,8 @@ def kubernetes_object(
 ) -> pulumi.Resource:
     """Register a Kubernetes object from its manifest.
 
-    The Pulumi SDK has a class for each kind. This function does not use these classes, because they take
-    seconds to import and convert every field twice.
+    The Pulumi SDK has a class for each kind. This function does not use these classes, because their import
+    takes seconds. They also convert every field twice.
     """
     options.version = _PROVIDER_VERSION
     token = resource_type(manifest)

@@ -38,7 +38,10 @@ _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
 def drift(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
-    """The keys of desired objects whose live object is missing or differs, each with the first difference."""
+    """The desired objects that are missing in the cluster or differ from their live objects.
+
+    The value for each key is a short text: `deleted`, or the first field that differs.
+    """
     return {
         key: difference
         for key, manifest in desired.by_key.items()

@@ -29,7 +29,7 @@ def module_files(file: ModuleFile) -> list[Path]:
     paths = sorted(folder.glob(file.path))
     if not paths:
         raise LookupError(
-            f"the version of {file.module} that {file.folder / 'go.mod'} requires has no file {file.path}"
+            f"{file.module} has no file {file.path} in the version that {file.folder / 'go.mod'} requires"
         )
     return paths
 

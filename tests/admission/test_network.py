@@ -130,7 +130,7 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
     ),
     "endpoint": (endpoints("10.96.0.1"), "endpoints", "subsets[].addresses: must be in"),
     "endpoint that is not ready": (unready_endpoints("10.96.0.1"), "endpoints", "allowed: 203.0.113.0/24"),
-    "endpoint slice": (endpoint_slice("10.96.0.1"), "endpointslices", "endpoints[].addresses: must lie"),
+    "endpoint slice": (endpoint_slice("10.96.0.1"), "endpointslices", "endpoints[].addresses: must be"),
     "endpoint by name": (endpoint_slice("evil.test", "FQDN"), "endpointslices", "endpoints[].addresses"),
 }
 

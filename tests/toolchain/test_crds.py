@@ -48,7 +48,7 @@ def test_lookup_leaves_the_checkout_as_it_is() -> None:
 
 def test_file_that_the_module_does_not_have_is_named() -> None:
     absent = ModuleFile(MODULES / "crds", "istio.io/api", "kubernetes/absent.yaml")
-    with pytest.raises(LookupError, match=r"istio\.io/api .* has no file kubernetes/absent\.yaml"):
+    with pytest.raises(LookupError, match=r"istio\.io/api has no file kubernetes/absent\.yaml"):
         module_files(absent)
 
 
