@@ -46,9 +46,9 @@ def test_pause_is_refused_to_the_impersonated_user_of_the_kubeconfig(
 ) -> None:
     before = spec(platform)
     for command in (("pause", "guarded"), ("resume", "guarded"), ("show", "guarded"), ("list",)):
-        result = tenancy(*command, KUBECONFIG=impersonating(**{"as": "bob"}))
+        result = tenancy(*command, KUBECONFIG=impersonating(**{"as": "imp-bob"}))
         assert result.returncode == 1, result.stdout
-        assert 'is forbidden: User "bob" cannot' in result.stderr
+        assert 'is forbidden: User "imp-bob" cannot' in result.stderr
         assert result.stdout == ""
     assert spec(platform) == before
 
@@ -68,10 +68,10 @@ def test_user_that_can_only_read_cannot_write(
 
 
 def test_groups_of_the_kubeconfig_and_of_the_options_give_rights(tenancy: Run, impersonating: Any) -> None:
-    kubeconfig = impersonating(**{"as": "bob", "as-groups": ["devs", MASTERS]})
+    kubeconfig = impersonating(**{"as": "imp-bob", "as-groups": ["devs", MASTERS]})
     result = tenancy("pause", "guarded", KUBECONFIG=kubeconfig)
     assert (result.returncode, result.stdout) == (0, "guarded is paused.\n"), result.stderr
-    result = tenancy("--as", "bob", "--as-group", "devs", "--as-group", MASTERS, "resume", "guarded")
+    result = tenancy("--as", "imp-bob", "--as-group", "devs", "--as-group", MASTERS, "resume", "guarded")
     assert (result.returncode, result.stdout) == (0, "guarded is resumed.\n"), result.stderr
 
 
@@ -79,11 +79,11 @@ def test_options_replace_the_user_of_the_kubeconfig(
     platform: Platform, tenancy: Run, impersonating: Any
 ) -> None:
     before = spec(platform)
-    result = tenancy("--as", "carol", "--as-uid", "7", "pause", "guarded")
-    assert 'is forbidden: User "carol" cannot' in result.stderr
-    kubeconfig = impersonating(**{"as": "bob"})
-    result = tenancy("--as", "carol", "pause", "guarded", KUBECONFIG=kubeconfig)
-    assert 'is forbidden: User "carol" cannot' in result.stderr
+    result = tenancy("--as", "imp-carol", "--as-uid", "7", "pause", "guarded")
+    assert 'is forbidden: User "imp-carol" cannot' in result.stderr
+    kubeconfig = impersonating(**{"as": "imp-bob"})
+    result = tenancy("--as", "imp-carol", "pause", "guarded", KUBECONFIG=kubeconfig)
+    assert 'is forbidden: User "imp-carol" cannot' in result.stderr
     # With a user in the kubeconfig, the option for groups needs no user.
     result = tenancy("--as-group", MASTERS, "show", "guarded", KUBECONFIG=kubeconfig)
     assert result.returncode == 0, result.stderr
@@ -96,7 +96,7 @@ def test_options_replace_the_user_of_the_kubeconfig(
         (("--as-group", MASTERS), "context 'embedded': user 'embedded': as: must be set, or use --as"),
         (("--as-uid", "7"), "context 'embedded': user 'embedded': as: must be set, or use --as"),
         (("--as", ""), "Invalid value for '--as': must not be empty"),
-        (("--as", "bob", "--as-group", ""), "Invalid value for '--as-group': must not be empty"),
+        (("--as", "imp-bob", "--as-group", ""), "Invalid value for '--as-group': must not be empty"),
     ],
 )
 def test_incomplete_options_are_rejected(options: tuple[str, ...], message: str, tenancy: Run) -> None:
@@ -108,17 +108,19 @@ def test_incomplete_options_are_rejected(options: tuple[str, ...], message: str,
 def test_commands_that_do_not_ask_the_api_server_do_not_ignore_the_user(
     platform: Platform, tenancy: Run
 ) -> None:
-    result = tenancy("--as", "bob", "history", "guarded")
+    result = tenancy("--as", "imp-bob", "history", "guarded")
     assert (result.returncode, result.stdout) == (1, "")
-    assert 'is forbidden: User "bob" cannot' in result.stderr
-    assert "spec generation 1" in tenancy("--as", "bob", "--as-group", MASTERS, "history", "guarded").stdout
-    result = tenancy("--as", "bob", "usage", "--db", str(platform.folder / "run" / "usage.db"))
+    assert 'is forbidden: User "imp-bob" cannot' in result.stderr
+    assert (
+        "spec generation 1" in tenancy("--as", "imp-bob", "--as-group", MASTERS, "history", "guarded").stdout
+    )
+    result = tenancy("--as", "imp-bob", "usage", "--db", str(platform.folder / "run" / "usage.db"))
     assert result.returncode == 1
     assert "Invalid value for --as" in result.stderr
 
 
 def test_doctor_reports_the_rights_of_the_impersonated_user(tenancy: Run) -> None:
-    result = tenancy("--as", "bob", "doctor", "-o", "json")
+    result = tenancy("--as", "imp-bob", "doctor", "-o", "json")
     assert "missing permissions: get tenants.platform.ai" in result.stdout
 
 
@@ -129,8 +131,8 @@ def test_completion_has_the_identity_of_the_options(tenancy: Run) -> None:
             _TENANCY_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1)
         ).stdout
 
-    assert completions(f"--as bob --as-group {MASTERS}").split() == ["guarded"]
-    assert completions("--as bob").split() == []
+    assert completions(f"--as imp-bob --as-group {MASTERS}").split() == ["guarded"]
+    assert completions("--as imp-bob").split() == []
 
 
 def test_requests_go_through_the_proxy_of_the_kubeconfig(

@@ -37,6 +37,9 @@ export function showTenant(main, name, { listAddress }) {
 
   let isClosed = false;
   let view = null;
+  // Whether the tenant has existed while the page was open. A request that is answered after the deletion must
+  // not replace the notice about the deletion.
+  let hasExisted = false;
   let loadedUpdates = [];
 
   async function load() {
@@ -45,10 +48,11 @@ export function showTenant(main, name, { listAddress }) {
       if (isClosed) return;
       if (!view) showSections();
       view = data;
+      hasExisted = true;
       updateSections();
     } catch (problem) {
       if (isClosed) return;
-      if (problem.status === 404) return showNotice(view ? deletedTenantNotice(name) : unknownTenantNotice(name));
+      if (problem.status === 404) return showNotice(hasExisted ? deletedTenantNotice(name) : unknownTenantNotice(name));
       if (!view) page.replaceChildren(problemNotice("Cannot show the tenant", problem));
       // Retry after all errors except a missing permission. For example, the watcher may still be starting.
       if (problem.status !== 403) loadSoon(RETRY_MS);
@@ -118,6 +122,7 @@ export function showTenant(main, name, { listAddress }) {
     if (event.kind === "loaded" && view) loadSoon();
     if (event.kind === "gone" && event.name === name) {
       clearTimeout(timer);
+      hasExisted = true;
       showNotice(deletedTenantNotice(name));
     }
   });
