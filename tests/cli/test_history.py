@@ -35,8 +35,8 @@ def test_history_tells_each_update_and_its_cause(
     assert [(line[0], *line[2:6]) for line in cells] == [
         ("4", "up", "drift: Role tenant-storied/tenant-viewer deleted", "-", "succeeded"),
         ("3", "up", "a try", "by hand", "succeeded"),
-        ("2", "up", "spec generation 2", "tenancy", "succeeded"),
-        ("1", "up", "spec generation 1", "tenancy", "succeeded"),
+        ("2", "up", "spec generation 2", "tenancy-cli", "succeeded"),
+        ("1", "up", "spec generation 1", "tenancy-cli", "succeeded"),
     ]
     assert cells[3][6].startswith("+")
     assert cells[2][6].startswith("~")

@@ -97,7 +97,7 @@ def test_prediction_is_the_outcome(
     method = source.choice(METHODS)
     live = platform.admin.get(TENANT, name)
     assert live is not None
-    predictions = []
+    predictions: list[Any] = []
     for cluster in (platform.admin, None):
         try:
             predictions.append(comparable(predicted_tenant(cluster, live, after, method).tenant["spec"]))
