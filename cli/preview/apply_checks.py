@@ -18,7 +18,7 @@ from cli.preview.findings.locations import error_finding
 from cluster.errors import ClusterError
 from cluster.tenants import known_namespaces, read_tenants
 from tenancy.base.errors import InvalidSpec, Rejection
-from tenancy.base.kinds import MANAGED_KINDS, NAMESPACE, TENANTS, kind_of
+from tenancy.base.kinds import MANAGED_KINDS, NAMESPACE, TENANTS, Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from tenancy.objects.integrations import ALL_INTEGRATION_KINDS
@@ -116,17 +116,19 @@ def _readable_base(connection: Connection, live: Sequence[Manifest | None], note
             raise
         tenants = [tenant for tenant in live if tenant is not None]
         notes.append("names and hosts of other tenants are not checked: you may not list Tenants")
+    kinds: tuple[Kind, ...] = MANAGED_KINDS
     try:
         served = connection.served
+        kinds = (*MANAGED_KINDS, *served)
     except ClusterError as error:
         if error.status != _FORBIDDEN:
             raise
         served = frozenset(ALL_INTEGRATION_KINDS)
         notes.append("the CRDs of integrations are not checked: you may not get CustomResourceDefinitions")
-    objects = connection.live_objects_by_tenant(unreadable, (), (*MANAGED_KINDS, *served))
+    objects = connection.live_objects_by_tenant(unreadable, (), kinds)
     if unreadable:
-        kinds = ", ".join(sorted(unreadable))
-        notes.append(f"the effect on live objects is not checked: you may not list {kinds}")
+        names = ", ".join(sorted(unreadable))
+        notes.append(f"the effect on live objects is not checked: you may not list {names}")
     return Base(
         "the cluster as it is",
         served,

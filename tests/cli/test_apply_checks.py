@@ -9,9 +9,12 @@ import pytest
 
 from embedded.run.samples import apply_samples
 from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUPS
+from tenancy.objects.roles import API_GROUP, API_VERSION
 from tests.cli.applying import named_fixture, write  # noqa: F401 - a fixture
 from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",)])
@@ -116,3 +119,30 @@ def test_no_sequence_of_commands_conflicts_or_loses_a_field(
     spec = (platform.tenant(manifest) or {})["spec"]
     assert (spec["adminUsers"], spec["displayName"]) == (["alice"], "One")
     assert sample["spec"]["adminUsers"] == spec["adminUsers"]
+
+
+def test_user_with_rights_on_tenants_only_can_apply_and_learns_what_was_not_checked(
+    platform: Platform, named: Any, tenancy: Run, tmp_path: Path
+) -> None:
+    user, name = "tenant-writer", {"name": "test-tenant-writer"}
+    rule = {"apiGroups": list(GROUPS), "resources": ["tenants"]}
+    role = {"rules": [{**rule, "verbs": ["get", "list", "watch", "create", "patch"]}], "metadata": name}
+    reference = {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": name["name"]}
+    subjects = [{"apiGroup": API_GROUP, "kind": "User", "name": user}]
+    binding = {"roleRef": reference, "subjects": subjects, "metadata": name}
+    platform.apply({"apiVersion": API_VERSION, "kind": "ClusterRole", **role})
+    platform.apply({"apiVersion": API_VERSION, "kind": "ClusterRoleBinding", **binding})
+    eventually(
+        lambda: "there is no tenant" in tenancy("--as", user, "pause", "nobody").stderr,
+        "the rights are effective",
+    )
+    manifest = named("apply-by-writer", namespaces=[{"name": "a"}, {"name": "b"}])
+    path = write(tmp_path / "x.yaml", manifest)
+    result = tenancy("--as", user, "apply", path)
+    assert result.returncode == 0, result.stderr
+    assert "plans, quotas, namespaces and hosts are not checked" in result.stderr
+    assert "the effect on live objects is not checked" in result.stderr
+    path = write(tmp_path / "x.yaml", {**manifest, "spec": {"namespaces": [{"name": "a"}]}})
+    result = tenancy("--as", user, "apply", path)
+    assert result.returncode == 1
+    assert "namespace tenant-apply-by-writer-b is removed from the tenant" in result.stderr
