@@ -1,10 +1,6 @@
 """`tenancy rollback`: restores the spec of an earlier update."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,10 +10,11 @@ import yaml
 from cluster.errors import ClusterError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
-from tests.cli.conftest import Completed, Run
+from tests.cli.conftest import Run
 from tests.cli.generations import Spec, grown_tenants, live
-from tests.platform import ROOT, NewTenant, Platform, tenant_manifest
+from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.shared import await_settled
+from tests.terminal import run_on_terminal
 from tests.waiting import eventually
 
 # The specs that each tenant has had before its test.
@@ -136,31 +133,11 @@ def test_preview_changes_nothing(platform: Platform, tenancy: Run) -> None:
     result = tenancy("rollback", "previewed", input="y\n")
     assert result.returncode == 1
     assert result.stderr == "error: nothing was changed: without a terminal, the rollback needs --yes\n"
-    assert rollback_with_answer(platform, "previewed", "n\n").returncode == 1
+    assert run_on_terminal(platform, "n\n", "rollback", "previewed").returncode == 1
     assert live(platform, manifest)["metadata"]["generation"] == before
-    result = rollback_with_answer(platform, "previewed", "y\n")
+    result = run_on_terminal(platform, "y\n", "rollback", "previewed")
     assert result.returncode == 0, result.stderr
     assert live(platform, manifest)["spec"]["plan"] == "basic"
-
-
-def rollback_with_answer(platform: Platform, tenant: str, answer: str) -> Completed:
-    """Run a rollback on a terminal, and answer its question."""
-    ours, theirs = pty.openpty()
-    try:
-        os.write(ours, answer.encode())
-        return subprocess.run(
-            [sys.executable, "-m", "cli.main", "rollback", tenant],
-            cwd=ROOT,
-            env={**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)},
-            stdin=theirs,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-    finally:
-        os.close(ours)
-        os.close(theirs)
 
 
 def test_failed_spec_is_rolled_back_to_the_last_good_one(platform: Platform, tenancy: Run) -> None:

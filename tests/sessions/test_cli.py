@@ -1,16 +1,12 @@
 """`tenancy sessions`, and the sessions in `tenancy show` and `tenancy doctor`."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 
 from cli.sessions.text import SESSION_COLUMNS
 from tenancy.base.kinds import JOB
 from tests.cli.conftest import Completed, Run, tenancy
-from tests.platform import ROOT, Platform
 from tests.sessions.sessions import Sessions
+from tests.terminal import run_on_terminal
 from tests.waiting import eventually
 
 __all__ = ["tenancy"]
@@ -96,26 +92,6 @@ def test_cancel_asks_first_and_ends_the_session(sessions: Sessions, tenancy: Run
     assert f"Cancel session {sessions.namespace}/doomed (tenant home, Running, age " in result.stdout
     eventually(lambda: not sessions.pods("doomed"), "its pod is gone")
     assert "doomed" not in sessions.all()
-
-
-def run_on_terminal(platform: Platform, answer: str, *arguments: str) -> Completed:
-    """Run the command on a terminal, and answer its question."""
-    ours, theirs = pty.openpty()
-    try:
-        os.write(ours, answer.encode())
-        return subprocess.run(
-            [sys.executable, "-m", "cli.main", *arguments],
-            cwd=ROOT,
-            env={**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)},
-            stdin=theirs,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-    finally:
-        os.close(ours)
-        os.close(theirs)
 
 
 def test_ended_session_keeps_its_result_when_it_is_canceled(sessions: Sessions, tenancy: Run) -> None:
