@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tenancy.plans import Plans
 
 _TIMEOUT_S: Final = 120.0
-_FORBIDDEN: Final = 403
 
 
 class NoSuchTenant(TenancyError):
@@ -144,7 +143,7 @@ class Connection:
                 manifests, _ = self.cluster.list(kind, selector)
             except ClusterError as error:
                 # Every tenant has objects of the core kinds. A comparison without them would be wrong.
-                if unreadable is None or error.status != _FORBIDDEN or kind in required:
+                if unreadable is None or not error.is_forbidden or kind in required:
                     raise
                 unreadable.add(kind.key)
                 continue

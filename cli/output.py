@@ -71,6 +71,16 @@ _SIGNS = {
 }
 
 
+def confirm(question: str, refusal: Exception) -> None:
+    """Ask the question on the terminal. Ends the command after the answer no.
+
+    Raises `refusal` if standard input is not a terminal.
+    """
+    if not sys.stdin.isatty():
+        raise refusal
+    typer.confirm(question, abort=True)
+
+
 def print_error(problem: str) -> None:
     """Print the problem to standard error, with the prefix `error: `."""
     error_console.print(Text.assemble(("error: ", "bold red"), problem))

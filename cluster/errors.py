@@ -13,6 +13,11 @@ class ClusterError(Exception):
         self.status = status
 
     @property
+    def is_forbidden(self) -> bool:
+        """Whether the user lacks a right, or an admission policy forbids the request."""
+        return self.status == 403
+
+    @property
     def is_refusal(self) -> bool:
         """Whether the API server rejected the request as invalid or forbidden. A retry would fail again."""
         return self.status in (400, 403, 422)

@@ -195,10 +195,10 @@ def _load_context(settings: client.Configuration, context: Context) -> None:
         return
     if user.text("tokenFile"):
         _use_token_file(settings, user)
-    given = [field for field in _CREDENTIALS if user.fields.get(field)]
+    credentials = [field for field in _CREDENTIALS if user.fields.get(field)]
     # The library only logs a failure of an exec plugin. The requests would be anonymous.
-    if given and not settings.api_key and not settings.cert_file:
-        raise user.error(", ".join(given), "no credentials could be loaded")
+    if credentials and not settings.api_key and not settings.cert_file:
+        raise user.error(", ".join(credentials), "no credentials could be loaded")
 
 
 def _use_token_file(settings: client.Configuration, user: Entry) -> None:

@@ -97,10 +97,10 @@ def transferred_managed_fields(
 
 def managers_of(tenant: Manifest, path: tuple[str, ...]) -> list[Manifest]:
     """The entries of managedFields that own the field of the spec with this path."""
-    return [entry for entry in _entries(tenant) if owns(entry["fieldsV1"].get(_SPEC, {}), path)]
+    return [entry for entry in _entries(tenant) if _owns(entry["fieldsV1"].get(_SPEC, {}), path)]
 
 
-def owns(fields: FieldSet | None, path: tuple[str, ...]) -> bool:
+def _owns(fields: FieldSet | None, path: tuple[str, ...]) -> bool:
     for step in path:
         if fields is None or step not in fields:
             return False

@@ -76,17 +76,17 @@ def _merged(live: Any, new: Any, own: FieldSet | None, others: FieldSet | None, 
         return _pruned(live, own, others, schema)
     if live is _MISSING or not _has_parts(schema, new, live):
         return new
-    parts = _parts(live, schema) | _parts(new, schema)
+    live_parts, new_parts = _parts(live, schema), _parts(new, schema)
     return _whole(
         {
             step: _merged(
-                _parts(live, schema).get(step, _MISSING),
-                _parts(new, schema).get(step, _MISSING),
+                live_parts.get(step, _MISSING),
+                new_parts.get(step, _MISSING),
                 (own or {}).get(step),
                 (others or {}).get(step),
                 _part_schema(schema, step),
             )
-            for step in parts
+            for step in live_parts | new_parts
         },
         schema,
     )

@@ -4,7 +4,6 @@ If one of the Tenants is invalid, the command applies none of them. The command 
 watcher then creates the objects of each tenant.
 """
 
-import sys
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -19,6 +18,7 @@ from cli.output import (
     PHASE_STYLES,
     Format,
     FormatOption,
+    confirm,
     error_console,
     print_data,
     print_error,
@@ -121,7 +121,7 @@ def apply_tenants(
         ]
     else:
         if checks.destructive and not is_agreed:
-            _confirm(checks.destructive)
+            confirm("Apply these changes?", _refusal(checks.destructive))
         after = [
             _write(connection, live, document, method)
             for live, document in zip(checks.live, documents, strict=True)
@@ -161,13 +161,10 @@ def _finding_text(finding: Finding) -> str:
     return f"{location}{finding.tenant}: {finding.message}"
 
 
-def _confirm(findings: list[Finding]) -> None:
-    if not sys.stdin.isatty():
-        raise ApplyRefused(
-            f"nothing was changed: {findings[0].message}, and there is no terminal for confirmation; pass "
-            "--yes"
-        )
-    typer.confirm("Apply these changes?", abort=True)
+def _refusal(findings: list[Finding]) -> ApplyRefused:
+    return ApplyRefused(
+        f"nothing was changed: {findings[0].message}, and there is no terminal for confirmation; pass --yes"
+    )
 
 
 def _write(

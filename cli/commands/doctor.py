@@ -33,7 +33,6 @@ _CLUSTER_CHECKS: Final[dict[str, Check]] = {
 }
 _LOCAL_CHECKS: Final[dict[str, Check]] = {"pulumi": check_pulumi, "pulumi provider": check_provider}
 _STYLES: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILED: "bold red"}
-_FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 
 
@@ -71,7 +70,7 @@ def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> l
     try:
         return check(connection)
     except ClusterError as error:
-        if error.status == _FORBIDDEN:
+        if error.is_forbidden:
             return [warning(subject, f"not checked: {error}")]
         if error.status == _NOT_FOUND:
             return [

@@ -3,7 +3,6 @@
 The command writes only the Tenant. The watcher applies the restored spec in a new update.
 """
 
-import sys
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -15,7 +14,7 @@ from cli.commands.diff import PlansOption
 from cli.commands.history import read_updates
 from cli.completion import TenantName
 from cli.connection import Connection
-from cli.output import Format, console, error_console, print_changes, print_data
+from cli.output import Format, confirm, console, error_console, print_changes, print_data
 from cli.rollback.restored_spec import manifest_for_git
 from cli.rollback.target import RollbackRefused, Target, find_target
 from cli.times import display_time
@@ -121,9 +120,8 @@ def _print_target(name: str, target: Target) -> None:
 
 
 def _confirm(name: str, target: Target) -> None:
-    if not sys.stdin.isatty():
-        raise RollbackRefused("nothing was changed: without a terminal, the rollback needs --yes")
-    typer.confirm(f"\nRoll {name} back to update {target.update.version}?", abort=True)
+    refusal = RollbackRefused("nothing was changed: without a terminal, the rollback needs --yes")
+    confirm(f"\nRoll {name} back to update {target.update.version}?", refusal)
 
 
 def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Manifest:

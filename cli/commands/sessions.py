@@ -1,6 +1,5 @@
 """`tenancy sessions`: lists, shows and cancels AISessions, and prints their logs."""
 
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +8,7 @@ from typer.core import TyperGroup
 
 from cli.completion import tenant_names
 from cli.connection import Connection
-from cli.output import Format, FormatOption, console, error_console, print_data, print_table
+from cli.output import Format, FormatOption, confirm, console, error_console, print_data, print_table
 from cli.sessions.log import read_log, write_log
 from cli.sessions.read import (
     SESSIONS,
@@ -147,10 +146,9 @@ def cancel_session(
             f"`kubectl delete {SESSIONS} {name} -n {namespace}`"
         )
     if not is_agreed:
-        if not sys.stdin.isatty():
-            raise NotCanceled("nothing was changed: without a terminal, the command needs --yes")
         state = f"tenant {row.tenant}, {row.phase.value}, age {session_age(row)}"
-        typer.confirm(f"Cancel session {namespace}/{name} ({state})?", abort=True)
+        refusal = NotCanceled("nothing was changed: without a terminal, the command needs --yes")
+        confirm(f"Cancel session {namespace}/{name} ({state})?", refusal)
     with needs_right("delete", SESSIONS, namespace):
         connection.cluster.delete(AISESSION, name, namespace, session["metadata"]["uid"])
     console.print(f"{namespace}/{name} is canceled.")

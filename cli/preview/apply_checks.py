@@ -25,7 +25,6 @@ from tenancy.objects.integrations import ALL_INTEGRATION_KINDS
 from tenancy.plans import Plans
 from tenancy.spec.tenant import tenant_from_manifest
 
-_FORBIDDEN: Final = 403
 _DESTRUCTIVE: Final = frozenset({Rule.NAMESPACE_REMOVED})
 
 
@@ -83,13 +82,11 @@ def checks_before_apply(
         comparison = Comparison(plans, base, method)
         preview = comparison.preview(ManifestSet(tuple(documents), (), 0), is_complete=False)
         findings = list(preview.findings(*Severity))
-    if NAMESPACE.key in base.unreadable and not any(map(is_error, findings)):
+    if NAMESPACE.key in base.unreadable and not any(
+        finding.severity is Severity.ERROR for finding in findings
+    ):
         findings += _removed_by_spec(base, documents, method)
     return Checks(live, tuple(findings), tuple(notes))
-
-
-def is_error(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR
 
 
 def _readable_plans(connection: Connection, notes: list[str]) -> Plans | None:
@@ -97,7 +94,7 @@ def _readable_plans(connection: Connection, notes: list[str]) -> Plans | None:
     try:
         return connection.plans()
     except ClusterError as error:
-        if error.status != _FORBIDDEN:
+        if not error.is_forbidden:
             raise
     notes.append(
         "plans, quotas, namespaces and hosts are not checked: you may not get the ConfigMap "
@@ -112,7 +109,7 @@ def _readable_base(connection: Connection, live: Sequence[Manifest | None], note
     try:
         tenants = read_tenants(cluster)
     except ClusterError as error:
-        if error.status != _FORBIDDEN:
+        if not error.is_forbidden:
             raise
         tenants = [tenant for tenant in live if tenant is not None]
         notes.append("names and hosts of other tenants are not checked: you may not list Tenants")
@@ -121,7 +118,7 @@ def _readable_base(connection: Connection, live: Sequence[Manifest | None], note
         served = connection.served
         kinds = (*MANAGED_KINDS, *served)
     except ClusterError as error:
-        if error.status != _FORBIDDEN:
+        if not error.is_forbidden:
             raise
         served = frozenset(ALL_INTEGRATION_KINDS)
         notes.append("the CRDs of integrations are not checked: you may not get CustomResourceDefinitions")

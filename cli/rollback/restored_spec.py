@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from cli.apply.merged_spec import LAST_APPLIED
 from tenancy.base.manifest import Manifest
 from tenancy.changes import FieldChange, ObjectChange, Operation
 from tenancy.drift import field_differences
@@ -16,7 +17,6 @@ Spec = dict[str, Any]
 
 # A rollback does not restore this field, which controls whether the watcher reconciles the tenant.
 _PAUSED: Final = "paused"
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
@@ -62,7 +62,7 @@ def manifest_for_git(tenant: Manifest, spec: Spec) -> Manifest:
     metadata = {"name": tenant["metadata"]["name"]}
     for field in ("labels", "annotations"):
         values = tenant["metadata"].get(field) or {}
-        if kept := {key: value for key, value in values.items() if key != _LAST_APPLIED}:
+        if kept := {key: value for key, value in values.items() if key != LAST_APPLIED}:
             metadata[field] = kept
     return {
         "apiVersion": tenant["apiVersion"],

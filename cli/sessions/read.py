@@ -11,7 +11,6 @@ from tenancy.base.kinds import AISESSION, EVENT
 from tenancy.base.manifest import Manifest
 
 SESSIONS: Final = f"{AISESSION.plural}.{AISESSION.group}"
-_FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 
 
@@ -31,7 +30,7 @@ def needs_right(verb: str, resource: str, namespace: str = "") -> Iterator[None]
     try:
         yield
     except ClusterError as error:
-        if error.status != _FORBIDDEN:
+        if not error.is_forbidden:
             raise
         scope = f"in namespace {namespace}" if namespace else "in all namespaces"
         hint = "" if namespace else "; to read only one namespace, pass -n NAMESPACE"
