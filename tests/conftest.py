@@ -169,4 +169,4 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
         return manifest
 
     yield create
-    platform.verify_and_delete(created)
+    platform.verify_and_abandon(created)

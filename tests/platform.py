@@ -3,12 +3,14 @@
 import os
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cli.apply.field_ownership import APPLY_MANAGER
 from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import served_kinds
 from embedded.run.install_platform import install_platform, write_watcher_kubeconfig
@@ -45,7 +47,7 @@ class Platform(WatcherProcess, StackCommands):
     """A cluster with the platform installed, a file backend for its stacks, and a watcher process."""
 
     admin: Cluster
-    # Test files for which `verify_and_delete` has already run a Pulumi preview.
+    # Test files for which `verify_and_abandon` has already run a Pulumi preview.
     previewed_files: set[str] = field(default_factory=set)
 
     @classmethod
@@ -96,8 +98,8 @@ class Platform(WatcherProcess, StackCommands):
         preview = self.pulumi(f"tenant-{tenant}", "preview", "--diff", "--expect-no-changes", *plans)
         assert preview.returncode == 0, preview.stdout + preview.stderr
 
-    def verify_and_delete(self, manifests: Iterable[Manifest]) -> None:
-        """Check that each settled tenant has no change to apply, then delete the tenants without waiting.
+    def verify_and_abandon(self, manifests: Iterable[Manifest]) -> None:
+        """Check that each settled tenant has no change to apply, then abandon the tenants.
 
         The check compares objects and state directly, which takes milliseconds. A Pulumi preview takes a
         second, so it runs only for the first settled tenant of each test file.
@@ -110,7 +112,7 @@ class Platform(WatcherProcess, StackCommands):
                     self.previewed_files.add(file)
                     counts = self.stacks.preview(self._desired(manifest)).counts
                     assert counts.keys() == {"same"}, counts
-            self.delete(manifest)
+            self.abandon(manifest)
 
     def expect_applied(self, manifest: Manifest) -> None:
         """Wait until status, live objects and stack state match the desired state."""
@@ -174,6 +176,26 @@ class Platform(WatcherProcess, StackCommands):
 
     def delete(self, manifest: Manifest) -> None:
         self.admin.delete(kind_of(manifest), manifest["metadata"]["name"])
+
+    def abandon(self, manifest: Manifest) -> None:
+        """Delete the Tenant, but keep its namespaces and its stack.
+
+        Most tests do not test a deletion. A destroy of the stack and the deletion of the namespaces would
+        take more CPU time than the test itself.
+        """
+        kind, name = kind_of(manifest), manifest["metadata"]["name"]
+        # The watcher does not destroy the stack of a paused tenant.
+        change = {"metadata": {"finalizers": []}, "spec": {"paused": True}}
+
+        def is_gone() -> bool:
+            if self.tenant(manifest) is None:
+                return True
+            with suppress(ClusterError):
+                self.admin.patch(kind, name, change)
+            self.delete(manifest)
+            return self.tenant(manifest) is None
+
+        eventually(is_gone, f"{name} is gone; is {self.tenant(manifest)}")
 
     def await_active(self, manifest: Manifest) -> Manifest:
         """Wait until the tenant is Active at its current generation, and return it."""

@@ -20,7 +20,7 @@ def shared_tenants(platform: Platform, *manifests: Manifest) -> Iterator[None]:
         platform.add(manifest)
     await_settled(platform, *manifests)
     yield
-    platform.verify_and_delete(manifests)
+    platform.verify_and_abandon(manifests)
 
 
 def await_settled(platform: Platform, *manifests: Manifest) -> list[Manifest]:

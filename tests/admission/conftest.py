@@ -110,7 +110,7 @@ def people(running_platform: Platform, administrator: Person) -> Iterator[People
     probe = create(CLAIM, "probe", spec=claim_spec(storageClassName="slow"))
     eventually(lambda: denied_by("claims") in person("alice").refusal(probe), "the policies are in force")
     yield person
-    running_platform.verify_and_delete((ACME, RIVAL))
+    running_platform.verify_and_abandon((ACME, RIVAL))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def named_fixture(platform: Platform) -> Iterator[Any]:
         return manifests[-1]
 
     yield make
-    platform.verify_and_delete(manifests)
+    platform.verify_and_abandon(manifests)
 
 
 def write(path: Path, *manifests: Manifest) -> str:

@@ -109,7 +109,7 @@ def test_imported_namespaces_become_active_with_their_workloads_untouched(
         }
         assert object_changes(desired, {key: manifest for key, manifest in live.items() if manifest}) == ()
     finally:
-        platform.verify_and_delete([manifest])
+        platform.verify_and_abandon([manifest])
 
 
 def test_what_a_tenant_cannot_hold_is_said_in_comments(put: Any, tenancy: Run) -> None:

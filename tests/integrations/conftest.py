@@ -79,4 +79,4 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
         return manifest
 
     yield create
-    platform.verify_and_delete(manifests)
+    platform.verify_and_abandon(manifests)

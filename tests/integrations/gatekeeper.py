@@ -26,10 +26,12 @@ from embedded.toolchain.tools import MODULES, ModuleFile
 from tenancy.base.kinds import CRD, Kind
 from tenancy.base.manifest import Manifest
 from tests.integrations.crds import install_crds
+from tests.integrations.pods import POD, allow_pods, pod
 from tests.serving import serving
 from tests.waiting import eventually
 
 SYSTEM_NAMESPACE = "gatekeeper-system"
+_POD_NAME = "gatekeeper-manager"
 TEMPLATE = Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False)
 _CONSTRAINTS = "constraints.gatekeeper.sh"
 _WEBHOOK = Kind(
@@ -89,6 +91,11 @@ def running_gatekeeper(
     """Gatekeeper in this cluster, until the context ends."""
     admin = Cluster.connect(plane.kubeconfig)
     admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
+    # Gatekeeper's reports have this pod as their owner. Without the pod, the garbage collector deletes each
+    # report, and Gatekeeper creates it again without end.
+    allow_pods(admin, SYSTEM_NAMESPACE)
+    manager_pod = pod(SYSTEM_NAMESPACE)
+    admin.create(POD, {**manager_pod, "metadata": {"name": _POD_NAME, "namespace": SYSTEM_NAMESPACE}})
     install_crds(admin, crds)
     with _running_manager(binary, plane, folder) as port:
         webhook = _webhook(f"https://{HOST}:{port}", plane.ca.read_bytes())
@@ -113,7 +120,6 @@ def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterato
             binary,
             *("--operation=webhook", "--operation=status", "--operation=generate"),
             *(f"--{policies}=false" for policies in _GENERATED_POLICIES),
-            "--debug-use-fake-pod",
             *("--disable-cert-rotation", f"--cert-dir={certificates}"),
             *(f"--host={HOST}", f"--port={webhook}", f"--health-addr={HOST}:{health}"),
             *(f"--prometheus-port={metrics}", "--shutdown-delay=0"),
@@ -123,7 +129,12 @@ def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterato
     def is_ready(ports: list[int]) -> bool:
         return is_ok(ports[1], "/readyz")
 
-    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig), "POD_NAMESPACE": SYSTEM_NAMESPACE}
+    env = {
+        **os.environ,
+        "KUBECONFIG": str(plane.kubeconfig),
+        "POD_NAMESPACE": SYSTEM_NAMESPACE,
+        "POD_NAME": _POD_NAME,
+    }
     with serving("gatekeeper", argv, is_ready, folder, port_count=3, env=env) as running:
         yield running.ports[0]
 

@@ -44,7 +44,7 @@ def test_a_new_tenant_appears_and_a_deleted_one_disappears(platform: Platform, t
     expect(tab.row("live-new")).to_have_count(0)
     platform.apply(manifest)
     expect(tab.row("live-new")).to_contain_text("Active")
-    platform.verify_and_delete([manifest])
+    platform.verify_and_abandon([manifest])
     expect(tab.row("live-new")).to_have_count(0)
     platform.await_gone(manifest)
     assert is_marked(tab)

@@ -79,7 +79,7 @@ def shared_sessions(running_platform: Platform) -> Iterator[Sessions]:
     running_platform.apply(SHARED_TENANT)
     running_platform.await_active(SHARED_TENANT)
     yield sessions_of(running_platform, SHARED_TENANT["metadata"]["name"])
-    running_platform.verify_and_delete([SHARED_TENANT])
+    running_platform.verify_and_abandon([SHARED_TENANT])
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def tenant(running_platform: Platform) -> Iterator[None]:
     running_platform.apply(manifest)
     running_platform.await_active(manifest)
     yield
-    running_platform.verify_and_delete([manifest])
+    running_platform.verify_and_abandon([manifest])
 
 
 def account(namespace: str, name: str) -> str:

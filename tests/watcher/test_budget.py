@@ -94,7 +94,7 @@ def record(running_platform: Platform) -> Iterator[QuotaRecord]:
     for change, manifest in manifests.items():
         platform.apply({**manifest, "spec": spec(**CHANGES[change])})
     yield record
-    platform.verify_and_delete(manifests.values())
+    platform.verify_and_abandon(manifests.values())
 
 
 @pytest.mark.parametrize("change", CHANGES)

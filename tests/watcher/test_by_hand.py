@@ -60,7 +60,7 @@ def by_hand(running_platform: Platform) -> Iterator[ByHand]:
     platform.apply(BAD)
     platform.start()
     yield ByHand(**results, cpu=quota["spec"]["hard"]["cpu"], kept_namespace=kept_namespace)
-    platform.verify_and_delete(TENANTS)
+    platform.verify_and_abandon(TENANTS)
 
 
 def output(completed: Completed) -> str:

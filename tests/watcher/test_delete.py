@@ -38,7 +38,7 @@ def tenants(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
         assert running_platform.namespace(f"tenant-{name}-a") is not None
         running_platform.delete(manifests[name])
     yield manifests
-    running_platform.verify_and_delete(manifests.values())
+    running_platform.verify_and_abandon(manifests.values())
 
 
 def test_deleted_tenant_takes_namespaces_and_stack_with_it(

@@ -144,7 +144,7 @@ def listed(running_platform: Platform) -> Iterator[str]:
     running_platform.apply(manifest)
     running_platform.await_active(manifest)
     yield "/tenant-listed-one/tenant-listed-two/"
-    running_platform.verify_and_delete([manifest])
+    running_platform.verify_and_abandon([manifest])
 
 
 @pytest.mark.parametrize("action", ["edited", "deleted"])

@@ -75,7 +75,7 @@ def drifting_tenant(running_platform: Platform) -> Iterator[Manifest]:
     manifest = tenant_manifest("drifts", adminUsers=["alice"])
     running_platform.apply(manifest)
     yield manifest
-    running_platform.verify_and_delete([manifest])
+    running_platform.verify_and_abandon([manifest])
 
 
 @pytest.fixture

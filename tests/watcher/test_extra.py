@@ -96,7 +96,7 @@ def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
     running_platform.apply(manifest)
     running_platform.await_active(manifest)
     yield manifest
-    running_platform.verify_and_delete([manifest])
+    running_platform.verify_and_abandon([manifest])
     running_platform.stop()
     running_platform.start()
 

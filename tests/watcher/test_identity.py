@@ -133,7 +133,7 @@ def by_hand(running_platform: Platform, impersonator: Path, reader: Path) -> Ite
     cpu_after = cpu(platform)
     platform.start()
     yield ByHand(results, cpu_before, cpu_after)
-    platform.verify_and_delete([HAND])
+    platform.verify_and_abandon([HAND])
 
 
 def two_contexts(platform: Platform) -> Path:

@@ -107,7 +107,7 @@ def network(running_platform: Platform) -> Iterator[PodNetwork]:
     for tenant in (closed, opened):
         running_platform.await_active(tenant)
     yield live_network(running_platform)
-    running_platform.verify_and_delete((closed, opened))
+    running_platform.verify_and_abandon((closed, opened))
 
 
 def live_network(platform: Platform) -> PodNetwork:

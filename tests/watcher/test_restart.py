@@ -59,7 +59,7 @@ def killed(running_platform: Platform) -> Iterator[Killed]:
     platform.apply({**DROPPED, "spec": {"namespaces": [{"name": "a"}]}})
     platform.start()
     yield killed
-    platform.verify_and_delete([CRASH, DROPPED, *UNCHANGED])
+    platform.verify_and_abandon([CRASH, DROPPED, *UNCHANGED])
 
 
 def test_kill_during_up_converges_after_restart(platform: Platform, killed: Killed) -> None:
