@@ -156,7 +156,7 @@ def platform(running_platform: Platform) -> Platform:
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that applies a tenant. After the test, its tenants are deleted without waiting.
+    """A function that applies a tenant. After the test, the Tenants are deleted, but their objects are kept.
 
     Each test uses unique tenant names. A tenant that is settled after the test must have no change to apply.
     """

@@ -1,4 +1,4 @@
-"""Tenants that all tests of a file share: applied and awaited together, deleted after the last test."""
+"""Tenants that all tests of a file share: applied and awaited together, abandoned after the last test."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

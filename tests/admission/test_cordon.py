@@ -39,7 +39,7 @@ def frozen(running_platform: Platform, people: People) -> Iterator[Person]:
     for kind, name in ((CONFIG_MAP, "kube-root-ca.crt"), (SERVICE_ACCOUNT, "default")):
         eventually(partial(running_platform.admin.get, kind, name, FROZEN), f"{kind.kind} {name} exists")
     yield people("fred")
-    running_platform.delete(manifest)
+    running_platform.abandon(manifest)
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)

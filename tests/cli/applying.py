@@ -13,7 +13,7 @@ from tests.platform import Platform, tenant_manifest
 
 @pytest.fixture(name="named")
 def named_fixture(platform: Platform) -> Iterator[Any]:
-    """Build manifests whose tenants are deleted after the test, even if the test did not apply them."""
+    """Build manifests whose tenants are abandoned after the test, even if the test did not apply them."""
     manifests: list[Manifest] = []
 
     def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:

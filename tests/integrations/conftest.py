@@ -68,7 +68,7 @@ def platform(running_platform: Platform) -> Platform:
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that applies a tenant with all integrations. The tenants are deleted after the test."""
+    """A function that applies a tenant with all integrations. The tenants are abandoned after the test."""
     manifests: list[Manifest] = []
 
     def create(name: str, **spec: Any) -> Manifest:

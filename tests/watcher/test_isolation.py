@@ -107,7 +107,7 @@ def taken_host(platform: Platform, manifest: Manifest) -> Iterator[str]:
     platform.await_active(owner)
     platform.apply({**manifest, "spec": {**manifest["spec"], "hostnames": ["kept.example.test"]}})
     yield "HostTaken"
-    platform.delete(owner)
+    platform.abandon(owner)
 
 
 @contextmanager
@@ -166,7 +166,7 @@ def in_all_states(running_platform: Platform) -> Iterator[Platform]:
         for state, reason in reasons.items():
             platform.await_condition(manifests[state], reason)  # The tests have not ended the state.
     for manifest in manifests.values():
-        platform.delete(manifest)
+        platform.abandon(manifest)
 
 
 @pytest.mark.parametrize("state", STATES)

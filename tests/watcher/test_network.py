@@ -181,7 +181,7 @@ def test_tenant_that_can_reach_every_address_reaches_no_other_tenant(
         running_platform.await_active(loud)
         live = live_network(running_platform)
     finally:
-        running_platform.delete(loud)
+        running_platform.abandon(loud)
     pod = Endpoint("10.8.0.1", "tenant-loud")
     for port in PORTS:
         assert [name for name, target in ENDPOINTS.items() if not live.allows(pod, target, port)] == [
