@@ -51,12 +51,15 @@ def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
     assert ["Group", "readers", "viewer", "tenant-shown-live"] in section(text, "Access")
     (update,) = section(text, "Last updates")
     assert (update[0], update[2]) == ("1", "up")
-    assert text.endswith("\nDrift\nnone: all objects match the desired state\n")
+    assert text.endswith(
+        "\nManual changes (drift)\nnone: all objects are as last applied\n"
+        "\nChanges that are not applied yet\nnone: the spec is applied\n"
+    )
 
     data = json.loads(tenancy("show", "shown", "-o", "json").stdout)
     assert data["row"]["displayName"] == "Shown & Sons"
     assert data["updates"][0]["spec"]["displayName"] == "Shown & Sons"
-    assert data["drift"] == []
+    assert (data["drift"], data["pendingChanges"]) == ([], [])
 
 
 def test_show_tells_drift_and_use_of_quotas(tenancy: Run) -> None:

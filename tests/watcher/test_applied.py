@@ -2,10 +2,11 @@
 
 import pytest
 
+from stacks.applied_objects import half_done_objects
 from stacks.errors import StackBusy, StackError
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
-from watcher.reconciler.last_applied import Applied, LastApplied, half_done_objects
+from watcher.reconciler.last_applied import Applied, LastApplied
 
 ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
 QUOTA = ObjectKey("ResourceQuota", "tenant-a", "tenant-quota")
