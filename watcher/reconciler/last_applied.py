@@ -106,9 +106,13 @@ class LastApplied:
         if applied.is_paused == is_paused:
             return applied
         with self._locks[tenant]:
-            paused = replace(self._by_tenant.get(tenant) or Applied(None), is_paused=is_paused)
-            self._by_tenant[tenant] = paused
-            return paused
+            applied = self._by_tenant.get(tenant) or Applied(None)
+            # No update of the watcher runs now. If `next_objects` is set, another process has locked the
+            # stack, and may have applied these objects. Only the stack's state shows it.
+            is_half_done = applied.next_objects is not None
+            applied = replace(applied, is_paused=is_paused, is_half_done=is_half_done)
+            self._by_tenant[tenant] = applied
+            return applied
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
         """Set the tenant's value to `after` if the value is still `before`. Otherwise, return False."""
