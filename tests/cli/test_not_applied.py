@@ -28,10 +28,10 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
         metadata = {"name": "tenant-heldback-taken"}
         running_platform.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         yield
-        running_platform.remove("Namespace", "", "tenant-heldback-taken")
         for manifest in (PAUSED, REJECTED):
             running_platform.apply(manifest)
             running_platform.await_active(manifest)
+        running_platform.remove("Namespace", "", "tenant-heldback-taken")
 
 
 def edit_quota(platform: Platform, name: str, cpu: str) -> None:
@@ -39,7 +39,7 @@ def edit_quota(platform: Platform, name: str, cpu: str) -> None:
 
 
 def pause(platform: Platform, *, plan: str, is_edited: bool) -> Manifest:
-    """Pause the tenant with this plan, edit or restore a quota, and return the status that reports it."""
+    """Pause the tenant with this plan, edit or restore a quota, and return the Tenant that reports it."""
     spec = {"plan": plan, "paused": True}
     generation = platform.apply({**PAUSED, "spec": spec})["metadata"]["generation"]
     eventually(lambda: condition_of(platform, PAUSED, "Ready", generation)[1] == "Paused", "it is paused")
@@ -49,7 +49,7 @@ def pause(platform: Platform, *, plan: str, is_edited: bool) -> Manifest:
         lambda: condition_of(platform, PAUSED, "Drifted", generation) == expected,
         lambda: f"Drifted is {expected}; is {platform.tenant(PAUSED)}",
     )
-    return (platform.tenant(PAUSED) or {})["status"]
+    return platform.tenant(PAUSED) or {}
 
 
 def reject(platform: Platform) -> None:
@@ -90,8 +90,7 @@ def reasons(tenancy: Run, name: str) -> str:
 
 
 def test_new_spec_of_a_paused_tenant_is_not_drift(platform: Platform, tenancy: Run, tmp_path: Path) -> None:
-    status = pause(platform, plan="pro", is_edited=False)
-    applied = condition({"status": status}, "SpecApplied")
+    applied = condition(pause(platform, plan="pro", is_edited=False), "SpecApplied")
     assert (applied["status"], applied["reason"]) == ("False", "Paused")
     data = diff(tenancy, "heldpause", NOT_APPLIED)
     assert (data["isApplied"], data["reason"], data["drift"]) == (False, "Paused", [])
@@ -112,8 +111,8 @@ def test_new_spec_of_a_paused_tenant_is_not_drift(platform: Platform, tenancy: R
 
 
 def test_manual_change_of_a_paused_tenant_is_drift(platform: Platform, tenancy: Run, tmp_path: Path) -> None:
-    status = pause(platform, plan="basic", is_edited=True)
-    assert condition({"status": status}, "SpecApplied")["status"] == "True"
+    tenant = pause(platform, plan="basic", is_edited=True)
+    assert condition(tenant, "SpecApplied")["status"] == "True"
     data = diff(tenancy, "heldpause", DRIFTED)
     assert (data["isApplied"], data["reason"], data["pendingChanges"]) == (True, "", [])
     assert cpu_changes(data["drift"]) == [("77", "500m")]

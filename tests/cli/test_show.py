@@ -26,6 +26,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
         skewed["spec"]["paused"] = True
         await_settled(running_platform, running_platform.apply(skewed))
         running_platform.remove("NetworkPolicy", "tenant-skewed", "default-deny-all")
+        running_platform.await_condition(skewed, "Paused", "Drifted")
         yield
 
 
@@ -65,7 +66,7 @@ def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
 def test_show_tells_drift_and_use_of_quotas(tenancy: Run) -> None:
     result = tenancy("show", "skewed", FORCE_COLOR="1", TERM="xterm")
     assert result.returncode == 0, result.stderr
-    assert "\x1b[32mActive\x1b[0m\x1b[33m, paused\x1b[0m" in result.stdout
+    assert "\x1b[32mActive\x1b[0m\x1b[33m, paused, drifted\x1b[0m" in result.stdout
     assert "\x1b[32m░░░" in result.stdout
     assert "+ NetworkPolicy tenant-skewed/default-deny-all" in result.stdout
     assert " ago" in result.stdout
@@ -87,6 +88,8 @@ def test_show_without_a_backend_says_why_it_knows_one_update_only(tenancy: Run) 
 def test_show_of_a_failed_tenant_says_what_is_wrong(tenancy: Run) -> None:
     result = tenancy("show", "planless")
     assert result.returncode == 0, result.stderr
-    assert "Phase   Failed\nReason  UnknownPlan: spec.plan: there is no plan 'none-such'" in result.stdout
+    assert (
+        "Phase   Failed, spec not applied\nReason  UnknownPlan: spec.plan: there is no plan" in result.stdout
+    )
     assert "unknown: spec.plan: there is no plan 'none-such'" in result.stdout
     assert "\nLast updates\nnone\n" in result.stdout
