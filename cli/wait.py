@@ -94,7 +94,7 @@ def is_settled(tenant: Manifest) -> bool:
         return True
     if not is_status_current(tenant) or is_deleting(tenant):
         return False
-    if tenant["spec"].get("paused"):
+    if tenant["spec"].get("paused") and phase != Phase.FAILED:
         return bool(reason == "Paused")
     return phase == Phase.ACTIVE or (phase == Phase.FAILED and reason not in _TRANSIENT_REASONS)
 

@@ -49,6 +49,15 @@ class ObjectChange(Model):
         return ObjectKey(self.kind, self.namespace, self.name)
 
 
+class Differences(Model):
+    """The differences of a tenant, by cause. A part is None if it is unknown."""
+
+    # The changes that turn the live objects into the last applied objects. They revert manual changes.
+    drift: tuple[ObjectChange, ...] | None
+    # The changes that turn the last applied objects into the desired objects. They are not applied yet.
+    pending_changes: tuple[ObjectChange, ...] | None = ()
+
+
 class Cause(StrEnum):
     """Why the watcher ran an update."""
 
@@ -66,6 +75,19 @@ class UpdateRecord(Model):
     written_by: str = Field(default="", description="The field manager that wrote the spec last.")
     spec: dict[str, Any] = Field(description="The tenant's spec.")
     changes: tuple[ObjectChange, ...] = ()
+
+
+def tenant_differences(
+    desired: "DesiredState | None", applied: "DesiredState | None", live: Mapping[ObjectKey, Manifest]
+) -> Differences:
+    """The differences between the live objects, the last applied state and the desired state.
+
+    `desired` is None if the spec is rejected. `applied` is None if the last applied objects are unknown.
+    """
+    return Differences(
+        drift=object_changes(applied, live) if applied else None,
+        pending_changes=object_changes(desired, applied.by_key) if desired and applied else None,
+    )
 
 
 def object_changes(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:

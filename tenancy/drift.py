@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tenancy.base.manifest import Manifest, ObjectKey
+from tenancy.base.manifest import Manifest, ObjectKey, Objects
 
 if TYPE_CHECKING:
     from tenancy.desired import DesiredState
@@ -37,14 +37,14 @@ Difference = tuple[str, Any, Any]
 _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
-def drift(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
+def drift(desired: Objects, live: Objects) -> dict[ObjectKey, str]:
     """The desired objects that are missing in the cluster or differ from their live objects.
 
     The value for each key is a short text: `deleted`, or the first field that differs.
     """
     return {
         key: difference
-        for key, manifest in desired.by_key.items()
+        for key, manifest in desired.items()
         if (difference := object_drift(manifest, live.get(key))) is not None
     }
 

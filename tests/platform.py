@@ -133,7 +133,7 @@ class Platform(WatcherProcess, StackCommands):
                 if applied_digest == desired.digest
                 else [f"digest {applied_digest} is applied, not {desired.digest}"]
             ),
-            *(f"{key}: {difference}" for key, difference in drift(desired, live).items()),
+            *(f"{key}: {difference}" for key, difference in drift(desired.by_key, live).items()),
             *checkpoint_differences(desired, self.folder / "state"),
         ]
 

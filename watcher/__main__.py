@@ -137,7 +137,7 @@ def _page(
     is_local = is_loopback(host)
     if not is_local and not has_page:
         return None, []
-    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.desired, watcher.sessions, stacks)
+    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.differences, watcher.sessions, stacks)
     feed = Feed(data.row)
     watcher.follow(feed.mark_changed)
     login = None if is_local else Login(AccessReviews(cluster))

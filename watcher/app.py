@@ -19,7 +19,7 @@ from stacks.stack import Stacks
 from tenancy.base.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, Kind
 from tenancy.base.labels import MANAGED_SELECTOR
 from tenancy.base.manifest import Manifest
-from tenancy.desired import DesiredState
+from tenancy.changes import Differences
 from watcher.dns import DnsConfig
 from watcher.metrics import Metrics
 from watcher.options import Options
@@ -122,9 +122,9 @@ class Watcher:
         self._on_change = on_change
         self.sessions.follow(on_change)
 
-    def desired(self, tenant: str) -> DesiredState | None:
-        """The desired state of the last accepted spec, if any. None while the tenant is being deleted."""
-        return self._reconciler.desired(tenant)
+    def differences(self, tenant: Manifest) -> Differences:
+        """The tenant's drift, and the changes that are not applied yet."""
+        return self._reconciler.differences(tenant)
 
     def start(self) -> None:
         """Start the watcher, and return at once. `not_ready` reports what the watcher still waits for."""

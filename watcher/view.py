@@ -4,15 +4,14 @@ The data is computed from the Tenant, its live objects and its stack's history. 
 camelCase.
 """
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.labels import PURPOSE_LABEL
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
-from tenancy.changes import Cause, ObjectChange
-from tenancy.spec.tenant_status import ConditionType, Phase
+from tenancy.changes import Cause, Differences, ObjectChange
+from tenancy.spec.tenant_status import ConditionType, Phase, is_spec_applied
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
 
 if TYPE_CHECKING:
@@ -51,9 +50,17 @@ class TenantRow(Model):
     in_use: InUse = InUse()
     is_paused: bool = False
     is_cordoned: bool = False
+    # Whether the newest spec is applied. For example, the spec of a paused tenant is stored, but not applied.
+    is_applied: bool
+    # Whether objects were changed or deleted by somebody else, and are not repaired.
     is_drifted: bool = False
     created: str
     last_update: dict[str, Any] | None = None
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether the newest spec is not applied, because the tenant is paused or has failed."""
+        return not self.is_applied and (self.is_paused or self.phase == Phase.FAILED)
 
 
 class NamespaceView(Model):
@@ -80,8 +87,9 @@ class TenantView(Model):
     conditions: tuple[dict[str, Any], ...]
     namespaces: tuple[NamespaceView, ...]
     access: tuple[AccessView, ...]
-    # The changes that would revert the current drift.
-    drift: tuple[ObjectChange, ...] = ()
+    # See `Differences`. A value is None if it is unknown.
+    drift: tuple[ObjectChange, ...] | None
+    pending_changes: tuple[ObjectChange, ...] | None
 
 
 class UpdateView(Model):
@@ -121,13 +129,14 @@ def tenant_row(tenant: Manifest, live: Objects) -> TenantRow:
         in_use=InUse(cpu=usage.get("cpu"), memory=usage.get("memory")),
         is_paused=bool(spec.get("paused")),
         is_cordoned=bool(spec.get("cordoned")),
+        is_applied=is_spec_applied(tenant),
         is_drifted=conditions.get(ConditionType.DRIFTED, {}).get("status") == "True",
         created=metadata["creationTimestamp"],
         last_update=status.get("lastUpdate"),
     )
 
 
-def tenant_view(tenant: Manifest, live: Objects, drift: Iterable[ObjectChange] = ()) -> TenantView:
+def tenant_view(tenant: Manifest, live: Objects, differences: Differences) -> TenantView:
     status = tenant.get("status") or {}
     known = status.get("namespaceStatus") or {}
     live_namespaces = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
@@ -147,7 +156,8 @@ def tenant_view(tenant: Manifest, live: Objects, drift: Iterable[ObjectChange] =
         conditions=tuple(status.get("conditions") or ()),
         namespaces=tuple(namespaces),
         access=tuple(_access(live)),
-        drift=tuple(drift),
+        drift=differences.drift,
+        pending_changes=differences.pending_changes,
     )
 
 

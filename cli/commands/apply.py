@@ -31,7 +31,8 @@ from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
 from tenancy.base.model import Model
-from tenancy.spec.tenant_status import Phase
+from tenancy.base.reasons import Reason
+from tenancy.spec.tenant_status import Phase, is_spec_applied
 
 _FAILED_PHASES: Final = (Phase.FAILED, GONE)
 # The exit code if all Tenants are stored, but at least one of them is not applied because it is paused.
@@ -133,7 +134,7 @@ def apply_tenants(
             _settled_row(row, result.tenant, result.took_s) for row, result in zip(rows, settled, strict=True)
         ]
     _print(rows, output, is_dry_run=is_dry_run)
-    failed = [row for row in rows if row.phase in _FAILED_PHASES and not no_wait]
+    failed = [row for row in rows if row.phase in _FAILED_PHASES and row.reason != Reason.PAUSED]
     for row in failed:
         print_error(f"{row.name}: {row.reason}: {row.message}")
     if failed:
@@ -195,18 +196,15 @@ def _content(tenant: Manifest) -> tuple[object, ...]:
 def _settled_row(row: ApplyRow, tenant: Manifest, took_s: float) -> ApplyRow:
     ready, name = ready_condition(tenant), row.name
     is_active = phase_of(tenant) == Phase.ACTIVE
-    is_paused = bool(tenant["spec"].get("paused")) and row.what != "unchanged"
-    if is_paused:
-        reason, message = (
-            "Paused",
-            f"stored, but not applied: the tenant is paused; run `tenancy resume {name}`",
-        )
-    else:
-        reason, message = ("", "") if is_active else (ready["reason"], ready.get("message", ""))
+    # A paused tenant keeps its phase, so it can be Active although its newest spec is not applied.
+    is_applied = is_spec_applied(tenant)
+    reason, message = ("", "") if is_active and is_applied else (ready["reason"], ready.get("message", ""))
+    if not is_applied and reason == Reason.PAUSED:
+        message = f"stored, but not applied: the tenant is paused; run `tenancy resume {name}`"
     return row.model_copy(
         update={
             "phase": phase_of(tenant),
-            "is_applied": is_active and not is_paused,
+            "is_applied": is_applied,
             "reason": reason,
             "message": message,
             "took_s": round(took_s, 1),
@@ -234,4 +232,4 @@ def _print(rows: list[ApplyRow], output: Format, *, is_dry_run: bool) -> None:
 
 
 def _result_text(row: ApplyRow) -> str:
-    return f"{row.what}, not applied (paused)" if row.reason == "Paused" else row.what
+    return f"{row.what}, not applied (paused)" if row.reason == Reason.PAUSED else row.what

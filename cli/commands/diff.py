@@ -1,17 +1,16 @@
 """`tenancy diff`: prints the differences between the live objects and the desired state of a tenant."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from cli.completion import TenantName
 from cli.connection import Connection
-from cli.output import Format, FormatOption, console, print_changes, print_data
-from tenancy.base.manifest import Manifest, Objects, is_deleting
-from tenancy.changes import ObjectChange, object_changes
-from tenancy.decision import Facts, decide
-from tenancy.plans import Plans
+from cli.differences import CurrentDifferences, print_differences, print_problems, read_differences
+from cli.output import Format, FormatOption, console, print_data
+from tenancy.base.manifest import is_deleting
+from tenancy.changes import Differences
 
 PlansOption = Annotated[
     Path | None,
@@ -25,6 +24,21 @@ PlansOption = Annotated[
 ]
 
 
+# The exit codes if there are differences.
+_DRIFTED: Final = 2
+_NOT_APPLIED: Final = 3
+
+
+class TenantDiff(Differences):
+    """The output of the command as JSON or YAML."""
+
+    name: str
+    is_applied: bool
+    # Why the newest spec is not applied. Both are empty if the spec is applied.
+    reason: str = ""
+    message: str = ""
+
+
 def diff(
     context: typer.Context,
     name: TenantName,
@@ -33,30 +47,37 @@ def diff(
 ) -> None:
     """Show how a tenant's live objects differ from the desired state, field by field.
 
-    The command computes the desired state from the spec and the plan. It also works for paused and failed
-    tenants. The exit code is 2 if there are differences.
+    The command separates manual changes (drift) from changes of the spec or the plan that are not applied
+    yet, for example because the tenant is paused or the spec is rejected. To separate them, it reads the
+    tenant's stack from the state backend.
+
+    The exit code is 2 if there is drift. It is 3 if there is no drift, but the newest spec is not applied.
     """
     connection: Connection = context.obj
     tenant = connection.tenant(name)
-    changes: tuple[ObjectChange, ...] = ()
-    if not is_deleting(tenant):
-        changes = current_drift(connection, tenant, connection.live_objects(name), connection.plans(plans))
+    if is_deleting(tenant):
+        differences = CurrentDifferences(tenant, Differences(drift=()))
+    else:
+        differences = read_differences(
+            connection, tenant, connection.live_objects(name), connection.plans(plans)
+        )
+    reason, message = differences.reason
     if output is not Format.TABLE:
-        print_data([change.model_dump(by_alias=True, mode="json") for change in changes], output)
+        data = TenantDiff(
+            **dict(differences.parts),
+            name=name,
+            is_applied=not reason,
+            reason=reason,
+            message=message,
+        )
+        print_data(data.model_dump(by_alias=True, mode="json"), output)
+        print_problems(differences)
     elif is_deleting(tenant):
         console.print(f"{name} is being deleted. The watcher no longer repairs its drift.")
-    elif not changes:
+    elif not reason and not differences.parts.drift:
         console.print(f"{name} matches the desired state.")
     else:
-        print_changes(changes)
-    raise typer.Exit(2 if changes else 0)
-
-
-def current_drift(
-    connection: Connection, tenant: Manifest, live: Objects, plans: Plans
-) -> tuple[ObjectChange, ...]:
-    """The changes that turn the live objects into the desired objects.
-
-    Raises InvalidSpec if the spec is invalid.
-    """
-    return object_changes(decide(tenant, Facts(plans, connection.served)).desired, live)
+        print_differences(differences)
+    if differences.parts.drift:
+        raise typer.Exit(_DRIFTED)
+    raise typer.Exit(_NOT_APPLIED if reason else 0)

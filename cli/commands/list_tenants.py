@@ -93,9 +93,14 @@ def tenant_cells(row: TenantRow) -> tuple[str | Text, ...]:
 def _reasons(row: TenantRow) -> str:
     """The text of the column REASON.
 
-    The text is the reason why the tenant is not ready, and each of the states Paused, Cordoned and Drifted
-    that the tenant has.
+    The text is the reason why the tenant is not ready, and each of the states Paused, NotApplied, Cordoned
+    and Drifted that the tenant has.
     """
-    states = (("Paused", row.is_paused), ("Cordoned", row.is_cordoned), ("Drifted", row.is_drifted))
+    states = (
+        ("Paused", row.is_paused),
+        ("NotApplied", row.is_held_back),
+        ("Cordoned", row.is_cordoned),
+        ("Drifted", row.is_drifted),
+    )
     active_states = [state for state, is_active in states if is_active and state != row.reason]
     return ", ".join([row.reason, *active_states] if row.reason else active_states)

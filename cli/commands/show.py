@@ -2,22 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import typer
 from rich.text import Text
 
-from cli.commands.diff import PlansOption, current_drift
+from cli.commands.diff import PlansOption
 from cli.commands.history import UPDATE_COLUMNS, read_updates, update_cells
 from cli.completion import TenantName
 from cli.connection import Connection
+from cli.differences import CurrentDifferences, print_differences, print_problems, read_differences
 from cli.output import (
     PHASE_STYLES,
     Format,
     FormatOption,
     console,
     error_console,
-    print_changes,
     print_data,
     print_table,
 )
@@ -26,10 +27,10 @@ from cli.sessions.text import SESSION_COLUMNS, session_cells
 from cli.times import age, display_time
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
-from tenancy.base.manifest import is_deleting
+from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
 from tenancy.base.names import stack_name
-from tenancy.changes import ObjectChange
+from tenancy.changes import Differences
 from tenancy.sessions.row import SessionRow, session_row, sorted_rows
 from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
 
@@ -51,29 +52,38 @@ def show(
     """
     connection: Connection = context.obj
     tenant, live = connection.tenant(name), connection.live_objects(name)
-    drift: tuple[ObjectChange, ...] = ()
-    drift_problem = "the tenant is being deleted" if is_deleting(tenant) else ""
-    try:
-        if not drift_problem:
-            drift = current_drift(connection, tenant, live, connection.plans(plans))
-    except TenancyError as error:
-        drift_problem = str(error)
+    differences = _differences(connection, tenant, live, plans)
     updates, updates_problem = _last_updates(connection, name)
-    view = tenant_view(tenant, live, drift)
+    view = tenant_view(tenant, live, differences.parts)
     sessions, sessions_problem = _active_sessions(connection, view)
     if output is Format.TABLE:
         _print(view)
         _print_sessions(sessions, sessions_problem)
         _print_updates(view.row, updates, updates_problem)
-        _print_drift(view, drift_problem)
+        console.print()
+        print_differences(differences)
         return
     data = view.model_dump(by_alias=True, mode="json")
     session_data = [_data(session) for session in sessions]
     print_data({**data, "sessions": session_data, "updates": [_data(update) for update in updates]}, output)
-    problems = (("drift", drift_problem), ("sessions", sessions_problem), ("updates", updates_problem))
-    for field, problem in problems:
+    print_problems(differences)
+    for field, problem in (("sessions", sessions_problem), ("updates", updates_problem)):
         if problem:
             error_console.print(Text(f"{field} unknown: {problem}"))
+
+
+def _differences(
+    connection: Connection, tenant: Manifest, live: Objects, plans: Path | None
+) -> CurrentDifferences:
+    """The differences of a tenant. They are unknown after an error, which does not stop the command."""
+    unknown = Differences(drift=None, pending_changes=None)
+    if is_deleting(tenant):
+        problem = "the tenant is being deleted"
+        return CurrentDifferences(tenant, unknown, problem, problem)
+    try:
+        return read_differences(connection, tenant, live, connection.plans(plans))
+    except TenancyError as error:
+        return CurrentDifferences(tenant, unknown, str(error), str(error))
 
 
 def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], str]:
@@ -140,7 +150,13 @@ def _print(view: TenantView) -> None:
 
 
 def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
-    states = [state for state, is_set in (("paused", row.is_paused), ("cordoned", row.is_cordoned)) if is_set]
+    flags = (
+        ("paused", row.is_paused),
+        ("spec not applied", row.is_held_back),
+        ("cordoned", row.is_cordoned),
+        ("drifted", row.is_drifted),
+    )
+    states = [state for state, is_set in flags if is_set]
     phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
     yield "Phase", phase.append("".join(f", {state}" for state in states), style="yellow")
     if row.message:
@@ -195,12 +211,3 @@ def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) 
     )
     _section("Last update", ("UPDATE", "WHEN", "CAUSE", "RESULT"), [cells] if last else [])
     console.print(Text(f"Earlier updates cannot be read: {problem}", style="yellow"))
-
-
-def _print_drift(view: TenantView, problem: str) -> None:
-    console.print(Text("\nDrift", style="bold"))
-    if problem:
-        console.print(Text(f"unknown: {problem}"))
-    elif not view.drift:
-        console.print("none: all objects match the desired state")
-    print_changes(view.drift)

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from tenancy.base.manifest import Manifest
 from tenancy.base.model import Model
 
 
@@ -18,6 +19,7 @@ class ConditionType(StrEnum):
     READY = "Ready"
     TENANT_READY = "TenantReady"
     NAMESPACE_READY = "NamespaceReady"
+    SPEC_APPLIED = "SpecApplied"
     DRIFTED = "Drifted"
     INTEGRATIONS_READY = "IntegrationsReady"
 
@@ -26,8 +28,8 @@ class Condition(Model):
     """A condition of the tenant, as Kubernetes defines conditions."""
 
     type: str = Field(
-        description="The type of the condition: `Ready`, `TenantReady`, `NamespaceReady`, `Drifted` or "
-        "`IntegrationsReady`.",
+        description="The type of the condition: `Ready`, `TenantReady`, `NamespaceReady`, `SpecApplied`, "
+        "`Drifted` or `IntegrationsReady`.",
     )
     status: str = Field(
         description="Whether the condition is true.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
@@ -161,3 +163,16 @@ class TenantStatus(Model):
         default=None,
         description="The digest (hash) of the desired state that was applied last.",
     )
+
+
+def condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:
+    """The Tenant's condition of this type. Empty if the status has no such condition."""
+    conditions: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
+    return next((entry for entry in conditions if entry["type"] == condition_type), {})
+
+
+def is_spec_applied(tenant: Manifest) -> bool:
+    """Whether the watcher has applied the newest spec."""
+    applied = condition(tenant, ConditionType.SPEC_APPLIED)
+    is_current = applied.get("observedGeneration") == tenant["metadata"]["generation"]
+    return bool(is_current and applied["status"] == "True")

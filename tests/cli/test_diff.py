@@ -42,17 +42,18 @@ def test_diff_of_a_paused_tenant_tells_each_field(tenancy: Run) -> None:
     result = tenancy("diff", "uneven")
     assert result.returncode == 2, result.stderr
     lines = result.stdout.splitlines()
-    assert lines[0] == "+ Role tenant-uneven/tenant-viewer"
+    assert lines[:2] == ["Manual changes (drift)", "+ Role tenant-uneven/tenant-viewer"]
+    assert lines[-3:] == ["", "Changes that are not applied yet", "none: the spec is applied"]
     quota = lines.index("~ ResourceQuota tenant-uneven/tenant-quota")
     assert lines[quota + 1 : quota + 4] == ["    spec.hard.cpu", "      - 77", "      + 500m"]
-    changed = [line for line in lines if not line.startswith(" ")]
-    assert sorted(changed[1:]) == [
+    changed = [line for line in lines[2:-3] if not line.startswith(" ")]
+    assert sorted(changed) == [
         "~ ResourceQuota tenant-uneven/tenant-quota",
         "~ RoleBinding tenant-uneven/tenant-admin",
     ]
     result = tenancy("diff", "uneven", "-o", "json")
     assert result.returncode == 2, result.stderr
-    created, *updated = json.loads(result.stdout)
+    created, *updated = json.loads(result.stdout)["drift"]
     assert (created["operation"], created["name"]) == ("create", "tenant-viewer")
     fields = {change["kind"]: change["fields"] for change in updated}
     assert fields.keys() == {"ResourceQuota", "RoleBinding"}
@@ -78,8 +79,10 @@ def test_diff_goes_by_the_plans_file_that_is_given(tenancy: Run, tmp_path: Path)
 
 def test_diff_of_an_invalid_spec_names_the_field(tenancy: Run) -> None:
     result = tenancy("diff", "nodiff")
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith("error: spec.plan: there is no plan 'none-such'")
+    assert result.returncode == 3, result.stderr
+    pending = result.stdout.split("Changes that are not applied yet\n")[1]
+    assert pending.startswith("UnknownPlan: spec.plan: there is no plan 'none-such'")
+    assert "correct it, and run: tenancy apply" in pending
 
 
 def test_diff_of_no_tenant_says_how_to_find_one(tenancy: Run) -> None:

@@ -26,6 +26,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
         skewed["spec"]["paused"] = True
         await_settled(running_platform, running_platform.apply(skewed))
         running_platform.remove("NetworkPolicy", "tenant-skewed", "default-deny-all")
+        running_platform.await_condition(skewed, "Paused", "Drifted")
         yield
 
 
@@ -51,18 +52,21 @@ def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
     assert ["Group", "readers", "viewer", "tenant-shown-live"] in section(text, "Access")
     (update,) = section(text, "Last updates")
     assert (update[0], update[2]) == ("1", "up")
-    assert text.endswith("\nDrift\nnone: all objects match the desired state\n")
+    assert text.endswith(
+        "\nManual changes (drift)\nnone: all objects are as last applied\n"
+        "\nChanges that are not applied yet\nnone: the spec is applied\n"
+    )
 
     data = json.loads(tenancy("show", "shown", "-o", "json").stdout)
     assert data["row"]["displayName"] == "Shown & Sons"
     assert data["updates"][0]["spec"]["displayName"] == "Shown & Sons"
-    assert data["drift"] == []
+    assert (data["drift"], data["pendingChanges"]) == ([], [])
 
 
 def test_show_tells_drift_and_use_of_quotas(tenancy: Run) -> None:
     result = tenancy("show", "skewed", FORCE_COLOR="1", TERM="xterm")
     assert result.returncode == 0, result.stderr
-    assert "\x1b[32mActive\x1b[0m\x1b[33m, paused\x1b[0m" in result.stdout
+    assert "\x1b[32mActive\x1b[0m\x1b[33m, paused, drifted\x1b[0m" in result.stdout
     assert "\x1b[32m░░░" in result.stdout
     assert "+ NetworkPolicy tenant-skewed/default-deny-all" in result.stdout
     assert " ago" in result.stdout
@@ -84,6 +88,8 @@ def test_show_without_a_backend_says_why_it_knows_one_update_only(tenancy: Run) 
 def test_show_of_a_failed_tenant_says_what_is_wrong(tenancy: Run) -> None:
     result = tenancy("show", "planless")
     assert result.returncode == 0, result.stderr
-    assert "Phase   Failed\nReason  UnknownPlan: spec.plan: there is no plan 'none-such'" in result.stdout
+    assert (
+        "Phase   Failed, spec not applied\nReason  UnknownPlan: spec.plan: there is no plan" in result.stdout
+    )
     assert "unknown: spec.plan: there is no plan 'none-such'" in result.stdout
     assert "\nLast updates\nnone\n" in result.stdout

@@ -63,7 +63,7 @@ def test_tenant_gets_every_object_pulumi_finds_nothing_to_change_and_all_goes_wi
     live, state = integration_objects(platform, "whole"), desired(manifest)
     assert live.keys() == {key for key in state.by_key if KIND_BY_KEY[key.kind] in OPTIONAL_KINDS}
     assert {KIND_BY_KEY[key.kind] for key in live} == set(OPTIONAL_KINDS)
-    assert not [key for key in drift(state, live) if key in live]
+    assert not [key for key in drift(state.by_key, live) if key in live]
 
     completed = platform.pulumi("tenant-whole", "preview", "--refresh", "--expect-no-changes")
     assert completed.returncode == 0, completed.stdout + completed.stderr

@@ -65,6 +65,26 @@ def test_a_rejected_tenant_shows_the_reason(platform: Platform, new_tenant: NewT
     expect(tab.section("History")).to_contain_text("No updates yet.")
 
 
+def test_page_separates_a_spec_that_is_not_applied_from_drift(
+    platform: Platform, new_tenant: NewTenant, tab: Tab
+) -> None:
+    manifest = new_tenant("browser-paused", plan="basic")
+    platform.await_active(manifest)
+    platform.apply({**manifest, "spec": {"plan": "pro", "paused": True}})
+    tab.open()
+    expect(tab.row("browser-paused")).to_contain_text("Not applied")
+    tab.open("/tenants/browser-paused")
+    pending, drift = tab.section("Pending changes"), tab.section("Drift")
+    expect(pending).to_contain_text("Spec not applied")
+    expect(pending).to_contain_text("set spec.paused to false to apply it")
+    expect(pending).to_contain_text("spec.hard.cpu")
+    expect(drift).to_contain_text("None now")
+    platform.remove("Role", "tenant-browser-paused", "tenant-viewer")
+    expect(drift).to_contain_text("Drifted now")
+    expect(drift).to_contain_text("tenant-viewer")
+    expect(pending).not_to_contain_text("tenant-viewer")
+
+
 def test_an_unknown_tenant_links_to_the_list(tab: Tab) -> None:
     tab.expected_failures |= {"/api/tenants/nobody", "/api/tenants/nobody/history"}
     tab.open("/tenants/nobody")

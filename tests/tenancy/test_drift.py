@@ -35,7 +35,7 @@ def changed(key: ObjectKey, change: Callable[[Manifest], Any]) -> Manifest:
 
 
 def test_objects_as_served_are_no_drift() -> None:
-    assert drift(DESIRED, LIVE) == {}
+    assert drift(DESIRED.by_key, LIVE) == {}
 
 
 HARMLESS: dict[str, tuple[ObjectKey, Callable[[Manifest], Any]]] = {
@@ -144,11 +144,11 @@ def test_missing_and_unwanted_objects_are_told_apart() -> None:
     added = {**LIVE[DENY], "metadata": {**LIVE[DENY]["metadata"], "name": "added"}}
     live = {**LIVE, object_key(added): added}
     del live[QUOTA]
-    assert drift(DESIRED, live) == {QUOTA: "deleted"}
+    assert drift(DESIRED.by_key, live) == {QUOTA: "deleted"}
     assert unwanted(DESIRED, live) == {object_key(added): added}
 
 
 def test_long_drift_is_told_briefly() -> None:
-    text = drift_text(drift(DESIRED, {}))
+    text = drift_text(drift(DESIRED.by_key, {}))
     assert text.startswith("Namespace tenant-acme deleted; ")
     assert text.endswith("and 13 more")

@@ -2,10 +2,11 @@
 
 import pytest
 
+from stacks.applied_objects import half_done_objects
 from stacks.errors import StackBusy, StackError
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState
-from watcher.reconciler.last_applied import Applied, LastApplied, half_done_objects
+from watcher.reconciler.last_applied import Applied, LastApplied
 
 ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
 QUOTA = ObjectKey("ResourceQuota", "tenant-a", "tenant-quota")
@@ -89,6 +90,23 @@ def test_failed_update_leaves_both_versions(error: type[StackError], is_half_don
     assert (entry := applied.get("a")) is not None
     assert (entry.is_half_done, entry.is_known) == (is_half_done, not is_half_done)
     assert entry.to_restore(ROLE, role("list")) is None
+
+
+def test_paused_tenant_keeps_its_applied_objects_but_restores_none() -> None:
+    applied = LastApplied()
+    applied.put(state(role("get")))
+    assert applied.set_paused("a", True).to_restore(ROLE, None) is None
+    assert applied.objects("a") == {ROLE: role("get")}
+    assert applied.set_paused("a", False).to_restore(ROLE, None) == role("get")
+
+
+def test_objects_of_a_tenant_that_is_paused_after_a_locked_stack_are_read_again() -> None:
+    applied = LastApplied()
+    applied.put(state(role("get")))
+    with pytest.raises(StackBusy), applied.updating(state(role("list"))):
+        raise StackBusy("locked")
+    assert not applied.set_paused("a", True).is_known
+    assert applied.objects("a") is None
 
 
 def test_exchange_fails_if_the_tenant_was_forgotten_meanwhile() -> None:

@@ -7,6 +7,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.reasons import Reason
 from tenancy.decision import Facts, decide
 from tenancy.plans import read_plans
+from watcher.reconciler.drift_condition import drift_verdict, paused_drift_verdict
 from watcher.reconciler.status import (
     active_status,
     failed_status,
@@ -44,6 +45,7 @@ def test_active_tenant_has_all_parts() -> None:
         "Ready": ("True", "Applied"),
         "TenantReady": ("True", "Applied"),
         "NamespaceReady": ("True", "Applied"),
+        "SpecApplied": ("True", "Applied"),
         "IntegrationsReady": ("True", "Applied"),
         "Drifted": ("False", "NoDrift"),
     }
@@ -64,6 +66,7 @@ def test_status_of_the_first_turn_has_every_condition() -> None:
         "Ready": ("False", "Applying"),
         "TenantReady": ("False", "Applying"),
         "NamespaceReady": ("False", "Applying"),
+        "SpecApplied": ("False", "Applying"),
         "IntegrationsReady": ("Unknown", "Pending"),
         "Drifted": ("Unknown", "Pending"),
     }
@@ -91,16 +94,53 @@ def test_namespace_of_another_tenant_is_a_failure_of_the_namespace_too() -> None
 
 
 def test_unrepaired_drift_is_drift() -> None:
-    status = failed_status(with_status(active()), "RepairFailed", "denied", unrepaired="denied")
+    drifted = drift_verdict(repaired="", unrepaired="denied")
+    status = failed_status(with_status(active()), "RepairFailed", "denied", is_applied=True, drifted=drifted)
     assert conditions(status)["Drifted"] == ("True", "DriftFound")
+    assert conditions(status)["SpecApplied"] == ("True", "Applied")
+
+
+def test_rejected_spec_is_not_applied_and_not_drift() -> None:
+    status = failed_status(with_status(active()), "UnknownPlan", "spec.plan: there is no plan 'gold'")
+    assert conditions(status)["SpecApplied"] == ("False", "UnknownPlan")
+    assert conditions(status)["Drifted"] == ("False", "NoDrift")
 
 
 def test_paused_tenant_keeps_its_phase_and_reports_drift() -> None:
-    status = paused_status(with_status(active()), DESIRED, "Role deleted")
+    live = {key: manifest for key, manifest in DESIRED.by_key.items() if key.kind != "Role"}
+    status = paused_status(
+        with_status(active()), DESIRED, paused_drift_verdict(DESIRED.by_key, live, problem="")
+    )
     assert status["phase"] == "Active"
     assert conditions(status)["Drifted"] == ("True", "Paused")
     assert conditions(status)["Ready"] == ("False", "Paused")
+    assert conditions(status)["SpecApplied"] == ("True", "Applied")
     assert status["appliedDigest"] == DESIRED.digest
+
+
+def test_spec_of_a_paused_tenant_that_waits_is_not_drift() -> None:
+    manifest = {**with_status(active()), "spec": {"plan": "pro", "paused": True}}
+    pro = decide(manifest, Facts(read_plans())).desired
+    drifted = paused_drift_verdict(DESIRED.by_key, DESIRED.by_key, problem="")
+    status = paused_status(manifest, pro, drifted)
+    assert conditions(status)["SpecApplied"] == ("False", "Paused")
+    assert conditions(status)["Drifted"] == ("False", "NoDrift")
+    assert conditions(status)["Ready"] == ("False", "Paused")
+
+
+def test_protection_of_a_paused_tenant_that_waits_is_not_applied() -> None:
+    manifest = {**with_status(active()), "spec": {"plan": "basic", "protected": True, "paused": True}}
+    protected = decide(manifest, Facts(read_plans())).desired
+    assert protected.digest == DESIRED.digest
+    drifted = paused_drift_verdict(DESIRED.by_key, DESIRED.by_key, problem="")
+    assert conditions(paused_status(manifest, protected, drifted))["SpecApplied"] == ("False", "Paused")
+
+
+def test_drift_is_unknown_until_the_last_applied_objects_are_read() -> None:
+    drifted = paused_drift_verdict(None, DESIRED.by_key, problem="the backend does not answer")
+    status = paused_status(with_status(active()), DESIRED, drifted)
+    assert conditions(status)["Drifted"] == ("Unknown", "Paused")
+    assert "the backend does not answer" in drifted.message
 
 
 def test_terminating_tenant_keeps_its_digest() -> None:

@@ -7,7 +7,9 @@ import pytest
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import Cause, ObjectChange, Operation
 from tenancy.decision import Facts, decide
+from tenancy.desired import DesiredState
 from tenancy.plans import read_plans
+from watcher.reconciler.last_applied import Applied
 from watcher.reconciler.restore_object import Repair
 from watcher.reconciler.update_needed import (
     Contested,
@@ -16,6 +18,7 @@ from watcher.reconciler.update_needed import (
     RunUpdate,
     WaitForNamespaces,
     next_step,
+    tenants_to_requeue,
 )
 
 ROLE = ObjectKey("Role", "tenant-acme", "tenant-viewer")
@@ -95,6 +98,17 @@ def test_contested_object_alone_runs_no_update() -> None:
 def test_contested_object_does_not_hold_back_other_repairs() -> None:
     repairs = {ROLE: repair(ROLE), QUOTA: repair(QUOTA)}
     assert update(observed(applied(), repairs=repairs, contested={ROLE})).repairs == repairs
+
+
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
+def test_paused_tenant_is_reconciled_when_its_drift_begins_and_ends(before: bool, after: bool) -> None:
+    """Its desired state is newer than the applied objects, and does not contain the object."""
+    role = DESIRED.by_key[ROLE]
+    paused = Applied({ROLE: role}, is_paused=True)
+    versions = (role if before else None, role if after else None)
+    newer = {"acme": DesiredState("acme", ())}
+    assert tenants_to_requeue(newer, lambda _: paused, *versions) == {"acme"}
+    assert tenants_to_requeue({"acme": DESIRED}, lambda _: paused, role, role) == set()
 
 
 @pytest.mark.parametrize("status", [None, applied(), applied(appliedDigest="other")])

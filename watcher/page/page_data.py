@@ -14,8 +14,7 @@ from stacks.errors import StackNotFound
 from stacks.stack import Stacks
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
 from tenancy.base.manifest import Manifest, Objects
-from tenancy.changes import object_changes
-from tenancy.desired import DesiredState
+from tenancy.changes import Differences
 from watcher.page.reachability_graph import reachability
 from watcher.sessions.controller import SessionController
 from watcher.view import TenantRow, UpdateView, tenant_row, tenant_view, update_view
@@ -45,14 +44,14 @@ class PageData:
         cluster: Cluster,
         tenants: Tenants,
         managed: ManagedObjects,
-        desired: Callable[[str], DesiredState | None],
+        differences: Callable[[Manifest], Differences],
         sessions: SessionController,
         stacks: Stacks,
     ) -> None:
         self._cluster = cluster
         self._tenants = tenants
         self._managed = managed
-        self._desired = desired
+        self._differences = differences
         self._sessions = sessions
         self._stacks = stacks
         # Cached histories, by the Tenant's uid and the version of its last update.
@@ -72,10 +71,9 @@ class PageData:
         tenant = self._tenant(name)
         if tenant is None:
             return None
-        live, desired = self._managed.of(name), self._desired(name)
+        live = self._managed.of(name)
         namespaces = [manifest for key, manifest in sorted(live.items()) if key.kind == NAMESPACE.key]
-        drift = object_changes(desired, live) if desired else ()
-        view = tenant_view(tenant, live, drift).model_dump(by_alias=True, mode="json")
+        view = tenant_view(tenant, live, self._differences(tenant)).model_dump(by_alias=True, mode="json")
         network = reachability(namespaces, self._policies(namespaces, live))
         sessions = self._sessions.rows(name)
         return {

@@ -1,8 +1,9 @@
 """Loads the last applied objects of each tenant from the tenant's stack.
 
-The watcher compares these objects with the live objects to detect drift. It loads the last applied objects
-after a restart, and after an update that failed half way. A separate thread reads the stack's history and
-state. So the workers do not have to wait if the backend does not answer.
+The watcher compares these objects with the live objects to detect drift. It repairs the drift of a tenant, or
+only reports it if the tenant is paused. The watcher loads the last applied objects after a restart, and after
+an update that failed half way. A separate thread reads the stack's history and state. So the workers do not
+have to wait if the backend does not answer.
 """
 
 from collections.abc import Callable
@@ -10,18 +11,16 @@ from collections.abc import Callable
 import structlog
 
 from cluster.tenants import Tenants
-from stacks.errors import StackError, StackNotFound
-from stacks.history import Update
+from stacks.applied_objects import desired_from_spec, read_applied, read_half_done
+from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.backoff import LOAD_APPLIED
-from tenancy.base.errors import Rejection
 from tenancy.base.kinds import Kind
-from tenancy.base.manifest import Manifest, Objects, object_key
-from tenancy.decision import Facts, decide
-from tenancy.desired import DesiredState
+from tenancy.base.manifest import Manifest
+from tenancy.decision import Facts
 from tenancy.plans import Plans
 from watcher.queue import TenantQueue
-from watcher.reconciler.last_applied import Applied, LastApplied, half_done_objects
+from watcher.reconciler.last_applied import Applied, LastApplied
 from watcher.service import QueueWorkers, TryAgain
 
 log = structlog.get_logger(__name__)
@@ -57,30 +56,35 @@ class AppliedLoader:
     def load_from_spec(self, manifest: Manifest) -> bool:
         """Compute the last applied objects from the Tenant's spec, without reading the backend.
 
-        Returns False and changes nothing if this spec is not applied yet, or if the tenant is paused.
+        Returns False and changes nothing if this spec is not applied yet.
         """
         name, status = manifest["metadata"]["name"], manifest.get("status") or {}
-        desired = self._desired(name, manifest["spec"])
-        if desired is None or desired.digest != status.get("appliedDigest") or is_paused(manifest):
+        desired = desired_from_spec(name, manifest["spec"], self._facts())
+        if desired is None or desired.digest != status.get("appliedDigest"):
             return False
         known = self._applied.get(name)
-        return self._applied.exchange(name, known, Applied(desired.by_key, has_budget=desired.has_budget))
+        loaded = Applied(desired.by_key, has_budget=desired.has_budget, is_paused=is_paused(manifest))
+        return self._applied.exchange(name, known, loaded)
 
     def want(self, manifest: Manifest) -> None:
-        """Load a tenant's last applied objects in the background.
+        """Load a tenant's last applied objects in the background, if they are not known yet.
 
-        Does nothing if these objects are already known, or if the tenant is paused.
+        If the tenant is paused, also stop its repairs. Waits until a running repair has ended.
         """
         name = manifest["metadata"]["name"]
-        known = self._applied.get(name)
-        if is_paused(manifest) or (known and known.is_known) or self.load_from_spec(manifest):
+        known = self._applied.set_paused(name, is_paused(manifest))
+        if known.is_known or self.load_from_spec(manifest):
             return
         self._wanted.add(name)
         self._queue.add(name)
 
+    def problem(self, tenant: str) -> str:
+        """The error of the last attempt to load the tenant's objects. Empty if there was no error."""
+        return self._problems.get(tenant, "")
+
     def problem_text(self, tenant: str) -> str:
         """A text to append to a message: the reason why drift is not repaired. Empty if drift is repaired."""
-        problem = self._problems.get(tenant)
+        problem = self.problem(tenant)
         return (
             f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""
         )
@@ -108,67 +112,22 @@ class AppliedLoader:
         manifests = self._tenants.named(tenant)
         if tenant not in self._wanted or not manifests or (known and known.is_known):
             return
-        digest = (manifests[0].get("status") or {}).get("appliedDigest")
-        if digest and not (known and known.is_half_done):
-            loaded = self._from_history(tenant, digest) or Applied(self._state(tenant))
-        else:
-            loaded = self._half_done(tenant, known, manifests[0]["spec"])
-        if self._applied.exchange(tenant, known, loaded):
+        if self._applied.exchange(tenant, known, self._read(manifests[0], known)):
             # Remove the problem before `on_loaded` queues the tenant. Otherwise the status would still report
             # the problem.
             self._problems.pop(tenant, None)
             self._on_loaded(tenant)
 
-    def _from_history(self, tenant: str, digest: str) -> Applied | None:
-        for update in self._updates(tenant):
-            desired = self._desired(tenant, update.record.spec) if update.record else None
-            if desired and desired.digest == digest:
-                return Applied(desired.by_key, has_budget=desired.has_budget)
-        return None
+    def _read(self, manifest: Manifest, known: Applied | None) -> Applied:
+        if known and known.is_half_done:
+            state = read_half_done(self._stacks, manifest, self._facts(), known.objects, known.next_objects)
+        else:
+            state = read_applied(self._stacks, manifest, self._facts())
+        is_paused = known is not None and known.is_paused
+        return Applied(state.by_key, has_budget=state.has_budget, is_paused=is_paused)
 
-    def _half_done(self, tenant: str, known: Applied | None, spec: Manifest) -> Applied:
-        """The objects that are applied after an update has failed half way.
-
-        After a restart, `known` is None. In this case, the objects from before the update come from the
-        stack's history, and the objects that the update should have applied come from `spec`.
-        """
-        before, after = (known.objects, known.next_objects) if known else (None, None)
-        if before is None:
-            newest = next((update for update in self._updates(tenant) if update.result == "succeeded"), None)
-            succeeded = self._desired(tenant, newest.record.spec) if newest and newest.record else None
-            before = succeeded.by_key if succeeded else None
-        if after is None:
-            desired = self._desired(tenant, spec)
-            after = desired.by_key if desired else None
-        return Applied(half_done_objects(self._state(tenant), before, after))
-
-    def _updates(self, tenant: str) -> list[Update]:
-        try:
-            return self._stacks.history(tenant)
-        except StackError:
-            return []  # The stack's state may still be readable.
-
-    def _state(self, tenant: str) -> Objects:
-        """The objects in the stack's state."""
-        try:
-            manifests = self._stacks.objects(tenant)
-        except StackNotFound:
-            if self._was_applied(tenant):
-                raise
-            manifests = []
-        return {object_key(manifest): manifest for manifest in manifests}
-
-    def _was_applied(self, tenant: str) -> bool:
-        manifests = self._tenants.named(tenant)
-        return any("lastUpdate" in (manifest.get("status") or {}) for manifest in manifests)
-
-    def _desired(self, name: str, spec: Manifest) -> DesiredState | None:
-        """The desired state of a spec. None if the spec is rejected."""
-        manifest = {"metadata": {"name": name}, "spec": spec}
-        try:
-            return decide(manifest, Facts(self._plans(), self._served())).desired
-        except Rejection:
-            return None
+    def _facts(self) -> Facts:
+        return Facts(self._plans(), self._served())
 
 
 def is_paused(manifest: Manifest) -> bool:

@@ -29,7 +29,7 @@ from tenancy.changes import Operation
 from tenancy.component import apply_stage
 from tenancy.drift import drift_text
 from watcher.queue import TenantQueue
-from watcher.reconciler.applied_loader import AppliedLoader, is_paused
+from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.restore_object import Repair, restore_object
 from watcher.service import QueueWorkers, TryAgain
@@ -80,12 +80,8 @@ class Repairs:
 
     def keep(self, manifest: Manifest) -> None:
         """Repair the drift of a tenant from now on. If the tenant is paused, stop the repairs instead."""
-        name = manifest["metadata"]["name"]
-        if is_paused(manifest):
-            self._loader.forget(name)
-            return
         self._loader.want(manifest)
-        self.check(name)
+        self.check(manifest["metadata"]["name"])
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
         """Queue a changed object if the change must be reverted. The informers' threads call this method."""

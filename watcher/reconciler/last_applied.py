@@ -34,6 +34,8 @@ class Applied:
     # Whether the update to `next_objects` has failed. In this case, only the stack's state shows which
     # objects the update has changed.
     is_half_done: bool = False
+    # Whether the tenant is paused. In this case, drift is reported, but no object is restored.
+    is_paused: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -47,7 +49,7 @@ class Applied:
         quota gets the lower limit of the two versions, because the update may already have raised other
         quotas of the same budget.
         """
-        if self.objects is None:
+        if self.objects is None or self.is_paused:
             return None
         versions = [objects[key] for objects in (self.objects, self.next_objects or {}) if key in objects]
         is_removed_or_new = self.next_objects is not None and len(versions) == 1
@@ -69,7 +71,7 @@ class Applied:
 class LastApplied:
     """The last applied objects of all tenants. Thread-safe.
 
-    A tenant that is paused or is being destroyed has no last applied objects.
+    A tenant that is being destroyed has no last applied objects.
     """
 
     def __init__(self) -> None:
@@ -78,6 +80,11 @@ class LastApplied:
 
     def get(self, tenant: str) -> Applied | None:
         return self._by_tenant.get(tenant)
+
+    def objects(self, tenant: str) -> Objects | None:
+        """The last applied objects. None if they are unknown, or if an update is changing them."""
+        applied = self._by_tenant.get(tenant)
+        return applied.objects if applied and applied.is_known and applied.next_objects is None else None
 
     @contextmanager
     def held(self, tenant: str) -> Iterator[Applied | None]:
@@ -89,6 +96,23 @@ class LastApplied:
         """Record that the objects of the desired state are applied."""
         with self._locks[desired.tenant]:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
+
+    def set_paused(self, tenant: str, is_paused: bool) -> Applied:
+        """Stop or allow the repairs of a tenant. Returns the tenant's new value.
+
+        The last applied objects stay known. Waits until a running repair has ended.
+        """
+        applied = self._by_tenant.get(tenant) or Applied(None)
+        if applied.is_paused == is_paused:
+            return applied
+        with self._locks[tenant]:
+            applied = self._by_tenant.get(tenant) or Applied(None)
+            # No update of the watcher runs now. If `next_objects` is set, another process has locked the
+            # stack, and may have applied these objects. Only the stack's state shows it.
+            is_half_done = applied.next_objects is not None
+            applied = replace(applied, is_paused=is_paused, is_half_done=is_half_done)
+            self._by_tenant[tenant] = applied
+            return applied
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
         """Set the tenant's value to `after` if the value is still `before`. Otherwise, return False."""
@@ -117,6 +141,9 @@ class LastApplied:
         tenant = desired.tenant
         with self._locks[tenant]:
             before = self._by_tenant.get(tenant) or Applied(None)
+            if before.is_paused:
+                # The tenant was resumed. Its objects may have drift, which the update reverts.
+                before = Applied(None)
             running = replace(before, next_objects=desired.by_key, has_budget=True)
             self._by_tenant[tenant] = running
         try:
@@ -127,26 +154,6 @@ class LastApplied:
             self.exchange(tenant, running, replace(running, is_half_done=True))
             raise
         self.put(desired)
-
-
-def half_done_objects(state: Objects, before: Objects | None, after: Objects | None) -> Objects:
-    """The applied objects after an update from `before` to `after` has failed half way.
-
-    `state` contains the objects in the stack's state. The state shows which objects the update has changed.
-    The content of an object in the state is not reliable, because a refresh copies edits of other users into
-    the state. A refresh also removes objects that other users have deleted. `before` and `after` are None if
-    they are unknown.
-    """
-    versions = [objects for objects in (before, after) if objects is not None]
-    # The update neither creates nor deletes these objects, so they exist even if the state lacks them.
-    kept = before.keys() & after.keys() if before is not None and after is not None else set()
-    applied: dict[ObjectKey, Manifest] = {}
-    for key in {*state, *kept}:
-        candidates = [objects[key] for objects in versions if key in objects]
-        recorded = state.get(key)
-        matching = (each for each in candidates if recorded and object_drift(each, recorded) is None)
-        applied[key] = next(matching, candidates[0] if candidates else state[key])
-    return applied
 
 
 def _lowest(quotas: list[Manifest]) -> Manifest:

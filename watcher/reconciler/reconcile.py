@@ -13,14 +13,17 @@ from cluster.facts import read_facts
 from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants, known_hosts, known_namespaces
+from stacks.applied_objects import desired_from_spec
 from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.errors import InvalidSpec, TenancyError
 from tenancy.base.kinds import NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, is_deleting
+from tenancy.changes import Differences, object_changes, tenant_differences
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
 from tenancy.reservations import Reservations
+from tenancy.spec.tenant_status import is_spec_applied
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
@@ -77,7 +80,7 @@ class Reconciler:
         self._loader = loader
         self._repairs = repairs
         self._contested = ContestedObjects()
-        self.reporter = Reporter(cluster, tenants, managed, loader, repairs, metrics, measured)
+        self.reporter = Reporter(cluster, tenants, managed, applied, loader, repairs, metrics, measured)
         self._terminator = Terminator(cluster, stacks, tenants, self._claims, served, loader, repairs)
         self._desired: dict[str, DesiredState] = {}
 
@@ -100,9 +103,18 @@ class Reconciler:
             return self._terminator.terminate(manifest)
         return self._build(name, manifest)
 
-    def desired(self, name: str) -> DesiredState | None:
-        """The desired state of the last accepted spec, if any. None while the tenant is being deleted."""
-        return self._desired.get(name)
+    def differences(self, tenant: Manifest) -> Differences:
+        """The tenant's drift, and the changes that are not applied yet."""
+        name = tenant["metadata"]["name"]
+        live, desired = self._managed.of(name), self._desired.get(name)
+        if is_deleting(tenant):
+            return Differences(drift=())
+        if is_spec_applied(tenant):
+            return Differences(drift=object_changes(desired, live) if desired else None)
+        stored = desired_from_spec(name, tenant["spec"], Facts(self._plans.current, self._served()))
+        objects = self._applied.objects(name)
+        applied = DesiredState(name, tuple(objects.values())) if objects is not None else None
+        return tenant_differences(stored, applied, live)
 
     def keep_applied(self) -> None:
         """Start to repair the drift of tenants whose spec is applied. Call this before the workers start."""
@@ -117,7 +129,7 @@ class Reconciler:
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
         """The tenants to reconcile after a change of a managed object."""
-        return tenants_to_requeue(self._desired, before, after)
+        return tenants_to_requeue(self._desired, self._applied.get, before, after)
 
     def _build(self, name: str, manifest: Manifest) -> float | None:
         """Reconcile a tenant that is not being deleted."""
@@ -126,7 +138,7 @@ class Reconciler:
             tenant, desired = self._claims.decide_and_reserve(manifest, self._facts(manifest))
             self._desired[name] = desired
             if tenant.spec.paused:
-                self._loader.forget(name)
+                self._loader.want(manifest)
                 self.reporter.report_paused(manifest, desired)
                 return None
             manifest = self.reporter.begin(manifest)
@@ -134,10 +146,10 @@ class Reconciler:
             self._act(manifest, desired, step)
         except MustWait as wait:
             self._repairs.keep(manifest)
-            self.reporter.report_waiting(manifest, wait)
+            self.reporter.report_waiting(manifest, self._desired[name], wait)
         except (DriftContested, RepairFailed) as error:
             self._metrics.count_failed()
-            self.reporter.report_failure(manifest, error)
+            self.reporter.report_failure(manifest, error, step)
             return _CONTESTED_S
         except (TenancyError, StackError, ClusterError) as error:
             self._repairs.keep(manifest)

@@ -11,17 +11,19 @@ from cluster.live_objects import ManagedObjects
 from cluster.tenants import Tenants
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
-from tenancy.base.errors import TenancyError
+from tenancy.base.errors import Rejection, TenancyError
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
-from tenancy.drift import drift, drift_text
+from tenancy.drift import drift_text
 from tenancy.same_name_in_both_groups import has_finalizer, name_taken
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
-from watcher.reconciler.applied_loader import AppliedLoader
+from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.contested_objects import DriftContested
+from watcher.reconciler.drift_condition import drift_verdict, paused_drift_verdict
 from watcher.reconciler.drift_repair import RepairFailed, Repairs
+from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.status import (
     active_status,
     failed_status,
@@ -30,8 +32,8 @@ from watcher.reconciler.status import (
     ready_verdict,
     with_usage,
 )
-from watcher.reconciler.status_change import KEEP
-from watcher.reconciler.update_needed import MustWait, RunUpdate, Step
+from watcher.reconciler.status_change import KEEP, Keep, Verdict
+from watcher.reconciler.update_needed import MustWait, RunUpdate, Step, is_applied
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +47,7 @@ class Reporter:
         cluster: Cluster,
         tenants: Tenants,
         managed: ManagedObjects,
+        applied: LastApplied,
         loader: AppliedLoader,
         repairs: Repairs,
         metrics: Metrics,
@@ -53,6 +56,7 @@ class Reporter:
         self._cluster = cluster
         self._tenants = tenants
         self._managed = managed
+        self._applied = applied
         self._loader = loader
         self._repairs = repairs
         self._metrics = metrics
@@ -76,10 +80,9 @@ class Reporter:
         self._metrics.count_unchanged()
 
     def report_paused(self, manifest: Manifest, desired: DesiredState) -> None:
-        live_drift = drift_text(drift(desired, self._managed.of(desired.tenant)))
-        self._write_status(manifest, paused_status(manifest, desired, live_drift))
+        self._write_status(manifest, paused_status(manifest, desired, self._paused_drift(desired.tenant)))
 
-    def report_waiting(self, manifest: Manifest, wait: MustWait) -> None:
+    def report_waiting(self, manifest: Manifest, desired: DesiredState, wait: MustWait) -> None:
         name = manifest["metadata"]["name"]
         status = pending_status(
             manifest,
@@ -87,6 +90,7 @@ class Reporter:
             f"{wait}{self._loader.problem_text(name)}",
             self._repairs.unrecorded_text(name),
             wait.applied.digest if wait.applied else KEEP,
+            is_applied=(manifest.get("status") or {}).get("appliedDigest") == desired.digest,
         )
         self._write_status(manifest, status)
 
@@ -120,12 +124,15 @@ class Reporter:
             raise error
         name = manifest["metadata"]["name"]
         message = f"{error}{self._loader.problem_text(name)}"
+        unrepaired = message if isinstance(error, DriftContested | RepairFailed) else ""
         status = failed_status(
             manifest,
             error.reason,
             message,
-            unrepaired=message if isinstance(error, DriftContested | RepairFailed) else "",
-            repaired=self._repairs.unrecorded_text(name),
+            is_applied=_is_applied(error, step),
+            drifted=self._paused_drift(name)
+            if is_paused(manifest)
+            else drift_verdict(self._repairs.unrecorded_text(name), unrepaired),
             half_done=_half_done(error, step),
         )
         log.warning("tenant failed", tenant=name, reason=error.reason, problem=str(error))
@@ -137,7 +144,8 @@ class Reporter:
         """Report an unexpected exception in the tenant's status."""
         for manifest in self._tenants.named(name)[:1]:
             message = f"{type(error).__name__}: {error}"
-            self._tenants.write_status(manifest, failed_status(manifest, Reason.INTERNAL_ERROR, message))
+            status = failed_status(manifest, Reason.INTERNAL_ERROR, message, is_applied=KEEP)
+            self._tenants.write_status(manifest, status)
 
     def reject_namesake(self, namesake: Manifest, manifest: Manifest) -> None:
         """Reject `namesake`. It has the same name as the older Tenant `manifest` in the other API group.
@@ -150,10 +158,22 @@ class Reporter:
         error = name_taken(manifest)
         self._tenants.write_status(namesake, failed_status(namesake, error.reason, str(error)))
 
+    def _paused_drift(self, name: str) -> Verdict:
+        live, problem = self._managed.of(name), self._loader.problem(name)
+        return paused_drift_verdict(self._applied.objects(name), live, problem)
+
     def _write_status(self, manifest: Manifest, status: Manifest) -> None:
         """Write the status together with the current usage."""
         name = manifest["metadata"]["name"]
         self._tenants.write_status(manifest, with_usage(status, self._managed.of(name), self._measured(name)))
+
+
+def _is_applied(error: Failure, step: Step | None) -> bool | Keep:
+    """Whether the newest spec is applied. KEEP if the error occurred before this was known."""
+    if isinstance(error, Rejection):
+        return False
+    is_applied_before = is_applied(step)
+    return KEEP if is_applied_before is None else is_applied_before
 
 
 def _half_done(error: Failure, step: Step | None) -> str:

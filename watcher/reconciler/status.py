@@ -1,6 +1,7 @@
 """Computes the status of a tenant for each result of a reconcile. `report` writes the status. No I/O."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from stacks.result import StackResult
 from tenancy.base.manifest import Manifest, ObjectKey
@@ -16,31 +17,37 @@ from tenancy.spec.tenant_status import (
     QuotaUsage,
     ResourceUsage,
     TenantUsage,
+    condition,
 )
 from tenancy.usage import Amounts, MeasuredUsage, namespace_amounts, total_amounts
-from watcher.reconciler.status_change import (
-    KEEP,
-    Keep,
-    StatusChange,
-    Verdict,
-    condition,
-    new_status,
-    now_text,
-)
+from watcher.reconciler.drift_condition import drift_verdict
+from watcher.reconciler.status_change import KEEP, Keep, StatusChange, Verdict, new_status, now_text
+
+_SPEC_APPLIED: Final = Verdict(True, Reason.APPLIED, "")
 
 
 def pending_status(
-    manifest: Manifest, reason: Reason, message: str, repaired: str = "", applied_digest: str | Keep = KEEP
+    manifest: Manifest,
+    reason: Reason,
+    message: str,
+    repaired: str = "",
+    applied_digest: str | Keep = KEEP,
+    *,
+    is_applied: bool = False,
 ) -> Manifest:
     """The status while the tenant waits.
 
-    `applied_digest` is the digest of an intermediate state that was applied before the wait.
+    `applied_digest` is the digest of an intermediate state that was applied before the wait. `is_applied` is
+    whether the newest spec is applied.
     """
-    return _waiting_status(manifest, Phase.PENDING, reason, message, repaired, applied_digest)
+    verdict = Verdict(False, reason, message)
+    spec_applied = _SPEC_APPLIED if is_applied else verdict
+    return _waiting_status(manifest, Phase.PENDING, verdict, repaired, applied_digest, spec_applied)
 
 
 def terminating_status(manifest: Manifest, reason: Reason, message: str, repaired: str = "") -> Manifest:
-    return _waiting_status(manifest, Phase.TERMINATING, reason, message, repaired, KEEP)
+    verdict = Verdict(False, reason, message)
+    return _waiting_status(manifest, Phase.TERMINATING, verdict, repaired, KEEP, KEEP)
 
 
 def active_status(
@@ -64,6 +71,7 @@ def active_status(
         ready=Verdict(True, Reason.APPLIED, f"{len(desired.manifests)} objects are as desired"),
         tenant_ready=Verdict(True, Reason.APPLIED, "the stack is up to date"),
         namespace_ready=Verdict(True, Reason.APPLIED, ", ".join(desired.namespaces)),
+        spec_applied=_SPEC_APPLIED,
         integrations_ready=_integrations(desired),
         drifted=drifted,
         namespaces=desired.namespaces,
@@ -77,18 +85,24 @@ def active_status(
     return new_status(manifest, change)
 
 
-def paused_status(manifest: Manifest, desired: DesiredState, drift: str) -> Manifest:
+def paused_status(manifest: Manifest, desired: DesiredState, drifted: Verdict) -> Manifest:
     """The status while the tenant is paused. Drift is reported but not repaired."""
-    is_applied = (manifest.get("status") or {}).get("appliedDigest") == desired.digest
+    old: Manifest = manifest.get("status") or {}
+    # `status.protected` is not part of the digest, and the watcher sets it only after an update.
+    is_applied = old.get("appliedDigest") == desired.digest and old.get("protected") == desired.is_protected
     waits = "no change waits to be applied" if is_applied else "a change waits to be applied"
-    verdict = Verdict(is_applied and not drift, Reason.PAUSED, f"the tenant is paused: {waits}")
+    verdict = Verdict(
+        is_applied and drifted.is_true is False, Reason.PAUSED, f"the tenant is paused: {waits}"
+    )
+    stored = "the spec is stored, but not applied; set spec.paused to false to apply it"
     change = StatusChange(
         phase=KEEP,
         ready=verdict,
         tenant_ready=verdict,
         namespace_ready=KEEP,
+        spec_applied=_SPEC_APPLIED if is_applied else Verdict(False, Reason.PAUSED, stored),
         integrations_ready=KEEP,
-        drifted=Verdict(bool(drift), Reason.PAUSED if drift else Reason.NO_DRIFT, drift),
+        drifted=drifted,
         namespaces=KEEP,
         applied_digest=KEEP,
         last_update=KEEP,
@@ -105,14 +119,14 @@ def failed_status(
     reason: str,
     message: str,
     *,
-    unrepaired: str = "",
-    repaired: str = "",
+    is_applied: bool | Keep = False,
+    drifted: Verdict | Keep = KEEP,
     half_done: str = "",
 ) -> Manifest:
     """The status after an error.
 
-    `repaired` describes repaired drift, and `unrepaired` describes drift that could not be repaired.
-    `half_done` is the message of an update that failed half way.
+    `is_applied` is whether the newest spec is applied, or KEEP if this is unknown. `half_done` is the message
+    of an update that failed half way.
     """
     verdict = Verdict(False, reason, message)
     change = StatusChange(
@@ -120,8 +134,9 @@ def failed_status(
         ready=verdict,
         tenant_ready=verdict,
         namespace_ready=verdict if reason == Reason.NAMESPACE_TAKEN else KEEP,
+        spec_applied=KEEP if is_applied is KEEP else _SPEC_APPLIED if is_applied else verdict,
         integrations_ready=KEEP,
-        drifted=_drifted(repaired, unrepaired),
+        drifted=drifted,
         namespaces=KEEP,
         # After an update that failed half way, the applied state is unknown. The next update then applies the
         # whole desired state.
@@ -169,19 +184,19 @@ def with_usage(
 def _waiting_status(
     manifest: Manifest,
     phase: Phase,
-    reason: Reason,
-    message: str,
+    verdict: Verdict,
     repaired: str,
     applied_digest: str | Keep,
+    spec_applied: Verdict | Keep,
 ) -> Manifest:
-    verdict = Verdict(False, reason, message)
     change = StatusChange(
         phase=phase,
         ready=verdict,
         tenant_ready=verdict,
         namespace_ready=verdict,
+        spec_applied=spec_applied,
         integrations_ready=KEEP,
-        drifted=_drifted(repaired),
+        drifted=drift_verdict(repaired),
         namespaces=KEEP,
         applied_digest=applied_digest,
         last_update=KEEP,
@@ -208,13 +223,6 @@ def _integrations(desired: DesiredState) -> Verdict:
     if not desired.missing:
         return Verdict(True, Reason.APPLIED, "")
     return Verdict(False, Reason.CRDS_MISSING, f"the cluster has no {desired.missing_text}")
-
-
-def _drifted(repaired: str, unrepaired: str = "") -> Verdict | Keep:
-    """The condition Drifted after an error or while the tenant waits. KEEP if there is no new drift."""
-    if unrepaired:
-        return Verdict(True, Reason.DRIFT_FOUND, unrepaired)
-    return Verdict(False, Reason.REPAIRED, f"{repaired}; repaired") if repaired else KEEP
 
 
 def _resource_usage(amounts: Amounts) -> ResourceUsage:

@@ -18,6 +18,7 @@ from tenancy.spec.tenant_status import (
     NamespaceStatus,
     Phase,
     TenantStatus,
+    condition,
 )
 
 
@@ -32,9 +33,9 @@ KEEP: Final = Keep.KEEP
 
 
 class Verdict(NamedTuple):
-    """The status, reason and message of a condition."""
+    """The status, reason and message of a condition. If `is_true` is None, the status is Unknown."""
 
-    is_true: bool
+    is_true: bool | None
     reason: str
     message: str
 
@@ -47,6 +48,7 @@ class StatusChange:
     ready: Verdict
     tenant_ready: Verdict
     namespace_ready: Verdict | Keep
+    spec_applied: Verdict | Keep
     integrations_ready: Verdict | Keep
     drifted: Verdict | Keep
     namespaces: tuple[str, ...] | Keep
@@ -88,12 +90,6 @@ def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
     return {**kept, **written, "conditions": _conditions(manifest, change)}
 
 
-def condition(manifest: Manifest, kind: ConditionType) -> Manifest:
-    """The Tenant's condition of this type. Empty if the status has no such condition."""
-    conditions = (manifest.get("status") or {}).get("conditions") or []
-    return next((entry for entry in conditions if entry["type"] == kind), {})
-
-
 def now_text() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -105,15 +101,15 @@ def _conditions(manifest: Manifest, change: StatusChange) -> list[Manifest]:
         ConditionType.TENANT_READY: change.tenant_ready,
         ConditionType.NAMESPACE_READY: change.namespace_ready,
         ConditionType.INTEGRATIONS_READY: change.integrations_ready,
+        ConditionType.SPEC_APPLIED: change.spec_applied,
         ConditionType.DRIFTED: change.drifted,
     }
     old: list[Manifest] = (manifest.get("status") or {}).get("conditions") or []
     conditions = {entry["type"]: entry for entry in old}
     for kind, verdict in verdicts.items():
         if verdict is not KEEP:
-            conditions[kind] = _condition(
-                manifest, kind, str(verdict.is_true), verdict.reason, verdict.message
-            )
+            status = "Unknown" if verdict.is_true is None else str(verdict.is_true)
+            conditions[kind] = _condition(manifest, kind, status, verdict.reason, verdict.message)
         elif kind not in conditions:
             conditions[kind] = _condition(manifest, kind, "Unknown", Reason.PENDING, "")
     return list(conditions.values())

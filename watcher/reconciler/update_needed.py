@@ -1,6 +1,6 @@
 """Decides which tenants to reconcile after a change, and which step a tenant needs next. No I/O."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 from cluster.live_objects import tenant_of
@@ -11,6 +11,7 @@ from tenancy.base.reasons import Reason
 from tenancy.changes import Cause, UpdateRecord, object_changes
 from tenancy.desired import DesiredState
 from tenancy.drift import drift_text, object_drift
+from watcher.reconciler.last_applied import Applied
 from watcher.reconciler.restore_object import Repair
 
 
@@ -98,6 +99,17 @@ def next_step(seen: Observation) -> Step:
     return Contested(min(seen.contested), seen.repairs) if seen.contested else InSync()
 
 
+def is_applied(step: Step | None) -> bool | None:
+    """Whether the newest spec is applied before this step. None if the step does not show it."""
+    match step:
+        case InSync() | Contested():
+            return True
+        case RunUpdate():
+            return bool(step.repairs)
+        case _:
+            return None
+
+
 def _terminating_namespaces(seen: Observation) -> tuple[str, ...]:
     return tuple(
         key.name
@@ -136,19 +148,35 @@ def _status(seen: Observation) -> Manifest:
 
 
 def tenants_to_requeue(
-    desired_states: Mapping[str, DesiredState], before: Manifest | None, after: Manifest | None
+    desired_states: Mapping[str, DesiredState],
+    applied: Callable[[str], Applied | None],
+    before: Manifest | None,
+    after: Manifest | None,
 ) -> set[str]:
     """The tenants to reconcile after a change of a managed object.
 
-    Empty if the object matches the desired state, for example after the watcher itself has changed it.
+    Empty if the object matches the desired state, for example after the watcher itself has changed it. A
+    paused tenant is reconciled if its drift has changed. `applied` returns the last applied objects.
     """
     return {
         name
         for manifest in (before, after)
         if manifest
         and (name := tenant_of(manifest))
-        and _concerns(desired_states.get(name), object_key(manifest), after)
+        and (
+            _concerns(desired_states.get(name), object_key(manifest), after)
+            or _changes_paused_drift(applied(name), object_key(manifest), before, after)
+        )
     }
+
+
+def _changes_paused_drift(
+    applied: Applied | None, key: ObjectKey, before: Manifest | None, after: Manifest | None
+) -> bool:
+    if applied is None or not applied.is_paused or key not in (applied.objects or {}):
+        return False
+    version = (applied.objects or {})[key]
+    return object_drift(version, before) != object_drift(version, after)
 
 
 def _concerns(desired: DesiredState | None, key: ObjectKey, after: Manifest | None) -> bool:

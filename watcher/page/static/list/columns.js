@@ -11,7 +11,7 @@ export const COLUMNS = [
     id: "phase",
     title: "Status",
     sort: urgency,
-    inputs: (row) => [row.phase, row.reason, row.message, row.isDrifted, row.isPaused, row.isCordoned],
+    inputs: (row) => [row.phase, row.reason, row.message, flagsOf(row).map(({ id }) => id)],
     show: phaseCell,
   },
   {

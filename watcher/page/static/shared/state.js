@@ -5,6 +5,7 @@ import { el, icon } from "./dom.js";
 // Sorted by urgency. This is the default order of the list.
 const PHASES = ["Failed", "Pending", "Terminating", "Active"];
 const FLAGS = [
+  { id: "unapplied", word: "Not applied", matches: isHeldBack },
   { id: "drifted", word: "Drifted", matches: (row) => row.isDrifted },
   { id: "paused", word: "Paused", matches: (row) => row.isPaused },
   { id: "cordoned", word: "Cordoned", matches: (row) => row.isCordoned },
@@ -20,6 +21,11 @@ export const GROUPS = [
   })),
   ...FLAGS,
 ];
+
+/** Whether the newest spec is not applied, because the tenant is paused or has failed. */
+function isHeldBack(row) {
+  return !row.isApplied && (row.isPaused || row.phase === "Failed");
+}
 
 export function phasePill(row) {
   return pill(row.phase.toLowerCase(), row.phase);

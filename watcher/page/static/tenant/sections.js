@@ -118,13 +118,28 @@ export function access({ access: subjects, namespaceCount }) {
   ];
 }
 
+/** Changes of the spec or the plan that are not applied yet. `changes` is null if they are unknown. */
+export function pending({ changes, isApplied, conditions: list }) {
+  if (isApplied) return [el("p", { class: "calm" }, pill("active", "None")), mutedText("The spec is applied.")];
+  const { reason, message } = list.find(({ type }) => type === "SpecApplied") ?? {};
+  return [
+    el("p", { class: "calm" }, pill("unapplied", "Spec not applied")),
+    reason && el("p", {}, el("b", {}, reason), ` ${message}`),
+    changes?.length > 0 &&
+      el("div", { class: "changes-now" }, mutedText("Changes that are not applied yet:"), changeList(changes)),
+    changes === null && mutedText("The changes of the objects are unknown."),
+  ].filter(Boolean);
+}
+
+/** Manual changes. `now` is null if they are unknown. */
 export function drift({ now, isDrifted, updates }, onOpen) {
   const repairs = driftUpdates(updates);
-  const hasDrift = now.length > 0 || isDrifted;
+  const hasDrift = now?.length > 0 || isDrifted;
+  const calm = now === null ? pill("unknown", "Unknown") : pill("active", "None now");
   return [
-    el("p", { class: "calm" }, hasDrift ? pill("drifted", "Drifted now") : pill("active", "None now")),
-    now.length > 0 &&
-      el("div", { class: "drift-now" }, el("p", { class: "muted" }, "Changes that repair it:"), changeList(now)),
+    el("p", { class: "calm" }, hasDrift ? pill("drifted", "Drifted now") : calm),
+    now?.length > 0 &&
+      el("div", { class: "changes-now" }, mutedText("Changes that repair it:"), changeList(now)),
     repairs.length
       ? el("ol", { class: "drift-log", "aria-label": "Drift log" }, repairs.map((update) => repair(update, onOpen)))
       : el("p", { class: "muted" }, "No drift was repaired yet."),

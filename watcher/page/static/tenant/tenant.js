@@ -5,7 +5,7 @@ import { getJson } from "../shared/api.js";
 import { el, icon } from "../shared/dom.js";
 import { History } from "../history/history.js";
 import { deletedTenantNotice, loadingNotice, problemNotice, unknownTenantNotice } from "../shared/notices.js";
-import { access, conditions, drift, head, namespaces, network } from "./sections.js";
+import { access, conditions, drift, head, namespaces, network, pending } from "./sections.js";
 import { sessions } from "./sessions.js";
 import { tenants } from "../shared/tenant-rows.js";
 
@@ -21,6 +21,7 @@ export function showTenant(main, name, { listAddress }) {
     head: part(head),
     namespaces: part(namespaces),
     conditions: part(conditions),
+    pending: part(pending),
     drift: part((data) => drift(data, (version) => updates.open(version))),
     network: part(network),
     access: part(access),
@@ -80,6 +81,7 @@ export function showTenant(main, name, { listAddress }) {
     parts.head.update(view.row);
     parts.namespaces.update(view.namespaces);
     parts.conditions.update(view.conditions);
+    parts.pending.update({ changes: view.pendingChanges, isApplied: view.row.isApplied, conditions: view.conditions });
     parts.drift.update({ now: view.drift, isDrifted: view.row.isDrifted, updates: loadedUpdates });
     parts.network.update({ network: view.network, name });
     parts.access.update({ access: view.access, namespaceCount: view.namespaces.length });
@@ -93,7 +95,13 @@ export function showTenant(main, name, { listAddress }) {
         "div",
         { class: "columns" },
         el("div", {}, section("Namespaces", parts.namespaces.element), section("Access", parts.access.element)),
-        el("div", {}, section("Conditions", parts.conditions.element), section("Drift", parts.drift.element)),
+        el(
+          "div",
+          {},
+          section("Conditions", parts.conditions.element),
+          section("Pending changes", parts.pending.element),
+          section("Drift", parts.drift.element),
+        ),
       ),
       section("Sessions", parts.sessions.element),
       section("Network", parts.network.element),

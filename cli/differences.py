@@ -1,0 +1,124 @@
+"""Reads and prints the differences of a tenant. Manual changes (drift) are separate from pending changes.
+
+Pending changes are changes of the spec or the plan that are not applied yet, for example because the tenant
+is paused or the spec is rejected.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from cli.connection import Connection
+from cli.output import console, error_console, print_changes
+from stacks.applied_objects import read_applied
+from stacks.errors import StackError
+from tenancy.base.errors import Rejection
+from tenancy.base.manifest import Manifest, Objects, is_deleting
+from tenancy.base.reasons import Reason
+from tenancy.changes import Differences, object_changes, tenant_differences
+from tenancy.decision import Facts, decide
+from tenancy.plans import Plans
+from tenancy.spec.tenant_status import ConditionType, condition, is_spec_applied
+
+_REJECTIONS: Final = frozenset(
+    {
+        Reason.INVALID_SPEC,
+        Reason.UNKNOWN_PLAN,
+        Reason.NAME_TAKEN,
+        Reason.NAMESPACE_TAKEN,
+        Reason.HOST_TAKEN,
+        Reason.OBJECT_TAKEN,
+        Reason.QUOTA_IN_USE,
+    }
+)
+
+
+@dataclass(frozen=True)
+class CurrentDifferences:
+    """The differences of a tenant, and the reasons why parts of them are unknown."""
+
+    tenant: Manifest
+    parts: Differences
+    drift_problem: str = ""
+    pending_problem: str = ""
+
+    @property
+    def reason(self) -> tuple[str, str]:
+        """The reason and message why the newest spec is not applied. Empty if it is applied."""
+        if is_spec_applied(self.tenant) or is_deleting(self.tenant):
+            return "", ""
+        applied = condition(self.tenant, ConditionType.SPEC_APPLIED)
+        generation = self.tenant["metadata"]["generation"]
+        if applied.get("observedGeneration") == generation:
+            return applied["reason"], applied.get("message", "")
+        return Reason.PENDING, f"the watcher has not processed generation {generation} of the spec yet"
+
+
+def read_differences(
+    connection: Connection, tenant: Manifest, live: Objects, plans: Plans
+) -> CurrentDifferences:
+    """Compare the live objects of a tenant with the last applied state and the desired state.
+
+    If the newest spec is not applied, the function reads the last applied state from the state backend.
+    """
+    facts = Facts(plans, connection.served)
+    desired, pending_problem = None, ""
+    try:
+        desired = decide(tenant, facts).desired
+    except Rejection as error:
+        pending_problem = str(error)
+    if desired and is_spec_applied(tenant):
+        return CurrentDifferences(tenant, Differences(drift=object_changes(desired, live)))
+    try:
+        with connection.stacks() as stacks, error_console.status("reading the stack"):
+            applied = read_applied(stacks, tenant, facts)
+    except StackError as error:
+        return CurrentDifferences(
+            tenant, tenant_differences(desired, None, live), str(error), pending_problem or str(error)
+        )
+    parts = tenant_differences(desired, applied, live)
+    return CurrentDifferences(tenant, parts, pending_problem=pending_problem)
+
+
+def print_differences(differences: CurrentDifferences) -> None:
+    """Print drift and pending changes as two sections, and the command that applies the pending changes."""
+    parts = differences.parts
+    console.print(Text("Manual changes (drift)", style="bold"))
+    if parts.drift is None:
+        console.print(Text(f"unknown: {differences.drift_problem}"))
+    elif not parts.drift:
+        console.print("none: all objects are as last applied")
+    print_changes(parts.drift or ())
+    console.print(Text("\nChanges that are not applied yet", style="bold"))
+    reason, message = differences.reason
+    if not reason:
+        console.print("none: the spec is applied")
+        return
+    console.print(Text(f"{reason}: {message}", style="yellow"))
+    if parts.pending_changes is None:
+        console.print(Text(f"unknown: {differences.pending_problem}"))
+    elif not parts.pending_changes:
+        console.print("no object changes")
+    print_changes(parts.pending_changes or ())
+    console.print(Text(_next_step(differences.tenant, reason)))
+
+
+def print_problems(differences: CurrentDifferences) -> None:
+    """Print to standard error why parts of the differences are unknown."""
+    problems = (
+        ("drift", differences.drift_problem),
+        ("pending changes", differences.pending_problem),
+    )
+    for part, problem in problems:
+        if problem:
+            error_console.print(Text(f"{part} unknown: {problem}"))
+
+
+def _next_step(tenant: Manifest, reason: str) -> str:
+    name = tenant["metadata"]["name"]
+    if reason == Reason.PAUSED:
+        return f"To apply the spec, run: tenancy resume {name}"
+    if reason in _REJECTIONS:
+        return "To apply the spec, correct it, and run: tenancy apply PATH"
+    return f"The watcher will try to apply the spec. To see its progress, run: tenancy show {name}"
