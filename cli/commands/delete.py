@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from cli.completion import SelectorOption, TenantNames
-from cli.connection import Connection
+from cli.connection import Connection, no_such_tenant
 from cli.manifests import read_manifests
 from cli.output import confirm, console, error_console
 from cli.preview.deletion import deletion_preview
@@ -15,10 +15,9 @@ from cli.preview.findings.finding import Severity
 from cli.preview.formats.table import print_preview
 from cli.preview.result import Preview
 from cli.selection.manifest_paths import FilesOption
-from cli.selection.tenants import full_name, no_such_tenant, tenants_named
+from cli.selection.tenants import full_name, matching_tenants, tenants_named
 from cli.wait import GONE, phase_of, wait_until_settled
 from cluster.errors import ClusterError
-from cluster.tenants import read_tenants
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
@@ -74,7 +73,6 @@ def delete(
     connection: Connection = context.obj
     tenants = _targets(connection, names, files, selector, ignores_missing)
     if not tenants:
-        console.print("No tenants match." if selector else "There is nothing to delete.")
         return
     with error_console.status("reading…"):
         preview = deletion_preview(connection, tenants)
@@ -107,7 +105,7 @@ def _targets(
     if sum(map(bool, (names, files, selector))) != 1:
         raise typer.BadParameter("select tenants with names, with -f or with -l, and use only one of these")
     if selector:
-        return read_tenants(connection.cluster, selector)
+        return matching_tenants(connection, selector)
     documents = read_manifests(files or ())
     in_files = [full_name(document.manifest["apiVersion"], document.name) for document in documents]
     tenants: dict[str, Manifest] = {}

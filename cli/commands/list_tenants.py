@@ -9,15 +9,10 @@ import typer
 from rich.text import Text
 
 from cli.completion import SelectorOption, TenantNames
-from cli.connection import Connection
+from cli.connection import Connection, no_such_tenant
 from cli.listing.formats import Cells, ListFormat, ListFormatOption, Tables, print_rows, row_stream
 from cli.output import PHASE_STYLES, console, print_error
-from cli.selection.tenants import (
-    check_not_both,
-    no_such_tenant,
-    resources_named,
-    tenants_named,
-)
+from cli.selection.tenants import check_not_both, resources_named, tenants_named
 from cli.times import age
 from cluster.live_objects import tenant_of
 from cluster.tenants import read_quotas, read_tenants

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import typer
 
-from cli.connection import Connection, NoSuchTenant
+from cli.connection import Connection, no_such_tenant
+from cli.output import error_console
 from cluster.tenants import read_tenants
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import TENANTS, Kind
@@ -26,8 +27,16 @@ def selected_tenants(connection: Connection, names: Sequence[str] | None, select
     """
     check_selection(names, selector)
     if selector:
-        return read_tenants(connection.cluster, selector)
+        return matching_tenants(connection, selector)
     return [_first(tenants_named(connection, name), name) for name in names or ()]
+
+
+def matching_tenants(connection: Connection, selector: str) -> list[Manifest]:
+    """The live Tenants that match the label selector. If there are none, print a note to standard error."""
+    tenants = read_tenants(connection.cluster, selector)
+    if not tenants:
+        error_console.print("No tenants match.")
+    return tenants
 
 
 def check_selection(names: Sequence[str] | None, selector: str) -> None:
@@ -69,10 +78,6 @@ def resources_named(text: str) -> list[tuple[Kind, str]]:
 def full_name(api_version: str, name: str) -> str:
     """The resource and the name of a Tenant, in the format of `kubectl get -o name`."""
     return f"{_singular(next(kind for kind in TENANTS if kind.api_version == api_version))}/{name}"
-
-
-def no_such_tenant(name: str) -> NoSuchTenant:
-    return NoSuchTenant(f"there is no tenant {name!r}; run `tenancy list` to see all tenants")
 
 
 def _first(tenants: list[Manifest], name: str) -> Manifest:

@@ -1,18 +1,23 @@
 """The arguments with which a user selects manifests and tenants, and the rows of a growing table."""
 
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
+import yaml
 
-from cli.listing.formats import GrowingTable
+from cli.listing.formats import GrowingTable, ListFormat, row_stream
 from cli.selection.manifest_paths import given_paths
 from cli.selection.tenants import UnknownResource, check_not_both, check_selection, full_name, resources_named
 from tenancy.base.kinds import TENANTS
 from tests.cli.applying import write
 from tests.commandline import run_tenancy
 from tests.platform import ROOT, tenant_manifest
+from watcher.view import tenant_row
 
 _PLATFORM, _KLEFF = TENANTS
 
@@ -57,6 +62,26 @@ def test_growing_table_prints_its_header_once_and_keeps_its_columns(
         "c          Active",
         "longer-than-research   Gone",
     ]
+
+
+def test_stream_of_rows_has_one_document_per_row(capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = tenant_manifest("a", plan="pro")
+    manifest["metadata"]["creationTimestamp"] = "2026-01-31T12:00:00Z"
+    row = tenant_row(manifest, {})
+    for output, parsed in ((ListFormat.JSON, json_documents), (ListFormat.YAML, yaml.safe_load_all)):
+        print_rows, content = row_stream(output, {})
+        print_rows([row])
+        print_rows([row.model_copy(update={"phase": "Gone"})])
+        documents = list(parsed(capsys.readouterr().out))
+        assert [document["phase"] for document in documents] == ["Pending", "Gone"]
+        assert documents[0] == content(row)
+
+
+def json_documents(text: str) -> Iterator[Any]:
+    while text := text.lstrip():
+        document, end = json.JSONDecoder().raw_decode(text)
+        yield document
+        text = text[end:]
 
 
 @pytest.mark.parametrize("command", [("preview", "--offline"), ("validate",)])
