@@ -25,7 +25,7 @@ def _one_name(name: TenantName) -> None:
     """The arguments of a command that takes the name of one tenant."""
 
 
-def _names(names: TenantNames) -> None:
+def _names(names: TenantNames = None) -> None:
     """The arguments of a command that takes names of tenants."""
 
 
@@ -34,25 +34,31 @@ class Source(NamedTuple):
 
     `function` is the command's function, as `module.function` in the package `cli.commands`. If the module
     has an `app`, the command is a group of commands. `arguments` is set if all arguments of the command are
-    names of tenants.
+    names of tenants. `alias_of` is the other name of the command, if the command has two names.
     """
 
     function: str
     arguments: Callable[..., None] | None = None
+    alias_of: str = ""
 
 
 # `--help` lists the commands in this order.
 COMMANDS: Final = {
-    "list": Source("list_tenants.list_tenants"),
+    "list": Source("list_tenants.list_tenants", _names),
     "show": Source("show.show", _one_name),
+    "describe": Source("show.show", _one_name, alias_of="show"),
     "usage": Source("usage.usage", _one_name),
     "preview": Source("preview.preview"),
     "apply": Source("apply.apply_tenants"),
+    "validate": Source("preview.validate"),
     "diff": Source("diff.diff", _one_name),
     "history": Source("history.history", _one_name),
     "rollback": Source("rollback.rollback", _one_name),
     "pause": Source("pause_resume.pause", _names),
     "resume": Source("pause_resume.resume", _names),
+    "cordon": Source("pause_resume.cordon", _names),
+    "uncordon": Source("pause_resume.uncordon", _names),
+    "delete": Source("delete.delete", _names),
     "sessions": Source("sessions.sessions"),
     "plans": Source("plans.list_plans"),
     "import": Source("import_namespaces.import_namespaces"),
@@ -111,6 +117,8 @@ def load_command(name: str) -> Any:
     module = import_module(f"cli.commands.{module_name}")
     command: Any = get_command(getattr(module, "app", None) or _app(getattr(module, function)))
     command.name = name
+    if COMMANDS[name].alias_of:
+        command.help = _help_text(name)
     return command
 
 
@@ -172,6 +180,8 @@ def _set_global_option(context: Any, option: Any, value: Any) -> None:
 
 def _help_text(name: str) -> str:
     """The docstring of the command's function, read from the source file."""
+    if alias_of := COMMANDS[name].alias_of:
+        return f"The same as `tenancy {alias_of}`."
     module, _, function = COMMANDS[name].function.partition(".")
     source = Path(__file__).with_name("commands") / f"{module}.py"
     definitions = ast.parse(source.read_bytes()).body

@@ -1,4 +1,4 @@
-"""The NAME arguments of commands. The shell completes them with the names of live tenants."""
+"""The NAME arguments and the option -l of commands. The shell completes NAME with names of live tenants."""
 
 from typing import Annotated
 
@@ -24,5 +24,19 @@ TenantName = Annotated[
     str, typer.Argument(metavar="NAME", help="The name of the tenant.", autocompletion=tenant_names)
 ]
 TenantNames = Annotated[
-    list[str], typer.Argument(metavar="NAME", help="The names of the tenants.", autocompletion=tenant_names)
+    list[str] | None,
+    typer.Argument(
+        metavar="NAME",
+        help="The names of the tenants, or full names such as `tenant.platform.ai/research`.",
+        autocompletion=tenant_names,
+    ),
+]
+SelectorOption = Annotated[
+    str,
+    typer.Option(
+        "--selector",
+        "-l",
+        metavar="SELECTOR",
+        help="Select tenants by label, as in kubectl. Examples: `team=research`, `env in (dev, test)`.",
+    ),
 ]

@@ -35,6 +35,10 @@ class NoSuchTenant(TenancyError):
     reason = "NoSuchTenant"
 
 
+def no_such_tenant(name: str) -> NoSuchTenant:
+    return NoSuchTenant(f"there is no tenant {name!r}; run `tenancy list` to see all tenants")
+
+
 @dataclass(frozen=True)
 class Connection:
     """Access to the cluster that the command line options select."""
@@ -83,7 +87,7 @@ class Connection:
 
         manifest = read_tenant(self.cluster, name)
         if manifest is None:
-            raise NoSuchTenant(f"there is no tenant {name!r}; run `tenancy list` to see all tenants")
+            raise no_such_tenant(name)
         return manifest
 
     def tenant_names(self) -> set[str]:

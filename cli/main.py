@@ -105,7 +105,8 @@ def start(
     context.obj = Connection.from_options(kubeconfig, cluster_context, as_user, as_groups, as_uid)
 
 
-def main() -> None:
+def main(program: str = "tenancy") -> None:
+    """Run the command line. `program` is the name of the program in help texts."""
     # click exits with 2 if the command line is invalid. In this CLI, 2 means that there are changes.
     usage_error: Any = typer.BadParameter.__base__
     usage_error.exit_code = 1
@@ -113,7 +114,7 @@ def main() -> None:
     # detection, the user gives the name of the shell to the completion options.
     os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
     try:
-        app(prog_name="tenancy")
+        app(prog_name=program)
     except OSError as error:
         # str(error) starts with the errno, which does not help users.
         _exit(f"{error.filename}: {error.strerror}" if error.filename else str(error))

@@ -153,7 +153,8 @@ class _Wait:
             self._settled[index] = SettledTenant(tenant, took_s)
             if not error_console.is_terminal:
                 phase = phase_of(tenant)
-                reason = "" if phase == Phase.ACTIVE else f"  {reason_text(tenant)}"
+                is_expected = phase == Phase.ACTIVE or is_deleting(initial)
+                reason = "" if is_expected else f"  {reason_text(tenant)}"
                 error_console.print(Text(f"{tenant['metadata']['name']}  {phase}  {took_s:.1f} s{reason}"))
 
     def _latest(self, initial: Manifest) -> Manifest:

@@ -208,6 +208,7 @@ class Cluster:
         uid: str | None = None,
         *,
         is_foreground: bool = False,
+        is_dry_run: bool = False,
     ) -> None:
         """Delete an object and its dependents. Do nothing if the object does not exist or has another uid.
 
@@ -215,6 +216,8 @@ class Cluster:
         """
         # The policy is explicit, because deleting a Job orphans its pods by default.
         options: Manifest = {"propagationPolicy": "Foreground" if is_foreground else "Background"}
+        if is_dry_run:
+            options["dryRun"] = ["All"]
         if uid:
             options["preconditions"] = {"uid": uid}
         try:

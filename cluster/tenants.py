@@ -108,9 +108,9 @@ def read_quotas(cluster: Cluster) -> list[Manifest]:
     return cluster.list(RESOURCE_QUOTA, MANAGED_SELECTOR)[0]
 
 
-def read_tenants(cluster: Cluster) -> list[Manifest]:
-    """All Tenants, read from the API server."""
-    return [tenant for kind in TENANTS for tenant in cluster.list(kind)[0]]
+def read_tenants(cluster: Cluster, selector: str = "") -> list[Manifest]:
+    """All Tenants that match the label selector, read from the API server."""
+    return [tenant for kind in TENANTS for tenant in cluster.list(kind, selector)[0]]
 
 
 class Tenants:

@@ -16,15 +16,20 @@ FieldSet = dict[str, Any]
 # The field managers of the commands. A command overwrites fields of another command without a conflict.
 APPLY_MANAGER: Final = "tenancy-cli"
 PAUSE_MANAGER: Final = "tenancy-pause"
+CORDON_MANAGER: Final = "tenancy-cordon"
+# The field managers of the fields in `_STATES`.
+STATE_MANAGERS: Final = frozenset({PAUSE_MANAGER, CORDON_MANAGER})
 ROLLBACK_MANAGER: Final = "tenancy-rollback"
 # The field manager of a client-side `kubectl apply`.
 CLIENT_SIDE_MANAGER: Final = "kubectl-client-side-apply"
 # Earlier versions of `./dev run` applied the sample tenants as FIELD_MANAGER.
-COMMAND_MANAGERS: Final = frozenset({APPLY_MANAGER, PAUSE_MANAGER, ROLLBACK_MANAGER, FIELD_MANAGER})
+COMMAND_MANAGERS: Final = frozenset({APPLY_MANAGER, *STATE_MANAGERS, ROLLBACK_MANAGER, FIELD_MANAGER})
 
 _APPLY: Final = "Apply"
 _SPEC: Final = "f:spec"
-_PAUSED: Final = "f:paused"
+# A manifest changes these fields only if it contains them. So a manifest without `paused` does not resume a
+# tenant.
+_STATES: Final = ("paused", "cordoned")
 
 
 @dataclass(frozen=True)
@@ -118,12 +123,11 @@ def _entries(tenant: Manifest, *, with_status: bool = False) -> Iterator[Manifes
 def _transferable(entry: Manifest, new_spec: Manifest) -> FieldSet:
     """The fields of the spec that can be taken over from an entry.
 
-    A manifest without `spec.paused` does not resume a tenant, so this field stays with its manager.
+    `paused` and `cordoned` stay with their manager if the new spec does not contain them.
     """
     fields: FieldSet = entry["fieldsV1"].get(_SPEC, {}) if not entry.get("subresource") else {}
-    if "paused" in new_spec:
-        return fields
-    return {key: value for key, value in fields.items() if key != _PAUSED}
+    kept = [f"f:{state}" for state in _STATES if state not in new_spec]
+    return {key: value for key, value in fields.items() if key not in kept}
 
 
 def _without(entry: Manifest, spec: FieldSet) -> Manifest:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cli.apply.field_ownership import (
-    PAUSE_MANAGER,
+    STATE_MANAGERS,
     ApplyMethod,
     managers_of,
     other_fields,
@@ -132,7 +132,7 @@ def _check_conflicts(live: Manifest, manifest: Manifest, method: ApplyMethod) ->
 
 def _kept(live: Manifest, manifest: Manifest, result: Manifest) -> Iterator[str]:
     for path in kept_paths(result["spec"], _spec(manifest)):
-        managers = sorted({entry["manager"] for entry in managers_of(live, path)} - {PAUSE_MANAGER})
+        managers = sorted({entry["manager"] for entry in managers_of(live, path)} - STATE_MANAGERS)
         if managers:
             yield f"{path_text(path)} (set by {', '.join(managers)})"
 

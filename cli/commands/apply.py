@@ -4,7 +4,6 @@ If one of the Tenants is invalid, the command applies none of them. The command 
 watcher then creates the objects of each tenant.
 """
 
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -26,6 +25,7 @@ from cli.output import (
 )
 from cli.preview.apply_checks import Checks, check_manifests, checks_before_apply
 from cli.preview.findings.finding import Finding, Severity
+from cli.selection.manifest_paths import FilesOption, PathsArgument, given_paths
 from cli.wait import GONE, phase_of, ready_condition, wait_and_time
 from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
@@ -60,13 +60,8 @@ class ApplyRow(Model):
 
 def apply_tenants(
     context: typer.Context,
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH",
-            help="Files or folders with Tenant manifests. `-` means standard input.",
-        ),
-    ],
+    paths: PathsArgument = None,
+    files: FilesOption = None,
     timeout_s: Annotated[
         float,
         typer.Option(
@@ -106,7 +101,7 @@ def apply_tenants(
     The exit code is 1 if a tenant fails, or if it is not Active before the timeout. It is 3 if a Tenant is
     stored, but not applied because the tenant is paused.
     """
-    documents = read_manifests(paths)
+    documents = read_manifests(given_paths(paths, files))
     if not documents:
         raise ApplyRefused("found no Tenant in the given paths; for an example, see examples/simple.yaml")
     check_manifests(documents)

@@ -1,13 +1,15 @@
-"""`tenancy pause` and `tenancy resume`: stop and restart the reconciliation of tenants."""
+"""`tenancy pause`, `resume`, `cordon` and `uncordon`: set `spec.paused` and `spec.cordoned` of tenants."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import typer
 
-from cli.apply.field_ownership import PAUSE_MANAGER
-from cli.completion import TenantNames
+from cli.apply.field_ownership import CORDON_MANAGER, PAUSE_MANAGER
+from cli.completion import SelectorOption, TenantNames
 from cli.connection import Connection
 from cli.output import console
+from cli.selection.tenants import selected_tenants
 from cli.wait import phase_of, reason_text, wait_until_settled
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
@@ -15,6 +17,13 @@ from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.spec.tenant_status import Phase
 
 _TIMEOUT_S: Final = 120.0
+_MANAGERS: Final = {"paused": PAUSE_MANAGER, "cordoned": CORDON_MANAGER}
+TimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--timeout", metavar="SECONDS", help="The maximum time to wait until all tenants are Active."
+    ),
+]
 
 
 class NotResumed(TenancyError):
@@ -23,7 +32,13 @@ class NotResumed(TenancyError):
     reason = "NotResumed"
 
 
-def pause(context: typer.Context, names: TenantNames) -> None:
+class NotInEffect(TenancyError):
+    """`spec.cordoned` is set, but the watcher did not apply it."""
+
+    reason = "NotInEffect"
+
+
+def pause(context: typer.Context, names: TenantNames = None, selector: SelectorOption = "") -> None:
     """Pause tenants. The watcher then changes none of their objects.
 
     The status of a paused tenant reports drift, but the watcher does not repair it. The command sets
@@ -31,44 +46,92 @@ def pause(context: typer.Context, names: TenantNames) -> None:
     resume the tenant.
     """
     connection: Connection = context.obj
-    for tenant in [connection.tenant(name) for name in names]:
-        if _set_paused(connection, tenant, True):
+    for tenant in selected_tenants(connection, names, selector):
+        if _set(connection, tenant, "paused", True):
             console.print(f"{tenant['metadata']['name']} is paused.")
 
 
 def resume(
     context: typer.Context,
-    names: TenantNames,
-    timeout_s: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            metavar="SECONDS",
-            help="The maximum time to wait until all tenants are Active.",
-        ),
-    ] = _TIMEOUT_S,
+    names: TenantNames = None,
+    selector: SelectorOption = "",
+    timeout_s: TimeoutOption = _TIMEOUT_S,
 ) -> None:
     """Resume paused tenants. Wait until the watcher has applied their specs and repaired drift."""
     connection: Connection = context.obj
-    tenants = [connection.tenant(name) for name in names]
+    tenants = selected_tenants(connection, names, selector)
     resumed = [
-        updated for tenant in tenants if (updated := _set_paused(connection, tenant, False)) is not None
+        updated for tenant in tenants if (updated := _set(connection, tenant, "paused", False)) is not None
     ]
-    awaited = [tenant for tenant in resumed if not is_deleting(tenant)]
-    settled = wait_until_settled(connection.cluster, awaited, timeout_s) if awaited else []
+    settled = _settled(connection, resumed, timeout_s)
     failed = [tenant for tenant in settled if phase_of(tenant) != Phase.ACTIVE]
     if failed:
-        reasons = "; ".join(f"{tenant['metadata']['name']}: {reason_text(tenant)}" for tenant in failed)
-        raise NotResumed(f"these tenants are resumed, but not Active: {reasons}")
+        raise NotResumed(f"these tenants are resumed, but not Active: {_reasons(failed)}")
     for tenant in resumed:
         console.print(f"{tenant['metadata']['name']} is resumed.")
 
 
-def _set_paused(connection: Connection, tenant: Manifest, is_paused: bool) -> Manifest | None:
-    """Write `spec.paused`, and return the updated Tenant. Return None if the field already has this value."""
+def cordon(
+    context: typer.Context,
+    names: TenantNames = None,
+    selector: SelectorOption = "",
+    timeout_s: TimeoutOption = _TIMEOUT_S,
+) -> None:
+    """Cordon tenants: their users can no longer write in their namespaces. Running workloads continue.
+
+    The command sets `spec.cordoned: true`, and waits until the watcher has applied it. If a Tenant comes from
+    git, set the field in git too.
+
+    A cordon does not restrict users who may update Tenants, the watcher, and the controllers of Kubernetes.
+    """
+    _set_cordoned(context.obj, selected_tenants(context.obj, names, selector), True, timeout_s)
+
+
+def uncordon(
+    context: typer.Context,
+    names: TenantNames = None,
+    selector: SelectorOption = "",
+    timeout_s: TimeoutOption = _TIMEOUT_S,
+) -> None:
+    """Uncordon tenants: their users can write again. Wait until the watcher has applied the change."""
+    _set_cordoned(context.obj, selected_tenants(context.obj, names, selector), False, timeout_s)
+
+
+def _set_cordoned(
+    connection: Connection, tenants: Sequence[Manifest], is_cordoned: bool, timeout_s: float
+) -> None:
+    changed = [
+        updated
+        for tenant in tenants
+        if (updated := _set(connection, tenant, "cordoned", is_cordoned)) is not None
+    ]
+    failed = [
+        tenant
+        for tenant in _settled(connection, changed, timeout_s)
+        if phase_of(tenant) != Phase.ACTIVE or tenant["spec"].get("paused")
+    ]
+    if failed:
+        field = f"spec.cordoned: {'true' if is_cordoned else 'false'}"
+        raise NotInEffect(f"{field} is stored, but the watcher did not apply it: {_reasons(failed)}")
+    for tenant in changed:
+        console.print(f"{tenant['metadata']['name']} is {'cordoned' if is_cordoned else 'uncordoned'}.")
+
+
+def _settled(connection: Connection, tenants: Sequence[Manifest], timeout_s: float) -> list[Manifest]:
+    """Wait until the tenants are settled, and return them. Tenants that are being deleted are omitted."""
+    awaited = [tenant for tenant in tenants if not is_deleting(tenant)]
+    return wait_until_settled(connection.cluster, awaited, timeout_s) if awaited else []
+
+
+def _reasons(tenants: Sequence[Manifest]) -> str:
+    return "; ".join(f"{tenant['metadata']['name']}: {reason_text(tenant)}" for tenant in tenants)
+
+
+def _set(connection: Connection, tenant: Manifest, field: str, value: bool) -> Manifest | None:
+    """Write the field of the spec, and return the updated Tenant. None if it already has this value."""
     name = tenant["metadata"]["name"]
-    if bool(tenant["spec"].get("paused")) == is_paused:
-        console.print(f"{name} is already paused." if is_paused else f"{name} is not paused.")
+    if bool(tenant["spec"].get(field)) == value:
+        console.print(f"{name} is already {field}." if value else f"{name} is not {field}.")
         return None
-    change = {"spec": {"paused": is_paused}}
-    return connection.cluster.patch(kind_of(tenant), name, change, field_manager=PAUSE_MANAGER)
+    change = {"spec": {field: value}}
+    return connection.cluster.patch(kind_of(tenant), name, change, field_manager=_MANAGERS[field])

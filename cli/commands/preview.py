@@ -1,4 +1,7 @@
-"""`tenancy preview`: compares Tenant manifests with the cluster or a git revision, and prints the changes."""
+"""`tenancy preview` and `tenancy validate`: show the changes and the errors of Tenant manifests.
+
+`preview` compares the manifests with the cluster or a git revision. `validate` needs no cluster.
+"""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -7,11 +10,13 @@ import typer
 
 from cli.apply.field_ownership import APPLY_MANAGER, CLIENT_SIDE_MANAGER, ApplyMethod
 from cli.connection import Connection
-from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_sources
-from cli.output import error_console
+from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_manifests, read_sources
+from cli.output import console, error_console, print_error
+from cli.preview.apply_checks import check_manifests
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import empty_base, read_live, read_revision
 from cli.preview.exit_code import exit_code
+from cli.preview.findings.finding import Severity
 from cli.preview.formats.render import (
     OldFormatOption,
     OutputFileOption,
@@ -21,6 +26,7 @@ from cli.preview.formats.render import (
 )
 from cli.preview.git_revision import sources_at_revision, text_at_revision
 from cli.preview.result import Preview
+from cli.selection.manifest_paths import FilesOption, PathsArgument, given_paths
 from tenancy.base.errors import TenancyError
 from tenancy.plans import Plans, plans_from_text, read_plans
 
@@ -58,13 +64,8 @@ def apply_method(name: str, is_forced: bool) -> ApplyMethod:
 
 def preview(
     context: typer.Context,
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PATH",
-            help="Files or folders with Tenant manifests. `-` means standard input.",
-        ),
-    ],
+    paths: PathsArgument = None,
+    files: FilesOption = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -117,11 +118,46 @@ def preview(
         raise typer.BadParameter(
             "--offline does not compare the manifests, so it cannot be combined with --against or --prune"
         )
+    paths = given_paths(paths, files)
     with error_console.status("reading…"):
         result = _preview(context.obj, paths, against, offline, plans, prune, apply_method(as_if, is_forced))
     default_file = paths[0] if paths[0] != STDIN else "stdin"
     write_preview(result, old_output or output, output_file, default_file=default_file)
     raise typer.Exit(exit_code(result))
+
+
+def validate(
+    paths: PathsArgument = None,
+    files: FilesOption = None,
+    plans: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="The plans file. The command then also checks everything that depends on the plans. Without "
+            "this option, it does not check whether the plans exist.",
+        ),
+    ] = None,
+) -> None:
+    """Check Tenant manifests without a cluster, and print errors with file and line.
+
+    The command makes the same checks of the manifests as `tenancy apply`. For checks that need the cluster,
+    such as names that other tenants use, run `tenancy preview`. For SARIF, run `tenancy preview --offline`.
+
+    The exit code is 0 if all manifests are valid, and 1 if there is an error.
+    """
+    documents = read_manifests(given_paths(paths, files))
+    if not documents:
+        raise NoTenants("found no Tenant in the given paths; check the paths")
+    check_manifests(documents)
+    if plans:
+        manifests = ManifestSet(tuple(documents), (), 0)
+        errors = Comparison(read_plans(plans), empty_base()).preview(manifests, is_complete=False)
+        for finding in (findings := list(errors.findings(Severity.ERROR))):
+            print_error(f"{finding.file}:{finding.line}: {finding.tenant}: {finding.message}")
+        if findings:
+            raise typer.Exit(1)
+    console.print(f"{len(documents)} Tenant{'s are' if len(documents) > 1 else ' is'} valid.")
 
 
 def _preview(

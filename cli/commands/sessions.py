@@ -18,8 +18,14 @@ from cli.sessions.read import (
     read_session,
     read_sessions,
 )
-from cli.sessions.text import SESSION_COLUMNS, detail_lines, session_age, session_cells
-from cli.times import display_time
+from cli.sessions.text import (
+    EVENT_COLUMNS,
+    SESSION_COLUMNS,
+    detail_lines,
+    event_cells,
+    session_age,
+    session_cells,
+)
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import AISESSION
 from tenancy.base.manifest import Manifest
@@ -169,13 +175,4 @@ def _print_events(events: list[dict[str, str]], problem: str) -> None:
     if problem or not events:
         console.print(f"unknown: {problem}" if problem else "none")
         return
-    cells = [
-        (
-            event["type"],
-            event["reason"],
-            display_time(event["lastTimestamp"]) if event["lastTimestamp"] else "-",
-            event["message"],
-        )
-        for event in events
-    ]
-    print_table(("TYPE", "REASON", "WHEN", "MESSAGE"), cells)
+    print_table(EVENT_COLUMNS, map(event_cells, events))

@@ -1,4 +1,4 @@
-"""`tenancy show`: prints the status, quotas, access, sessions, updates and drift of one tenant."""
+"""`tenancy show`: prints the status, quotas, access, sessions, updates, events and drift of one tenant."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -22,8 +22,8 @@ from cli.output import (
     print_data,
     print_table,
 )
-from cli.sessions.read import MissingRight, read_sessions
-from cli.sessions.text import SESSION_COLUMNS, session_cells
+from cli.sessions.read import MissingRight, read_events, read_sessions
+from cli.sessions.text import EVENT_COLUMNS, SESSION_COLUMNS, event_cells, session_cells
 from cli.times import age, display_time
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
@@ -35,6 +35,7 @@ from tenancy.sessions.row import SessionRow, session_row, sorted_rows
 from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
 
 _SHOWN_UPDATES: Final = 5
+_SHOWN_EVENTS: Final = 10
 _BAR_WIDTH: Final = 20
 # The colours of a quota bar. Each colour applies from this ratio of used to total quota.
 _COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
@@ -46,9 +47,10 @@ def show(
     plans: PlansOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show one tenant: phase, quotas, namespaces, conditions, access, last updates and current drift.
+    """Show one tenant: phase, quotas, namespaces, conditions, access, last updates, events and current drift.
 
-    The command also shows the AI sessions of the tenant that wait or run.
+    The command also shows the AI sessions of the tenant that wait or run. `tenancy describe` is the same
+    command.
     """
     connection: Connection = context.obj
     tenant, live = connection.tenant(name), connection.live_objects(name)
@@ -56,18 +58,22 @@ def show(
     updates, updates_problem = _last_updates(connection, name)
     view = tenant_view(tenant, live, differences.parts)
     sessions, sessions_problem = _active_sessions(connection, view)
+    events, events_problem = _last_events(connection, tenant)
     if output is Format.TABLE:
         _print(view)
         _print_sessions(sessions, sessions_problem)
         _print_updates(view.row, updates, updates_problem)
+        _section("Events", EVENT_COLUMNS, [event_cells(event) for event in events], events_problem)
         console.print()
         print_differences(differences)
         return
     data = view.model_dump(by_alias=True, mode="json")
     session_data = [_data(session) for session in sessions]
-    print_data({**data, "sessions": session_data, "updates": [_data(update) for update in updates]}, output)
+    update_data = [_data(update) for update in updates]
+    print_data({**data, "sessions": session_data, "updates": update_data, "events": events}, output)
     print_problems(differences)
-    for field, problem in (("sessions", sessions_problem), ("updates", updates_problem)):
+    problems = (("sessions", sessions_problem), ("updates", updates_problem), ("events", events_problem))
+    for field, problem in problems:
         if problem:
             error_console.print(Text(f"{field} unknown: {problem}"))
 
@@ -108,6 +114,14 @@ def _active_sessions(connection: Connection, view: TenantView) -> tuple[list[Ses
     except MissingRight as error:
         return [], str(error)
     return sorted_rows([row for row in rows if row.is_active and row.tenant == view.row.name]), ""
+
+
+def _last_events(connection: Connection, tenant: Manifest) -> tuple[list[dict[str, str]], str]:
+    """The newest Events about the Tenant, and an error message if the user may not list Events."""
+    try:
+        return read_events(connection.cluster, tenant)[-_SHOWN_EVENTS:], ""
+    except MissingRight as error:
+        return [], str(error)
 
 
 def _data(model: Model) -> dict[str, object]:

@@ -11,13 +11,14 @@ from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 _POD_LOG: Final = Kind(POD.api_version, POD.kind, f"{POD.plural}/log")
 # Each entry has commands, the verbs that these commands need, and the kinds to which the verbs apply.
 _NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
-    ("list, show, apply", ("get", "list", "watch"), TENANTS),
+    ("list, show, apply, delete", ("get", "list", "watch"), TENANTS),
     ("show, diff, preview", ("list",), MANAGED_KINDS),
-    ("apply, pause, resume, rollback", ("create", "patch"), TENANTS),
+    ("apply, pause, resume, cordon, uncordon, rollback", ("create", "patch"), TENANTS),
+    ("delete", ("delete",), TENANTS),
     ("commands that read objects of integrations", ("get",), (CRD,)),
     ("sessions, show", ("get", "list"), (AISESSION,)),
     ("sessions cancel", ("delete",), (AISESSION,)),
-    ("sessions show", ("list",), (EVENT,)),
+    ("show, sessions show", ("list",), (EVENT,)),
     ("sessions logs", ("list",), (POD,)),
     ("sessions logs", ("get",), (_POD_LOG,)),
 )

@@ -55,7 +55,7 @@ def read_live(connection: Connection) -> Base:
         connection.served,
         tenants,
         objects,
-        frozenset(name for name, tenant in tenants.items() if _is_protected(tenant)),
+        frozenset(name for name, tenant in tenants.items() if is_protected(tenant)),
         unreadable=frozenset(unreadable),
         cluster=cluster,
         patchable=frozenset(kind for kind in TENANTS if is_allowed(cluster, "patch", kind)),
@@ -97,7 +97,7 @@ def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
     )
 
 
-def _is_protected(tenant: Manifest) -> bool:
+def is_protected(tenant: Manifest) -> bool:
     """Whether the admission policy denies the deletion of the Tenant.
 
     The value is `spec.protected`. If this field is not set, the value is `status.protected`.

@@ -1,4 +1,4 @@
-"""Reads AISessions and their Events. If the user lacks a right, the error names the right."""
+"""Reads AISessions, and Events. If the user lacks a right, the error names the right."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,7 @@ from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import AISESSION, EVENT
 from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import EVENT_NAMESPACE
 
 SESSIONS: Final = f"{AISESSION.plural}.{AISESSION.group}"
 _NOT_FOUND: Final = 404
@@ -66,15 +67,15 @@ def read_session(cluster: Cluster, name: str, namespace: str) -> Manifest:
     return session
 
 
-def read_events(cluster: Cluster, session: Manifest) -> list[dict[str, str]]:
-    """The type, reason, message and time of each Event about the session, oldest first.
+def read_events(cluster: Cluster, involved: Manifest) -> list[dict[str, str]]:
+    """The type, reason, message and time of each Event about a session or a Tenant, oldest first.
 
     Raises MissingRight if the user may not list Events.
     """
-    metadata = session["metadata"]
-    fields = f"involvedObject.uid={metadata['uid']}"
-    with needs_right("list", EVENT.plural, metadata["namespace"]):
-        events = cluster.list(EVENT, namespace=metadata["namespace"], fields=fields)[0]
+    metadata = involved["metadata"]
+    namespace, fields = metadata.get("namespace", EVENT_NAMESPACE), f"involvedObject.uid={metadata['uid']}"
+    with needs_right("list", EVENT.plural, namespace):
+        events = cluster.list(EVENT, namespace=namespace, fields=fields)[0]
     # Timestamps have a resolution of a second. The name of an Event of the watcher ends with the exact time.
     events.sort(key=lambda event: (str(event.get("lastTimestamp") or ""), str(event["metadata"]["name"])))
     keys = ("type", "reason", "message", "lastTimestamp")

@@ -12,6 +12,7 @@ from tenancy.base.names import session_job_name
 from tenancy.sessions.row import SessionRow, session_row
 from tenancy.spec.aisession import SessionPhase, SessionReason
 
+EVENT_COLUMNS: Final = ("TYPE", "REASON", "WHEN", "MESSAGE")
 SESSION_COLUMNS: Final = ("NAMESPACE", "NAME", "TENANT", "TYPE", "MODEL", "PHASE", "REASON", "AGE")
 _STYLES: Final = {
     SessionPhase.PENDING: "yellow",
@@ -86,3 +87,9 @@ def detail_lines(session: Manifest) -> Iterator[tuple[str, str]]:
             yield field, str(metrics[key])
     if "job" in status:
         yield "Job", status["job"]
+
+
+def event_cells(event: dict[str, str]) -> tuple[str, ...]:
+    """The cells of an Event that `read_events` returns."""
+    time = event["lastTimestamp"]
+    return event["type"], event["reason"], display_time(time) if time else "-", event["message"]

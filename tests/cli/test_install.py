@@ -1,6 +1,7 @@
 """The installed package works without the checkout: the command, the watcher and the library."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import sysconfig
 import tomllib
 import venv
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import yaml
@@ -53,9 +55,14 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> InFresh:
         [*pip, "--no-index", "--no-deps", "--no-build-isolation", str(source)], cwd=folder, check=True
     )
 
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+
     def run(name: str, *arguments: str) -> str:
-        command = [str(python.with_name(name)), *arguments]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+        command = [str(shutil.which(name, path=path)), *arguments]
+        environment = {**os.environ, "PATH": path}
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+        ).stdout
 
     return run
 
@@ -71,6 +78,20 @@ def test_installed_command_and_watcher_work_without_the_checkout(fresh: InFresh)
     assert fresh("tenancy", "--version").strip() == VERSION
     assert list(yaml.safe_load_all(fresh("tenancy", "crd"))) == crds()
     assert "--plans-configmap" in fresh("python", "-m", "watcher", "--help")
+
+
+def test_kubectl_finds_the_plugin_and_its_completion(fresh: InFresh, tools: dict[str, Path]) -> None:
+    def kubectl(*arguments: str) -> str:
+        return fresh(str(tools["kubectl"]), *arguments)
+
+    help_text = kubectl("tenancy", "list", "--help")
+    assert "Usage: kubectl tenancy list [OPTIONS] [NAME]..." in help_text
+    assert kubectl("tenancy", "--version").strip() == VERSION
+    assert "--install-completion" not in kubectl("tenancy", "--help")
+    assert kubectl("__complete", "tenancy", "desc").split() == ["describe", ":0"]
+    assert kubectl("__complete", "tenancy", "list", "--output", "w").split() == ["wide", ":0"]
+    # Without a completion, the shell completes file names.
+    assert kubectl("__complete", "tenancy", "apply", "-f", "").split() == [":0"]
 
 
 def test_package_asks_for_all_that_the_product_runs_on() -> None:

@@ -1,12 +1,14 @@
 """`tenancy list`, `tenancy crd`, the global options, and shell completion of tenant names."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tenancy.base.manifest import Manifest
 from tenancy.plans import SHIPPED_PLANS
 from tenancy.spec.crd import crds
 from tests.cli.conftest import Run
@@ -17,11 +19,15 @@ from tests.shared import shared_tenants
 IDLE, BUSY, FAILED, TABBED = "listed-a", "listed-b", "listed-c", ("tabbed", "tabular")
 
 
+def labelled(manifest: Manifest, listed: str) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "labels": {"listed": listed}}}
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _tenants(running_platform: Platform) -> Iterator[None]:
     manifests = [
-        tenant_manifest(IDLE, plan="pro"),
-        tenant_manifest(BUSY),
+        labelled(tenant_manifest(IDLE, plan="pro"), "yes"),
+        labelled(tenant_manifest(BUSY), "no"),
         tenant_manifest(FAILED, plan="none-such"),
         *(tenant_manifest(name, paused=True) for name in TABBED),
     ]
@@ -110,6 +116,43 @@ def test_list_is_filtered_and_sorted(tenancy: Run) -> None:
     assert tenancy("list", "--plan", "nobodys").stdout == "No tenants match.\n"
 
 
+def test_names_are_printed_as_kubectl_prints_them(
+    platform: Platform, tenancy: Run, tools: dict[str, Path]
+) -> None:
+    kubectl = [str(tools["kubectl"]), "--kubeconfig", str(platform.admin_kubeconfig), "get", "tn"]
+    names = subprocess.run([*kubectl, IDLE, BUSY, "-o", "name"], capture_output=True, text=True, check=True)
+    listed = tenancy("list", IDLE, BUSY, "-o", "name")
+    assert (listed.returncode, listed.stdout) == (0, names.stdout)
+    # Other commands accept these names.
+    again = tenancy("list", *listed.stdout.split(), "-o", "name")
+    assert (again.returncode, again.stdout) == (0, listed.stdout)
+
+
+def test_list_selects_by_name_and_by_label(tenancy: Run) -> None:
+    def names(*arguments: str) -> list[str]:
+        return [row["name"] for row in json.loads(tenancy("list", "-o", "json", *arguments).stdout)]
+
+    assert names("-l", "listed=yes") == [IDLE]
+    assert names("--selector", "listed in (yes, no)") == [IDLE, BUSY]
+    assert tenancy("list", "-l", "listed=maybe").stdout == "No tenants match.\n"
+    result = tenancy("list", "-l", "listed=(")
+    assert result.returncode == 1
+    assert "unable to parse requirement" in result.stderr
+
+    assert names(BUSY, IDLE) == [IDLE, BUSY]
+    result = tenancy("list", IDLE, "nobody")
+    assert result.returncode == 1
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["NAME", IDLE]
+    assert result.stderr == "error: there is no tenant 'nobody'; run `tenancy list` to see all tenants\n"
+
+
+def test_wide_list_has_more_columns(tenancy: Run) -> None:
+    header, line = tenancy("list", FAILED, "-o", "wide").stdout.splitlines()
+    assert header.split()[-6:] == ["AGE", "LAST", "UPDATE", "DISPLAY", "NAME", "MESSAGE"]
+    assert line.endswith("there is no plan 'none-such'; known: basic, enterprise, pro")
+    assert "UnknownPlan" in line
+
+
 def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> None:
     def completed(words: str, **environment: str) -> list[str]:
         position = str(words.count(" "))
@@ -119,7 +162,9 @@ def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> N
         assert result.stderr == ""
         return result.stdout.split()
 
-    for command in ("show", "diff", "history", "rollback", "pause", "resume", "usage"):
+    for command in ("list", "show", "describe", "diff", "history", "rollback", "usage"):
+        assert completed(f"tenancy {command} tab") == list(TABBED)
+    for command in ("pause", "resume", "cordon", "uncordon", "delete"):
         assert completed(f"tenancy {command} tab") == list(TABBED)
     assert completed("tenancy pause --timeout 3 tabbed tab") == list(TABBED)
     for words in (

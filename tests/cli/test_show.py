@@ -57,7 +57,12 @@ def test_show_tells_all_about_a_tenant(tenancy: Run) -> None:
         "\nChanges that are not applied yet\nnone: the spec is applied\n"
     )
 
+    events = section(text, "Events")
+    assert ["Normal", "Applied"] in [event[:2] for event in events]
+
     data = json.loads(tenancy("show", "shown", "-o", "json").stdout)
+    assert [event["reason"] for event in data["events"]] == [event[1] for event in events]
+    assert data == json.loads(tenancy("describe", "shown", "-o", "json").stdout)
     assert data["row"]["displayName"] == "Shown & Sons"
     assert data["updates"][0]["spec"]["displayName"] == "Shown & Sons"
     assert (data["drift"], data["pendingChanges"]) == ([], [])

@@ -1,0 +1,1 @@
+"""For `tenancy list`: the output formats, and the watch for changed rows."""

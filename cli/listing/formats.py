@@ -1,0 +1,100 @@
+"""The output formats of `tenancy list`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import typer
+from rich.text import Text
+
+from cli.output import Format, console, print_data, print_table
+from cli.selection.tenants import full_name
+from watcher.view import TenantRow
+
+
+class ListFormat(StrEnum):
+    TABLE = "table"
+    WIDE = "wide"
+    NAME = "name"
+    JSON = "json"
+    YAML = "yaml"
+
+
+ListFormatOption = Annotated[
+    ListFormat,
+    typer.Option(
+        "--output",
+        "-o",
+        help="The output format. `wide` adds columns. `name` prints full names, such as "
+        "`tenant.platform.ai/research`, which kubectl and other commands accept. Only JSON and YAML contain "
+        "all fields.",
+    ),
+]
+
+Cells = tuple[str | Text, ...]
+# The columns of each format that is a table, and the function that returns the cells of a row.
+Tables = Mapping[ListFormat, tuple[Sequence[str], Callable[[TenantRow], Cells]]]
+_GAP: Final = "   "
+
+
+def print_rows(rows: Sequence[TenantRow], output: ListFormat, tables: Tables) -> None:
+    if output in tables:
+        columns, cells = tables[output]
+        print_table(columns, map(cells, rows))
+    elif output is ListFormat.NAME:
+        for row in rows:
+            console.print(full_name(row.api_version, row.name))
+    else:
+        print_data([row_data(row) for row in rows], Format(output))
+
+
+def row_data(row: TenantRow) -> dict[str, Any]:
+    return row.model_dump(by_alias=True, mode="json")
+
+
+def row_stream(
+    output: ListFormat, tables: Tables
+) -> tuple[Callable[[Sequence[TenantRow]], None], Callable[[TenantRow], object]]:
+    """A function that prints more rows at each call, and a function that returns the printed part of a row.
+
+    JSON and YAML are a stream with one document per row.
+    """
+    if output in tables:
+        columns, cells = tables[output]
+        table = GrowingTable(columns)
+        return lambda rows: table.print(map(cells, rows)), cells
+    if output is ListFormat.NAME:
+        return lambda rows: print_rows(rows, output, tables), row_data
+    return lambda rows: _print_documents(rows, Format(output)), row_data
+
+
+def _print_documents(rows: Sequence[TenantRow], output: Format) -> None:
+    for row in rows:
+        if output is Format.YAML:
+            console.print("---")
+        print_data(row_data(row), output)
+
+
+class GrowingTable:
+    """Prints the rows of a table as they become known. A column grows if a later cell is wider."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._widths = [len(title) for title in columns]
+        self._header: list[Text] | None = [Text(title, style="bold") for title in columns]
+
+    def print(self, rows: Iterable[Sequence[str | Text]]) -> None:
+        lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+        self._widths = [
+            max([width, *(line[index].cell_len for line in lines)])
+            for index, width in enumerate(self._widths)
+        ]
+        for line in [self._header, *lines] if self._header else lines:
+            console.print(self._line(line))
+        self._header = None
+
+    def _line(self, cells: Sequence[Text]) -> Text:
+        padding = [width - cell.cell_len for cell, width in zip(cells, self._widths, strict=True)]
+        padded = [cell + " " * count for cell, count in zip(cells, padding, strict=True)]
+        line = Text(_GAP).join(padded)
+        line.rstrip()
+        return line

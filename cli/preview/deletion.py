@@ -1,0 +1,56 @@
+"""Reads the objects of tenants, and returns the preview of the deletion of these tenants."""
+
+from collections.abc import Mapping, Sequence
+
+from cli.connection import Connection
+from cli.preview.comparison_base import Base, is_protected
+from cli.preview.deleted_tenant import deleted_tenant_preview
+from cli.preview.result import Preview, TenantPreview
+from cluster.errors import ClusterError
+from cluster.tenants import known_namespaces
+from tenancy.base.kinds import MANAGED_KINDS, NAMESPACE, Kind
+from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
+from tenancy.same_name_in_both_groups import has_finalizer
+
+_BASE = "the cluster as it is"
+
+
+def deletion_preview(connection: Connection, tenants: Sequence[Manifest]) -> Preview:
+    """The objects that the watcher deletes with the tenants. A protected tenant has an error instead.
+
+    If the user may not list a kind, the objects of this kind are missing, and a note says so. The namespaces
+    are then those in the status of the Tenants.
+    """
+    unreadable: set[str] = set()
+    objects = connection.live_objects_by_tenant(unreadable, (), _kinds(connection))
+    previews = [_preview(tenant, objects, frozenset(unreadable)) for tenant in tenants]
+    names = ", ".join(sorted(unreadable))
+    note = f"objects of these kinds are deleted too, but not listed, because you may not list them: {names}"
+    return Preview(base=_BASE, tenants=tuple(previews), notes=(note,) if unreadable else ())
+
+
+def _preview(tenant: Manifest, objects: Mapping[str, Objects], unreadable: frozenset[str]) -> TenantPreview:
+    name = tenant["metadata"]["name"]
+    # A Tenant without the finalizer has no objects. Objects with its name belong to the Tenant with the same
+    # name in the other API group.
+    own_objects = objects.get(name, {}) if has_finalizer(tenant) else {}
+    if NAMESPACE.key in unreadable:
+        own_objects = {**own_objects, **dict(map(_namespace, known_namespaces(tenant)))}
+    protected = frozenset({name}) if is_protected(tenant) else frozenset[str]()
+    base = Base(_BASE, tenants={name: tenant}, objects={name: own_objects}, protected=protected)
+    return deleted_tenant_preview(base, name)
+
+
+def _namespace(name: str) -> tuple[ObjectKey, Manifest]:
+    manifest = {"apiVersion": NAMESPACE.api_version, "kind": NAMESPACE.kind, "metadata": {"name": name}}
+    return object_key(manifest), manifest
+
+
+def _kinds(connection: Connection) -> tuple[Kind, ...]:
+    """The managed kinds, and the kinds of integrations if the user may read which of them are served."""
+    try:
+        return (*MANAGED_KINDS, *connection.served)
+    except ClusterError as error:
+        if not error.is_forbidden:
+            raise
+        return MANAGED_KINDS

@@ -1,0 +1,1 @@
+"""The arguments with which a user selects manifests or live tenants."""

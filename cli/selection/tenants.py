@@ -1,0 +1,90 @@
+"""Finds the live Tenants that a user selects by name or by label selector."""
+
+from collections.abc import Sequence
+
+import typer
+
+from cli.connection import Connection, no_such_tenant
+from cli.output import error_console
+from cluster.tenants import read_tenants
+from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import TENANTS, Kind
+from tenancy.base.manifest import Manifest
+from tenancy.same_name_in_both_groups import precedence
+
+
+class UnknownResource(TenancyError):
+    """The part of a full name before the slash is not the resource of Tenants in one of the API groups."""
+
+    reason = "UnknownResource"
+
+
+def selected_tenants(connection: Connection, names: Sequence[str] | None, selector: str) -> list[Manifest]:
+    """The live Tenants with these names, or those that match the selector.
+
+    If both API groups have a Tenant with a name, the result contains the older one. Raises NoSuchTenant if
+    one of the names does not exist.
+    """
+    check_selection(names, selector)
+    if selector:
+        return matching_tenants(connection, selector)
+    return [_first(tenants_named(connection, name), name) for name in names or ()]
+
+
+def matching_tenants(connection: Connection, selector: str) -> list[Manifest]:
+    """The live Tenants that match the label selector. If there are none, print a note to standard error."""
+    tenants = read_tenants(connection.cluster, selector)
+    if not tenants:
+        error_console.print("No tenants match.")
+    return tenants
+
+
+def check_selection(names: Sequence[str] | None, selector: str) -> None:
+    """Raise BadParameter unless the user selects tenants either by name or by selector."""
+    if not names and not selector:
+        raise typer.BadParameter("give the name of a tenant, or a label selector with -l")
+    check_not_both(names, selector)
+
+
+def check_not_both(names: Sequence[str] | None, selector: str) -> None:
+    """Raise BadParameter if the user selects tenants by name and by selector."""
+    if names and selector:
+        raise typer.BadParameter("names and -l cannot be combined")
+
+
+def tenants_named(connection: Connection, text: str) -> list[Manifest]:
+    """The live Tenants with this name or full name, at most one per API group. The older one comes first."""
+    tenants = [
+        tenant for kind, name in resources_named(text) if (tenant := connection.cluster.get(kind, name))
+    ]
+    return sorted(tenants, key=precedence)
+
+
+def resources_named(text: str) -> list[tuple[Kind, str]]:
+    """The kinds and the name that `text` stands for.
+
+    `text` is a name, which can exist in both API groups, or a full name such as
+    `tenant.platform.ai/research`, as `tenancy list -o name` prints it. Raises UnknownResource if the resource
+    in a full name is not Tenant.
+    """
+    resource, slash, name = text.rpartition("/")
+    kinds = [kind for kind in TENANTS if not slash or resource in (kind.crd, _singular(kind))]
+    if not kinds:
+        known = " or ".join(_singular(kind) for kind in TENANTS)
+        raise UnknownResource(f"{text!r}: the part before the slash must be {known}")
+    return [(kind, name) for kind in kinds]
+
+
+def full_name(api_version: str, name: str) -> str:
+    """The resource and the name of a Tenant, in the format of `kubectl get -o name`."""
+    return f"{_singular(next(kind for kind in TENANTS if kind.api_version == api_version))}/{name}"
+
+
+def _first(tenants: list[Manifest], name: str) -> Manifest:
+    if not tenants:
+        raise no_such_tenant(name)
+    return tenants[0]
+
+
+def _singular(kind: Kind) -> str:
+    return f"{kind.kind.lower()}.{kind.group}"
