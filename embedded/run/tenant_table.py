@@ -8,7 +8,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.table import Table
 
-from cli.commands.list_tenants import TENANT_COLUMNS, rows_with_quotas, tenant_cells
+from cli.commands.list_tenants import columns_and_cells, rows_with_quotas, uses_both_groups
 from cli.output import fitted_table
 from tenancy.base.kinds import api_group
 from tenancy.base.manifest import Manifest
@@ -32,7 +32,8 @@ def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict
 
 
 def tenant_table(rows: Iterable[TenantRow], width: int) -> Table:
-    return fitted_table(TENANT_COLUMNS, map(tenant_cells, rows), width)
+    shown = list(rows)
+    return fitted_table(*columns_and_cells(shown, uses_both_groups(shown)), width)
 
 
 def tenant_table_svg(rows: Iterable[TenantRow]) -> str:

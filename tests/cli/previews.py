@@ -17,7 +17,7 @@ from tenancy.base.kinds import CONFIG_MAP, TENANTS
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from tenancy.objects.roles import API_GROUP, API_VERSION
-from tenancy.platform.preview_rights import PREVIEW_ROLE
+from tenancy.platform.reader_roles import PREVIEW_ROLE
 from tests.commandline import run_tenancy
 from tests.kubeconfigs import SERVICE_ACCOUNT_NAMESPACE, service_account_kubeconfig
 from tests.platform import Platform, tenant_manifest
