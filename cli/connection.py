@@ -6,21 +6,19 @@ so that a command does not wait for modules that it does not use.
 
 import os
 import tempfile
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cluster.errors import ClusterError
 from cluster.impersonation import NO_IMPERSONATION, Impersonation
-from cluster.live_objects import tenant_of
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import CORE_KINDS, MANAGED_KINDS, TENANTS, Kind
-from tenancy.base.labels import MANAGED_SELECTOR, tenant_selector
-from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
+from tenancy.base.kinds import MANAGED_KINDS, TENANTS, Kind
+from tenancy.base.labels import tenant_selector
+from tenancy.base.manifest import Manifest, Objects, object_key
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 
 if TYPE_CHECKING:
@@ -97,24 +95,12 @@ class Connection:
 
     def live_objects(self, tenant: str) -> Objects:
         """All live managed objects of one tenant."""
-        return dict(self._objects(tenant_selector(tenant)))
-
-    def live_objects_by_tenant(
-        self,
-        unreadable: set[str] | None = None,
-        required: Container[Kind] = CORE_KINDS,
-        kinds: Iterable[Kind] = (),
-    ) -> Mapping[str, Objects]:
-        """All live managed objects by tenant, with one list request per kind.
-
-        Without `kinds`, the method lists all managed kinds, and the kinds of integrations that are served. If
-        the user may not list a kind, the method skips the kind and adds its key to `unreadable`. If
-        `unreadable` is None, or if the kind is in `required`, the method raises ClusterError instead.
-        """
-        objects: dict[str, dict[ObjectKey, Manifest]] = {}
-        for key, manifest in self._objects(MANAGED_SELECTOR, unreadable, required, kinds):
-            objects.setdefault(tenant_of(manifest), {})[key] = manifest
-        return objects
+        manifests = [
+            manifest
+            for kind in (*MANAGED_KINDS, *self.served)
+            for manifest in self.cluster.list(kind, tenant_selector(tenant))[0]
+        ]
+        return {object_key(manifest): manifest for manifest in manifests}
 
     @contextmanager
     def stacks(self) -> Iterator["Stacks"]:
@@ -134,22 +120,3 @@ class Connection:
             )
         with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:
             yield Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))
-
-    def _objects(
-        self,
-        selector: str,
-        unreadable: set[str] | None = None,
-        required: Container[Kind] = CORE_KINDS,
-        kinds: Iterable[Kind] = (),
-    ) -> Iterator[tuple[ObjectKey, Manifest]]:
-        for kind in kinds or (*MANAGED_KINDS, *self.served):
-            try:
-                manifests, _ = self.cluster.list(kind, selector)
-            except ClusterError as error:
-                # Every tenant has objects of the core kinds. A comparison without them would be wrong.
-                if unreadable is None or not error.is_forbidden or kind in required:
-                    raise
-                unreadable.add(kind.key)
-                continue
-            for manifest in manifests:
-                yield object_key(manifest), manifest

@@ -4,21 +4,23 @@ Pending changes are changes of the spec or the plan that are not applied yet, fo
 is paused or the spec is rejected.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from rich.text import Text
 
-from cli.connection import Connection
 from cli.output import console, error_console, print_changes
+from cli.permissions import rights_text
+from cli.reader import READ_CRDS, READ_PLANS, Reader
 from stacks.applied_objects import read_applied
 from stacks.errors import StackError
 from tenancy.base.errors import Rejection
+from tenancy.base.kinds import CORE_KINDS
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.reasons import Reason
-from tenancy.changes import Differences, object_changes, tenant_differences
+from tenancy.changes import Differences, object_changes
 from tenancy.decision import Facts, decide
-from tenancy.plans import Plans
 from tenancy.spec.tenant_status import ConditionType, condition, is_spec_applied
 
 _REJECTIONS: Final = frozenset(
@@ -56,29 +58,47 @@ class CurrentDifferences:
 
 
 def read_differences(
-    connection: Connection, tenant: Manifest, live: Objects, plans: Plans
+    reader: Reader, tenant: Manifest, live: Objects, plans_file: Path | None
 ) -> CurrentDifferences:
     """Compare the live objects of a tenant with the last applied state and the desired state.
 
-    If the newest spec is not applied, the function reads the last applied state from the state backend.
+    If the newest spec is not applied, the function reads the last applied state from the state backend. It
+    skips live objects whose kind the user may not list, and removes rights from `reader.missing` that the
+    comparison does not need.
     """
-    facts = Facts(plans, connection.served)
+    kinds = {kind.key for kind in CORE_KINDS}
+    plans = reader.plans(plans_file)
+    if plans is None:
+        reader.drop_kinds_except(kinds)
+        return unknown_differences(tenant, f"you may not {READ_PLANS}")
+    facts = Facts(plans, reader.served or frozenset())
     desired, pending_problem = None, ""
     try:
         desired = decide(tenant, facts).desired
     except Rejection as error:
         pending_problem = str(error)
-    if desired and is_spec_applied(tenant):
-        return CurrentDifferences(tenant, Differences(drift=object_changes(desired, live)))
-    try:
-        with connection.stacks() as stacks, error_console.status("reading the stack"):
-            applied = read_applied(stacks, tenant, facts)
-    except StackError as error:
-        return CurrentDifferences(
-            tenant, tenant_differences(desired, None, live), str(error), pending_problem or str(error)
-        )
-    parts = tenant_differences(desired, applied, live)
-    return CurrentDifferences(tenant, parts, pending_problem=pending_problem)
+    if desired and not desired.missing and READ_CRDS in reader.missing:
+        reader.missing.remove(READ_CRDS)
+    reader.drop_kinds_except(kinds | {key.kind for key in desired.by_key} if desired else kinds)
+    applied = desired if is_spec_applied(tenant) else None
+    if applied is None:
+        try:
+            with reader.connection.stacks() as stacks, error_console.status("reading the stack"):
+                applied = read_applied(stacks, tenant, facts)
+        except StackError as error:
+            problem = pending_problem or str(error)
+            return replace(unknown_differences(tenant, str(error)), pending_problem=problem)
+    parts = Differences(
+        drift=object_changes(applied.without(reader.unreadable), live),
+        pending_changes=object_changes(desired, applied.by_key) if desired else None,
+    )
+    drift_problem = f"you may not {rights_text(reader.missing)}" if reader.missing else ""
+    return CurrentDifferences(tenant, parts, drift_problem, pending_problem)
+
+
+def unknown_differences(tenant: Manifest, problem: str) -> CurrentDifferences:
+    """The differences if they cannot be read. `problem` is the reason."""
+    return CurrentDifferences(tenant, Differences(drift=None, pending_changes=None), problem, problem)
 
 
 def print_differences(differences: CurrentDifferences) -> None:
@@ -87,6 +107,9 @@ def print_differences(differences: CurrentDifferences) -> None:
     console.print(Text("Manual changes (drift)", style="bold"))
     if parts.drift is None:
         console.print(Text(f"unknown: {differences.drift_problem}"))
+    elif not parts.drift and differences.drift_problem:
+        console.print("none in the objects that you may read")
+        console.print(Text(_reported_drift(differences.tenant)))
     elif not parts.drift:
         console.print("none: all objects are as last applied")
     print_changes(parts.drift or ())
@@ -115,10 +138,19 @@ def print_problems(differences: CurrentDifferences) -> None:
             error_console.print(Text(f"{part} unknown: {problem}"))
 
 
+def _reported_drift(tenant: Manifest) -> str:
+    """The condition Drifted, which the watcher has written to the status."""
+    drifted = condition(tenant, ConditionType.DRIFTED)
+    if not drifted:
+        return "The status of the Tenant has no condition Drifted yet."
+    message = f": {drifted['message']}" if drifted.get("message") else ""
+    return f"The watcher reports the condition Drifted={drifted['status']} ({drifted['reason']}){message}"
+
+
 def _next_step(tenant: Manifest, reason: str) -> str:
     name = tenant["metadata"]["name"]
     if reason == Reason.PAUSED:
         return f"To apply the spec, run: tenancy resume {name}"
     if reason in _REJECTIONS:
-        return "To apply the spec, correct it, and run: tenancy apply PATH"
+        return "To apply the spec, correct it, and run: tenancy apply -f PATH"
     return f"The watcher will try to apply the spec. To see its progress, run: tenancy show {name}"

@@ -1,23 +1,61 @@
-"""Checks whether the user has a permission, with a SelfSubjectAccessReview."""
+"""The rights of the user, and checks of these rights with SelfSubjectAccessReviews."""
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from cluster.client import Cluster
+from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import Kind
 
 _REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
 
 
-def is_allowed(cluster: Cluster, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool:
-    """Whether the user may use the verb. An empty namespace or name stands for all namespaces or names."""
-    resource, _, subresource = kind.plural.partition("/")
+class Right(NamedTuple):
+    """The right to use a verb. An empty namespace or name stands for all namespaces or names."""
+
+    verb: str
+    kind: Kind
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def resource(self) -> str:
+        return f"{self.kind.resource}/{self.name}" if self.name else self.kind.resource
+
+    @property
+    def scope(self) -> str:
+        if not self.kind.is_namespaced:
+            return ""
+        return f" in namespace {self.namespace}" if self.namespace else " in all namespaces"
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}{self.scope}"
+
+
+class MissingRight(TenancyError):
+    """The user may not send a request that a command needs. The message names the right."""
+
+    reason = "MissingRight"
+
+
+def rights_text(rights: Iterable[Right]) -> str:
+    """The rights in one line. Rights with the same verb and namespace are combined."""
+    resources: dict[tuple[str, str], list[str]] = {}
+    for right in rights:
+        resources.setdefault((right.verb, right.scope), []).append(right.resource)
+    return "; ".join(f"{verb} {', '.join(names)}{scope}" for (verb, scope), names in resources.items())
+
+
+def is_allowed(cluster: Cluster, right: Right) -> bool:
+    """Ask the API server whether the user has the right."""
+    resource, _, subresource = right.kind.plural.partition("/")
     attributes = {
-        "verb": verb,
-        "group": kind.group,
+        "verb": right.verb,
+        "group": right.kind.group,
         "resource": resource,
         "subresource": subresource,
-        "namespace": namespace,
-        "name": name,
+        "namespace": right.namespace,
+        "name": right.name,
     }
     review = {
         "apiVersion": _REVIEW.api_version,

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tenancy.base.errors import InvalidSpec
@@ -46,6 +46,11 @@ class DesiredState:
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
         return tuple(key.name for key in self.by_key if key.kind == "Namespace")
+
+    def without(self, kinds: Container[str]) -> "DesiredState":
+        """A copy without the objects of these kinds. `kinds` contains kinds like `ObjectKey.kind`."""
+        kept = tuple(manifest for key, manifest in self.by_key.items() if key.kind not in kinds)
+        return replace(self, manifests=kept)
 
     @property
     def missing_text(self) -> str:

@@ -3,10 +3,13 @@
 The older Tenant is used. The newer Tenant is rejected.
 """
 
+from collections.abc import Iterable, Mapping
+
 from tenancy.base.errors import NameTaken
-from tenancy.base.kinds import TENANTS
+from tenancy.base.kinds import TENANTS, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import FINALIZER
+from tenancy.base.reasons import Reason
 
 
 def has_finalizer(manifest: Manifest) -> bool:
@@ -22,6 +25,35 @@ def precedence(tenant: Manifest) -> tuple[str, bool, int]:
     return created, not has_finalizer(tenant), groups.index(tenant["apiVersion"])
 
 
+def tenants_by_name(tenants: Iterable[Manifest]) -> dict[str, Manifest]:
+    """The Tenants by name. If both API groups have a Tenant with the same name, the older Tenant is used."""
+    ordered = sorted(tenants, key=precedence, reverse=True)
+    return {tenant["metadata"]["name"]: tenant for tenant in ordered}
+
+
+def is_duplicate(tenant: Manifest, by_name: Mapping[str, Manifest]) -> bool:
+    """Whether an older Tenant in the other API group has the same name.
+
+    The objects with the tenant's name then belong to the older Tenant. `by_name` comes from
+    `tenants_by_name`. If it does not contain the older Tenant, the status of the Tenant decides.
+    """
+    first = by_name.get(tenant["metadata"]["name"], tenant)
+    conditions = (tenant.get("status") or {}).get("conditions") or ()
+    is_rejected = any(condition.get("reason") == Reason.NAME_TAKEN for condition in conditions)
+    return is_rejected or first["apiVersion"] != tenant["apiVersion"]
+
+
+def full_name(tenant: Manifest) -> str:
+    """The resource and the name of a Tenant, such as `tenants.platform.ai/research`, as kubectl accepts it.
+
+    The name alone is ambiguous if both API groups have a Tenant with this name.
+    """
+    return f"{kind_of(tenant).resource}/{tenant['metadata']['name']}"
+
+
 def name_taken(older: Manifest) -> NameTaken:
     """The error for a Tenant that has the same name as the Tenant `older`."""
-    return NameTaken("metadata.name", f"an older Tenant in {older['apiVersion']} already has this name")
+    return NameTaken(
+        "metadata.name",
+        f"the older Tenant {full_name(older)} already has this name; rename or delete one of the two Tenants",
+    )

@@ -42,14 +42,36 @@ def allow(admin: Cluster, name: str, user: str, rules: list[Manifest]) -> None:
     admin.apply({**header, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": [subject]})
 
 
-def impersonator_token(admin: Cluster, name: str) -> str:
-    """A token of a new service account that can only impersonate other service accounts."""
-    namespace = SERVICE_ACCOUNT_NAMESPACE
-    metadata = {"name": name, "namespace": namespace}
+def service_account_user(name: str) -> str:
+    """The user name of a service account in the namespace of the tests' service accounts."""
+    return f"system:serviceaccount:{SERVICE_ACCOUNT_NAMESPACE}:{name}"
+
+
+def service_account_token(admin: Cluster, name: str, *rules: Manifest) -> str:
+    """Create a service account, and return a token for it.
+
+    If rules are given, bind the account to a new ClusterRole with these rules.
+    """
+    metadata = {"name": name, "namespace": SERVICE_ACCOUNT_NAMESPACE}
     admin.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    rule = {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}
-    allow(admin, name, f"system:serviceaccount:{namespace}:{name}", [rule])
+    if rules:
+        allow(admin, name, service_account_user(name), list(rules))
     kind = Kind("v1", "TokenRequest", f"serviceaccounts/{name}/token")
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": metadata}
     token: str = admin.create(kind, {**request, "spec": {"expirationSeconds": 3600}})["status"]["token"]
     return token
+
+
+def service_account_kubeconfig(source: Path, path: Path, name: str, *rules: Manifest) -> Path:
+    """Like `service_account_token`, but write a kubeconfig. `source` is the administrator's kubeconfig."""
+    document = yaml.safe_load(source.read_text())
+    token = service_account_token(Cluster.connect(source), name, *rules)
+    document["users"] = [{"name": user["name"], "user": {"token": token}} for user in document["users"]]
+    write_kubeconfig(path, document)
+    return path
+
+
+def impersonator_token(admin: Cluster, name: str) -> str:
+    """A token of a new service account that can only impersonate other service accounts."""
+    rule = {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"]}
+    return service_account_token(admin, name, rule)

@@ -4,6 +4,7 @@ The data is computed from the Tenant, its live objects and its stack's history. 
 camelCase.
 """
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
@@ -136,7 +137,10 @@ def tenant_row(tenant: Manifest, live: Objects) -> TenantRow:
     )
 
 
-def tenant_view(tenant: Manifest, live: Objects, differences: Differences) -> TenantView:
+def tenant_view(
+    tenant: Manifest, live: Objects, differences: Differences, unreadable: Container[str] = ()
+) -> TenantView:
+    """The view of a tenant. `live` contains no objects of the kinds in `unreadable`."""
     status = tenant.get("status") or {}
     known = status.get("namespaceStatus") or {}
     live_namespaces = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
@@ -145,7 +149,8 @@ def tenant_view(tenant: Manifest, live: Objects, differences: Differences) -> Te
         NamespaceView(
             name=name,
             purpose=_purpose(live_namespaces.get(name)),
-            is_ready=bool((known.get(name) or {}).get("ready")) and name in live_namespaces,
+            is_ready=bool((known.get(name) or {}).get("ready"))
+            and (name in live_namespaces or NAMESPACE.kind in unreadable),
             quotas=_bars(amounts.get(name, {})),
         )
         for name in sorted({*known, *live_namespaces})

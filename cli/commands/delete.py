@@ -15,7 +15,7 @@ from cli.preview.findings.finding import Severity
 from cli.preview.formats.table import print_preview
 from cli.preview.result import Preview
 from cli.selection.manifest_paths import FilesOption
-from cli.selection.tenants import full_name, matching_tenants, tenants_named
+from cli.selection.tenants import resource_and_name, matching_tenants, tenants_named
 from cli.wait import GONE, phase_of, wait_until_settled
 from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
@@ -107,7 +107,7 @@ def _targets(
     if selector:
         return matching_tenants(connection, selector)
     documents = read_manifests(files or ())
-    in_files = [full_name(document.manifest["apiVersion"], document.name) for document in documents]
+    in_files = [resource_and_name(document.manifest["apiVersion"], document.name) for document in documents]
     tenants: dict[str, Manifest] = {}
     for name in (*(names or ()), *in_files):
         if tenant := _target(connection, name):
@@ -122,7 +122,7 @@ def _targets(
 def _target(connection: Connection, name: str) -> Manifest | None:
     tenants = tenants_named(connection, name)
     if len(tenants) > 1:
-        both = " or ".join(full_name(tenant["apiVersion"], name) for tenant in tenants)
+        both = " or ".join(resource_and_name(tenant["apiVersion"], name) for tenant in tenants)
         raise DeleteRefused(f"nothing was changed: two Tenants have the name {name!r}; use {both}")
     return tenants[0] if tenants else None
 

@@ -6,11 +6,13 @@ from typing import Annotated, Final
 import typer
 
 from cli.completion import TenantName
-from cli.connection import Connection
 from cli.differences import CurrentDifferences, print_differences, print_problems, read_differences
 from cli.output import Format, FormatOption, console, print_data
+from cli.reader import Reader
+from tenancy.base.errors import NameTaken
 from tenancy.base.manifest import is_deleting
 from tenancy.changes import Differences
+from tenancy.same_name_in_both_groups import full_name, is_duplicate
 
 PlansOption = Annotated[
     Path | None,
@@ -24,7 +26,8 @@ PlansOption = Annotated[
 ]
 
 
-# The exit codes if there are differences.
+# The exit codes if there are differences, or if the comparison is incomplete.
+_INCOMPLETE: Final = 1
 _DRIFTED: Final = 2
 _NOT_APPLIED: Final = 3
 
@@ -37,6 +40,8 @@ class TenantDiff(Differences):
     # Why the newest spec is not applied. Both are empty if the spec is applied.
     reason: str = ""
     message: str = ""
+    # The rights that the user lacks.
+    missing: tuple[str, ...] = ()
 
 
 def diff(
@@ -52,16 +57,35 @@ def diff(
     tenant's stack from the state backend.
 
     The exit code is 2 if there is drift. It is 3 if there is no drift, but the newest spec is not applied.
+
+    If you lack rights, the command compares only the objects that you may read, and a note names the missing
+    rights. If it finds no drift in these objects, the exit code is 1. JSON and YAML contain the missing
+    rights in the field `missing`.
     """
-    connection: Connection = context.obj
-    tenant = connection.tenant(name)
+    reader = Reader(context.obj)
+    tenant = reader.tenant(name)
+    if is_duplicate(tenant, {}):
+        raise NameTaken(
+            "metadata.name",
+            f"{full_name(tenant)} has no objects, because an older Tenant has the same name in the other API "
+            "group",
+        )
     if is_deleting(tenant):
         differences = CurrentDifferences(tenant, Differences(drift=()))
     else:
-        differences = read_differences(
-            connection, tenant, connection.live_objects(name), connection.plans(plans)
-        )
-    reason, message = differences.reason
+        differences = read_differences(reader, tenant, reader.objects(tenant), plans)
+    _print(differences, reader, output)
+    reader.print_missing()
+    reason, _ = differences.reason
+    if differences.parts.drift:
+        raise typer.Exit(_DRIFTED)
+    if reader.missing:
+        raise typer.Exit(_INCOMPLETE)
+    raise typer.Exit(_NOT_APPLIED if reason else 0)
+
+
+def _print(differences: CurrentDifferences, reader: Reader, output: Format) -> None:
+    name, (reason, message) = differences.tenant["metadata"]["name"], differences.reason
     if output is not Format.TABLE:
         data = TenantDiff(
             **dict(differences.parts),
@@ -69,15 +93,13 @@ def diff(
             is_applied=not reason,
             reason=reason,
             message=message,
+            missing=tuple(map(str, reader.missing)),
         )
         print_data(data.model_dump(by_alias=True, mode="json"), output)
         print_problems(differences)
-    elif is_deleting(tenant):
+    elif is_deleting(differences.tenant):
         console.print(f"{name} is being deleted. The watcher no longer repairs its drift.")
-    elif not reason and not differences.parts.drift:
+    elif not reason and not differences.parts.drift and not differences.drift_problem:
         console.print(f"{name} matches the desired state.")
     else:
         print_differences(differences)
-    if differences.parts.drift:
-        raise typer.Exit(_DRIFTED)
-    raise typer.Exit(_NOT_APPLIED if reason else 0)

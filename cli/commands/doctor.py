@@ -1,37 +1,61 @@
 """`tenancy doctor`: runs all checks, and prints their results."""
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import typer
 from rich.text import Text
 
 from cli.connection import Connection
-from cli.doctor.caller_rights import check_rights_of_caller
-from cli.doctor.finding import CheckResult, Level, failed, warning
-from cli.doctor.installation import check_admission, check_crds, check_rights_of_watcher, check_server
+from cli.doctor.caller_rights import check_rights_of_caller, grant_command, missing_rights
+from cli.doctor.finding import CheckResult, Level, failed, skipped
+from cli.doctor.installation import (
+    admission_policies,
+    check_admission,
+    check_crds,
+    check_rights_of_watcher,
+    check_server,
+    rights_to_get,
+)
 from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
 from cli.doctor.waiting_sessions import check_sessions
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
 from cli.output import Format, FormatOption, console, error_console, print_data
+from cli.permissions import MissingRight, Right
+from cli.reader import READ_CRDS, READ_PLANS
 from cluster.errors import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import AISESSION, STATEFUL_SET, TENANTS
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
+from tenancy.platform.watcher_rights import watcher_rbac
 
-Check = Callable[[Connection], list[CheckResult]]
 
+class Check(NamedTuple):
+    """A check, and the rights that it needs.
+
+    If no role of the platform contains the rights, the fix creates a ClusterRole with the name `role`.
+    """
+
+    run: Callable[[Connection], list[CheckResult]]
+    rights: tuple[Right, ...] = ()
+    role: str = ""
+
+
+_LIST_TENANTS: Final = tuple(Right("list", kind) for kind in TENANTS)
 _CLUSTER_CHECKS: Final[dict[str, Check]] = {
-    "your rights": check_rights_of_caller,
-    "CRDs": check_crds,
-    "watcher's rights": check_rights_of_watcher,
-    "admission": check_admission,
-    "watcher": check_watcher,
-    "plans": check_plans,
-    "tenants": check_tenants,
-    "sessions": check_sessions,
-    "integrations": check_integrations,
+    "your rights": Check(check_rights_of_caller),
+    "CRDs": Check(check_crds, (READ_CRDS,)),
+    "watcher's rights": Check(check_rights_of_watcher, rights_to_get(watcher_rbac())),
+    "admission": Check(check_admission, rights_to_get(admission_policies())),
+    "watcher": Check(check_watcher, (*_LIST_TENANTS, Right("get", STATEFUL_SET, SYSTEM_NAMESPACE, WATCHER))),
+    "plans": Check(check_plans, (READ_PLANS,)),
+    "tenants": Check(check_tenants, _LIST_TENANTS),
+    "sessions": Check(check_sessions, (Right("list", AISESSION),), "aisessions-reader"),
+    "integrations": Check(check_integrations, (*_LIST_TENANTS, READ_CRDS)),
 }
-_LOCAL_CHECKS: Final[dict[str, Check]] = {"pulumi": check_pulumi, "pulumi provider": check_provider}
+_LOCAL_CHECKS: Final = {"pulumi": Check(check_pulumi), "pulumi provider": Check(check_provider)}
+_BACKEND_CHECK: Final = Check(check_backend, _LIST_TENANTS)
 _STYLES: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILED: "bold red"}
 _NOT_FOUND: Final = 404
 
@@ -39,7 +63,8 @@ _NOT_FOUND: Final = 404
 def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Check the cluster, the watcher, Pulumi and all tenants, and print a fix for each problem.
 
-    The command changes nothing. The exit code is 1 if a check fails. Warnings do not affect the exit code.
+    The command changes nothing. The exit code is 1 if a check fails, or if more than half of the checks could
+    not run, for example because you lack rights. Warnings do not affect the exit code.
     """
     findings: list[CheckResult] = []
     with error_console.status("checking…"):
@@ -54,24 +79,31 @@ def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
 
 
 def _findings(connection: Connection) -> Iterator[CheckResult]:
-    server = _run("API server", check_server, connection, "kubectl cluster-info")
+    server = _run("API server", Check(check_server), connection, "kubectl cluster-info")
     yield from server
     has_cluster = server[0].level is Level.OK
-    for subject, check in _CLUSTER_CHECKS.items() if has_cluster else ():
-        yield from _run(subject, check, connection)
-    for subject, check in _LOCAL_CHECKS.items():
-        yield from _run(subject, check, connection)
+    checks = {**(_CLUSTER_CHECKS if has_cluster else {}), **_LOCAL_CHECKS}
     if has_cluster:
-        yield from _run("backend", check_backend, connection)
+        checks["backend"] = _BACKEND_CHECK
+    skipped_count = 0
+    for subject, check in checks.items():
+        results = _run(subject, check, connection)
+        skipped_count += any(result.is_skipped for result in results)
+        yield from results
+    if 2 * skipped_count > len(checks):
+        problem = f"{skipped_count} of {len(checks)} checks could not run"
+        yield failed("checks", f"{problem}: apply the fixes of these checks, and run the command again")
 
 
 def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[CheckResult]:
     """The results of one check. If the check raises an error, the error is the result."""
     try:
-        return check(connection)
+        return check.run(connection)
+    except MissingRight as error:
+        return [_skipped(subject, check, connection, error)]
     except ClusterError as error:
         if error.is_forbidden:
-            return [warning(subject, f"not checked: {error}")]
+            return [_skipped(subject, check, connection, error)]
         if error.status == _NOT_FOUND:
             return [
                 failed(subject, "not checked: the cluster does not serve Tenants; install the CRDs first")
@@ -79,6 +111,12 @@ def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> l
         return [failed(subject, str(error), fix)]
     except (TenancyError, StackError, OSError, ValueError) as error:
         return [failed(subject, str(error), fix)]
+
+
+def _skipped(subject: str, check: Check, connection: Connection, error: Exception) -> CheckResult:
+    """The result of a check that needs a right that the user lacks. The fix grants all missing rights."""
+    missing = missing_rights(connection.cluster, check.rights)
+    return skipped(subject, str(error), grant_command(connection.cluster, missing, check.role))
 
 
 def _print(finding: CheckResult) -> None:

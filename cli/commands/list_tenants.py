@@ -9,14 +9,16 @@ import typer
 from rich.text import Text
 
 from cli.completion import SelectorOption, TenantNames
-from cli.connection import Connection, no_such_tenant
+from cli.connection import no_such_tenant
 from cli.listing.formats import Cells, ListFormat, ListFormatOption, Tables, print_rows, row_stream
 from cli.output import PHASE_STYLES, console, print_error
-from cli.selection.tenants import check_not_both, resources_named, tenants_named
+from cli.reader import Reader
+from cli.selection.tenants import check_not_both, resources_named
 from cli.times import age
 from cluster.live_objects import tenant_of
-from cluster.tenants import read_quotas, read_tenants
+from tenancy.base.kinds import TENANTS, api_group
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.same_name_in_both_groups import is_duplicate, tenants_by_name
 from tenancy.spec.tenant_status import Phase
 from watcher.view import TenantRow, tenant_row
 
@@ -28,7 +30,9 @@ class Order(StrEnum):
     MEMORY = "memory"
 
 
-TENANT_COLUMNS: Final = ("NAME", "PHASE", "PLAN", "NAMESPACES", "CPU", "MEMORY", "PODS", "REASON")
+Cells = tuple[str | Text, ...]
+
+_COLUMNS: Final = ("NAME", "PHASE", "PLAN", "NAMESPACES", "CPU", "MEMORY", "PODS", "REASON")
 # The order of phases in the list. Phases that need attention come first.
 _PHASE_ORDER: Final = (Phase.FAILED, Phase.TERMINATING, Phase.PENDING, Phase.ACTIVE)
 _SORT_KEYS: Final[dict[Order, Callable[[TenantRow], Any]]] = {
@@ -68,47 +72,55 @@ def list_tenants(
 ) -> None:
     """List tenants with phase, plan, namespaces and quota usage.
 
-    For a tenant that is not ready, the list also shows the reason. For the details of one tenant, run
-    `tenancy show NAME`. With names, the list contains only these tenants. The exit code is 1 if one of them
-    does not exist.
+    For a tenant that is not ready, the list also shows the reason. If both API groups have Tenants, the list
+    also shows the group of each Tenant. For the details of one tenant, run `tenancy show NAME`. With names,
+    the list contains only these tenants. The exit code is 1 if one of them does not exist.
+
+    With rights on Tenants only, the list shows `-` instead of the quota usage, and a note names the missing
+    rights. JSON and YAML contain these rights in the field `missing`.
     """
-    connection: Connection = context.obj
-    tenants, missing = _selected(connection, names or [], selector)
-    all_rows = rows_with_quotas(tenants, read_quotas(connection.cluster))
+    check_not_both(names, selector)
+    reader = Reader(context.obj)
+    tenants, unknown_names = _selected(reader, names or [], selector)
+    all_rows = rows_with_quotas(tenants, reader.quotas())
 
     def is_shown(row: TenantRow) -> bool:
         return plan in (None, row.plan) and phase in (None, row.phase)
 
     rows = sorted(filter(is_shown, all_rows), key=lambda row: (_SORT_KEYS[order](row), row.name))
+    tables = list_tables(has_groups=uses_both_groups(all_rows))
     if is_watching:
         from cli.listing.watch import print_until_interrupted
 
-        if missing:
-            raise no_such_tenant(missing[0])
+        if unknown_names:
+            raise no_such_tenant(unknown_names[0])
         scopes = [resource for name in names or () for resource in resources_named(name)]
-        stream = row_stream(output, _TABLES)
-        print_until_interrupted(connection.cluster, rows, is_shown, stream, scopes=scopes, selector=selector)
+        stream, cluster = row_stream(output, tables), reader.connection.cluster
+        reader.print_missing()
+        print_until_interrupted(cluster, rows, is_shown, stream, scopes=scopes, selector=selector)
         return
-    if rows or output not in _TABLES:
-        print_rows(rows, output, _TABLES)
-    elif not missing:
+    if rows or output not in tables:
+        print_rows(rows, output, tables, reader.missing)
+    elif not unknown_names:
         console.print(_no_rows_text(is_filtered=bool(all_rows or selector)))
-    for name in missing:
+    for name in unknown_names:
         print_error(str(no_such_tenant(name)))
-    raise typer.Exit(1 if missing else 0)
+    reader.print_missing()
+    raise typer.Exit(1 if unknown_names else 0)
 
 
-def _selected(
-    connection: Connection, names: Sequence[str], selector: str
-) -> tuple[list[Manifest], list[str]]:
-    """The selected Tenants, and the names that do not exist. Without names and selector, all Tenants."""
-    check_not_both(names, selector)
+def _selected(reader: Reader, names: Sequence[str], selector: str) -> tuple[list[Manifest], list[str]]:
+    """The selected Tenants, and the names that do not exist. Without names and selector, all Tenants.
+
+    Raises MissingRight if the user may not read Tenants.
+    """
+    tenants_by_text = {name: reader.named(name) for name in names}
+    tenants = [tenant for named in tenants_by_text.values() for tenant in named]
     if not names:
-        return read_tenants(connection.cluster, selector), []
-    found = {name: tenants_named(connection, name) for name in names}
-    return [tenant for tenants in found.values() for tenant in tenants], [
-        name for name, tenants in found.items() if not tenants
-    ]
+        tenants = reader.tenants(selector)
+    if not tenants and len(reader.missing) >= len(TENANTS):
+        raise reader.error(reader.missing)
+    return tenants, [name for name, named in tenants_by_text.items() if not named]
 
 
 def _no_rows_text(*, is_filtered: bool) -> str:
@@ -118,18 +130,49 @@ def _no_rows_text(*, is_filtered: bool) -> str:
 
 
 def rows_with_quotas(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> list[TenantRow]:
-    """The rows of the tenants, with the usage of their ResourceQuotas."""
+    """The rows of the tenants, with the usage of their ResourceQuotas.
+
+    The row of a duplicate has no quotas, because the ResourceQuotas belong to the older Tenant.
+    """
     quotas_by_tenant: dict[str, dict[ObjectKey, Manifest]] = {}
     for quota in quotas:
         quotas_by_tenant.setdefault(tenant_of(quota), {})[object_key(quota)] = quota
-    return [tenant_row(tenant, quotas_by_tenant.get(tenant["metadata"]["name"], {})) for tenant in tenants]
+    manifests = list(tenants)
+    by_name = tenants_by_name(manifests)
+    return [
+        tenant_row(
+            tenant,
+            {} if is_duplicate(tenant, by_name) else quotas_by_tenant.get(tenant["metadata"]["name"], {}),
+        )
+        for tenant in manifests
+    ]
 
 
 def _ratio(row: TenantRow, resource: str) -> float:
     return next((bar.ratio for bar in row.quotas if bar.resource == resource), 0.0)
 
 
-def tenant_cells(row: TenantRow) -> Cells:
+def uses_both_groups(rows: Iterable[TenantRow]) -> bool:
+    """Whether both API groups have Tenants. The table then shows the API groups."""
+    return len({row.api_version for row in rows}) > 1
+
+
+def list_tables(*, has_groups: bool) -> Tables:
+    """The columns and the cells of each table. If `has_groups` is true, the tables show the API groups."""
+    name, *others = _COLUMNS
+    columns = (name, "GROUP", *others) if has_groups else _COLUMNS
+
+    def cells(row: TenantRow) -> Cells:
+        first, *rest = _cells(row)
+        return (first, api_group(row.api_version), *rest) if has_groups else (first, *rest)
+
+    return {
+        ListFormat.TABLE: (columns, cells),
+        ListFormat.WIDE: ((*columns, *_WIDE_COLUMNS), lambda row: (*cells(row), *_wide_cells(row))),
+    }
+
+
+def _cells(row: TenantRow) -> Cells:
     bars = {bar.resource: f"{bar.used}/{bar.hard}" for bar in row.quotas}
     phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
     quotas = (bars.get(resource, "-") for resource in ("cpu", "memory", "pods"))
@@ -155,11 +198,4 @@ def _reasons(row: TenantRow) -> str:
 def _wide_cells(row: TenantRow) -> Cells:
     last = row.last_update or {}
     update = f"{last.get('version', '-')}, {last.get('result', '-')}" if last else "-"
-    created = age(datetime.fromisoformat(row.created))
-    return *tenant_cells(row), created, update, row.display_name, row.message
-
-
-_TABLES: Final[Tables] = {
-    ListFormat.TABLE: (TENANT_COLUMNS, tenant_cells),
-    ListFormat.WIDE: ((*TENANT_COLUMNS, "AGE", "LAST UPDATE", "DISPLAY NAME", "MESSAGE"), _wide_cells),
-}
+    return age(datetime.fromisoformat(row.created)), update, row.display_name, row.message

@@ -11,8 +11,13 @@ from rich.text import Text
 from cli.commands.diff import PlansOption
 from cli.commands.history import UPDATE_COLUMNS, read_updates, update_cells
 from cli.completion import TenantName
-from cli.connection import Connection
-from cli.differences import CurrentDifferences, print_differences, print_problems, read_differences
+from cli.differences import (
+    CurrentDifferences,
+    print_differences,
+    print_problems,
+    read_differences,
+    unknown_differences,
+)
 from cli.output import (
     PHASE_STYLES,
     Format,
@@ -22,15 +27,20 @@ from cli.output import (
     print_data,
     print_table,
 )
-from cli.sessions.read import MissingRight, read_events, read_sessions
+from cli.permissions import MissingRight, Right
+from cli.reader import Reader
+from cli.sessions.read import read_events, read_sessions
 from cli.sessions.text import EVENT_COLUMNS, SESSION_COLUMNS, event_cells, session_cells
 from cli.times import age, display_time
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import AISESSION, EVENT, RESOURCE_QUOTA, ROLE_BINDING, api_group
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
 from tenancy.base.names import stack_name
-from tenancy.changes import Differences
+from tenancy.base.platform_names import EVENT_NAMESPACE
+from tenancy.base.reasons import Reason
+from tenancy.same_name_in_both_groups import is_duplicate
 from tenancy.sessions.row import SessionRow, session_row, sorted_rows
 from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
 
@@ -50,77 +60,88 @@ def show(
     """Show one tenant: phase, quotas, namespaces, conditions, access, last updates, events and current drift.
 
     The command also shows the AI sessions of the tenant that wait or run. `tenancy describe` is the same
-    command.
+    command. If both API groups have a Tenant with this name, the command shows the older one. To select
+    a group, use the full name, such as tenants.platform.ai/NAME.
+
+    If you lack rights, the command shows the values that you may read. It prints `unknown` for the other
+    values, and a note names the missing rights. JSON and YAML contain these rights in the field `missing`.
     """
-    connection: Connection = context.obj
-    tenant, live = connection.tenant(name), connection.live_objects(name)
-    differences = _differences(connection, tenant, live, plans)
-    updates, updates_problem = _last_updates(connection, name)
-    view = tenant_view(tenant, live, differences.parts)
-    sessions, sessions_problem = _active_sessions(connection, view)
-    events, events_problem = _last_events(connection, tenant)
+    reader = Reader(context.obj)
+    tenant = reader.tenant(name)
+    live = reader.objects(tenant)
+    differences = _differences(reader, tenant, live, plans)
+    updates, updates_problem = _last_updates(reader, tenant)
+    view = tenant_view(tenant, live, differences.parts, reader.unreadable)
+    sessions, sessions_problem = _active_sessions(reader, view)
+    events, events_problem = _last_events(reader, tenant)
     if output is Format.TABLE:
-        _print(view)
+        _print(view, reader.missing)
         _print_sessions(sessions, sessions_problem)
         _print_updates(view.row, updates, updates_problem)
         _section("Events", EVENT_COLUMNS, [event_cells(event) for event in events], events_problem)
         console.print()
         print_differences(differences)
-        return
-    data = view.model_dump(by_alias=True, mode="json")
-    session_data = [_data(session) for session in sessions]
-    update_data = [_data(update) for update in updates]
-    print_data({**data, "sessions": session_data, "updates": update_data, "events": events}, output)
-    print_problems(differences)
-    problems = (("sessions", sessions_problem), ("updates", updates_problem), ("events", events_problem))
-    for field, problem in problems:
-        if problem:
-            error_console.print(Text(f"{field} unknown: {problem}"))
+    else:
+        data = view.model_dump(by_alias=True, mode="json")
+        data["sessions"] = [_data(session) for session in sessions]
+        data["updates"] = [_data(update) for update in updates]
+        data["events"] = events
+        print_data({**data, "missing": [str(right) for right in reader.missing]}, output)
+        print_problems(differences)
+        problems = (("sessions", sessions_problem), ("updates", updates_problem), ("events", events_problem))
+        for field, problem in problems:
+            if problem:
+                error_console.print(Text(f"{field} unknown: {problem}"))
+    reader.print_missing()
 
 
-def _differences(
-    connection: Connection, tenant: Manifest, live: Objects, plans: Path | None
-) -> CurrentDifferences:
+def _differences(reader: Reader, tenant: Manifest, live: Objects, plans: Path | None) -> CurrentDifferences:
     """The differences of a tenant. They are unknown after an error, which does not stop the command."""
-    unknown = Differences(drift=None, pending_changes=None)
     if is_deleting(tenant):
-        problem = "the tenant is being deleted"
-        return CurrentDifferences(tenant, unknown, problem, problem)
+        return unknown_differences(tenant, "the tenant is being deleted")
+    if is_duplicate(tenant, {}):
+        return unknown_differences(
+            tenant, "the Tenant has no objects, because an older Tenant has the same name"
+        )
     try:
-        return read_differences(connection, tenant, live, connection.plans(plans))
+        return read_differences(reader, tenant, live, plans)
     except TenancyError as error:
-        return CurrentDifferences(tenant, unknown, str(error), str(error))
+        return unknown_differences(tenant, str(error))
 
 
-def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], str]:
+def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], str]:
     """The newest updates, and an error message if the history cannot be read.
 
-    An error does not stop the command, because the rest of the output does not need the updates.
+    An error does not stop the command, because the rest of the output does not need the updates. A duplicate
+    has no updates, because the stack belongs to the older Tenant.
     """
+    if is_duplicate(tenant, {}):
+        return [], ""
     try:
-        return read_updates(connection, name)[:_SHOWN_UPDATES], ""
+        return read_updates(reader.connection, tenant["metadata"]["name"])[:_SHOWN_UPDATES], ""
     except StackError as error:
         return [], str(error)
 
 
-def _active_sessions(connection: Connection, view: TenantView) -> tuple[list[SessionRow], str]:
+def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow], str]:
     """The sessions that wait or run, and an error message if the user may not list sessions."""
-    try:
-        rows = [
-            session_row(session)
-            for namespace in view.namespaces
-            for session in read_sessions(connection.cluster, namespace.name)
-        ]
-    except MissingRight as error:
-        return [], str(error)
-    return sorted_rows([row for row in rows if row.is_active and row.tenant == view.row.name]), ""
+    rows: list[SessionRow] = []
+    problem = ""
+    for namespace in view.namespaces:
+        try:
+            rows += map(session_row, read_sessions(reader.connection.cluster, namespace.name))
+        except MissingRight as error:
+            reader.missing.append(Right("list", AISESSION, namespace.name))
+            problem = str(error)
+    return sorted_rows([row for row in rows if row.is_active and row.tenant == view.row.name]), problem
 
 
-def _last_events(connection: Connection, tenant: Manifest) -> tuple[list[dict[str, str]], str]:
+def _last_events(reader: Reader, tenant: Manifest) -> tuple[list[dict[str, str]], str]:
     """The newest Events about the Tenant, and an error message if the user may not list Events."""
     try:
-        return read_events(connection.cluster, tenant)[-_SHOWN_EVENTS:], ""
+        return read_events(reader.connection.cluster, tenant)[-_SHOWN_EVENTS:], ""
     except MissingRight as error:
+        reader.missing.append(Right("list", EVENT, EVENT_NAMESPACE))
         return [], str(error)
 
 
@@ -128,15 +149,20 @@ def _data(model: Model) -> dict[str, object]:
     return model.model_dump(by_alias=True, mode="json")
 
 
-def _print(view: TenantView) -> None:
-    row = view.row
+def _print(view: TenantView, missing: Sequence[Right]) -> None:
+    row, unknown = view.row, {right.kind: f"you may not {right}" for right in missing}
     title = Text(row.name, style="bold")
     if row.display_name:
         title += Text(f"  {row.display_name}")
     console.print(title)
     for field, value in _header(row):
         console.print(Text(f"{field:<8}").append_text(value))
-    _section("Quotas", ("RESOURCE", "USED/HARD", "", ""), [_bar(bar) for bar in row.quotas])
+    _section(
+        "Quotas",
+        ("RESOURCE", "USED/HARD", "", ""),
+        [_bar(bar) for bar in row.quotas],
+        unknown.get(RESOURCE_QUOTA, ""),
+    )
     _section(
         "Namespaces",
         ("NAME", "PURPOSE", "READY", "QUOTAS"),
@@ -160,6 +186,7 @@ def _print(view: TenantView) -> None:
         "Access",
         ("KIND", "NAME", "ROLE", "NAMESPACES"),
         [(access.kind, access.name, access.role, ", ".join(access.namespaces)) for access in view.access],
+        unknown.get(ROLE_BINDING, ""),
     )
 
 
@@ -179,7 +206,9 @@ def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
     if row.in_use.cpu and row.in_use.memory:
         yield "In use", Text(f"{row.in_use.cpu} CPU, {row.in_use.memory} memory")
     yield "Age", Text(age(datetime.fromisoformat(row.created)))
-    yield "Stack", Text(stack_name(row.name))
+    yield "Group", Text(api_group(row.api_version))
+    if row.reason != Reason.NAME_TAKEN:
+        yield "Stack", Text(stack_name(row.name))
 
 
 def _section(

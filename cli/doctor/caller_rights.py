@@ -1,50 +1,72 @@
 """Uses SelfSubjectAccessReviews to check whether the user has the permissions that the commands need."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, ok, warning
-from cli.permissions import is_allowed
+from cli.grants import bindings_for, current_user, new_role_commands
+from cli.permissions import Right, is_allowed, rights_text
+from cli.reader import READ_PLANS
+from cluster.client import Cluster
 from tenancy.base.kinds import AISESSION, CONFIG_MAP, CRD, EVENT, MANAGED_KINDS, POD, TENANTS, Kind
-from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 
 _POD_LOG: Final = Kind(POD.api_version, POD.kind, f"{POD.plural}/log")
-# Each entry has commands, the verbs that these commands need, and the kinds to which the verbs apply.
-_NEEDS: Final[tuple[tuple[str, tuple[str, ...], tuple[Kind, ...]], ...]] = (
-    ("list, show, apply, delete", ("get", "list", "watch"), TENANTS),
-    ("show, diff, preview", ("list",), MANAGED_KINDS),
-    ("apply, pause, resume, cordon, uncordon, rollback", ("create", "patch"), TENANTS),
-    ("delete", ("delete",), TENANTS),
-    ("commands that read objects of integrations", ("get",), (CRD,)),
-    ("sessions, show", ("get", "list"), (AISESSION,)),
-    ("sessions cancel", ("delete",), (AISESSION,)),
-    ("show, sessions show", ("list",), (EVENT,)),
-    ("sessions logs", ("list",), (POD,)),
-    ("sessions logs", ("get",), (_POD_LOG,)),
+_COMPARED_KINDS: Final = tuple(kind for kind in MANAGED_KINDS if kind != CONFIG_MAP)
+
+
+class _Need(NamedTuple):
+    """Commands, and the rights that these commands need.
+
+    If no role of the platform contains the rights, the fix creates a ClusterRole with the name `role`.
+    """
+
+    commands: str
+    rights: Sequence[Right]
+    role: str = ""
+
+
+def _rights(verbs: Sequence[str], kinds: Sequence[Kind]) -> list[Right]:
+    return [Right(verb, kind) for kind in kinds for verb in verbs]
+
+
+_NEEDS: Final = (
+    _Need("list, show, diff, preview", _rights(("get", "list"), TENANTS)),
+    _Need("list, show, diff, preview", _rights(("list",), _COMPARED_KINDS)),
+    _Need("diff and preview of ConfigMaps", _rights(("list",), (CONFIG_MAP,)), "configmaps-reader"),
+    _Need("show, diff, preview", [READ_PLANS]),
+    _Need("commands that read objects of integrations", _rights(("get",), (CRD,))),
+    _Need(
+        "apply, pause, resume, cordon, uncordon, rollback",
+        _rights(("create", "patch", "watch"), TENANTS),
+        "tenants-writer",
+    ),
+    _Need("delete", _rights(("delete",), TENANTS), "tenants-deleter"),
+    _Need("sessions, show", _rights(("get", "list"), (AISESSION,)), "aisessions-reader"),
+    _Need("sessions cancel", _rights(("delete",), (AISESSION,)), "aisessions-canceler"),
+    _Need("show, sessions show", _rights(("list",), (EVENT,)), "events-reader"),
+    _Need("sessions logs", _rights(("list",), (POD,)), "pods-reader"),
+    _Need("sessions logs", _rights(("get",), (_POD_LOG,)), "pod-logs-reader"),
 )
 
 
 def check_rights_of_caller(connection: Connection) -> list[CheckResult]:
     findings = []
-    for commands, verbs, kinds in _NEEDS:
-        missing = [
-            f"{verb} {kind.plural}{'.' + kind.group if kind.group else ''}"
-            for kind in kinds
-            for verb in verbs
-            if not is_allowed(connection.cluster, verb, kind)
-        ]
+    for need in _NEEDS:
+        missing = missing_rights(connection.cluster, need.rights)
         if missing:
-            fix = f"kubectl auth can-i {missing[0]} --all-namespaces"
-            findings.append(
-                warning(
-                    "your rights", f"missing permissions: {', '.join(missing)} (needed for {commands})", fix
-                )
-            )
-    if not is_allowed(connection.cluster, "get", CONFIG_MAP, SYSTEM_NAMESPACE, PLANS_CONFIG_MAP):
-        fix = f"kubectl -n {SYSTEM_NAMESPACE} auth can-i get configmap/{PLANS_CONFIG_MAP}"
-        message = (
-            f"missing permissions: get configmap {SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP} (needed to read the "
-            "plans in force)"
-        )
-        findings.append(warning("your rights", message, fix))
+            message = f"missing permissions: {rights_text(missing)} (needed for {need.commands})"
+            fix = grant_command(connection.cluster, missing, need.role)
+            findings.append(warning("your rights", message, fix))
     return findings or [ok("your rights", "sufficient for all commands")]
+
+
+def missing_rights(cluster: Cluster, rights: Sequence[Right]) -> list[Right]:
+    return [right for right in rights if not is_allowed(cluster, right)]
+
+
+def grant_command(cluster: Cluster, missing: Sequence[Right], role: str) -> str:
+    """The command with which an administrator gives the user the rights."""
+    user = current_user(cluster)
+    bindings, others = bindings_for(user, missing)
+    return " && ".join([*bindings, *(new_role_commands(user, role, others) if others else ())])

@@ -20,6 +20,8 @@ class CheckResult(Model):
     message: str
     # A command or instruction that fixes the problem or shows its cause. Empty if there is nothing to do.
     fix: str = ""
+    # Whether a check could not run, for example because the user lacks rights.
+    is_skipped: bool = False
 
 
 def ok(subject: str, message: str) -> CheckResult:
@@ -28,6 +30,13 @@ def ok(subject: str, message: str) -> CheckResult:
 
 def warning(subject: str, message: str, fix: str = "") -> CheckResult:
     return CheckResult(level=Level.WARNING, subject=subject, message=message, fix=fix)
+
+
+def skipped(subject: str, message: str, fix: str = "") -> CheckResult:
+    """A warning about a check that could not run."""
+    return CheckResult(
+        level=Level.WARNING, subject=subject, message=f"not checked: {message}", fix=fix, is_skipped=True
+    )
 
 
 def failed(subject: str, message: str, fix: str = "") -> CheckResult:

@@ -5,16 +5,18 @@ API server adds do not count as differences.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, failed, ok
+from cli.permissions import Right
 from cluster.client import Cluster
 from cluster.served_kinds import is_established
 from tenancy.admission.manifests import admission_manifests
 from tenancy.base.kinds import CRD, kind_of
 from tenancy.base.manifest import Manifest, object_key
-from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import WATCHER_USER
 from tenancy.drift import field_differences
 from tenancy.platform.crd_guard import crd_guard
 from tenancy.platform.watcher_rights import watcher_rbac
@@ -53,8 +55,17 @@ def check_rights_of_watcher(connection: Connection) -> list[CheckResult]:
 
 
 def check_admission(connection: Connection) -> list[CheckResult]:
-    shipped = [*crd_guard(), *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}")]
-    return _compared(connection.cluster, "admission", shipped)
+    return _compared(connection.cluster, "admission", admission_policies())
+
+
+def admission_policies() -> list[Manifest]:
+    return [*crd_guard(), *admission_manifests(WATCHER_USER)]
+
+
+def rights_to_get(manifests: Iterable[Manifest]) -> tuple[Right, ...]:
+    """The rights to get these objects."""
+    keys = [(kind_of(manifest), manifest["metadata"]) for manifest in manifests]
+    return tuple(Right("get", kind, meta.get("namespace", ""), meta["name"]) for kind, meta in keys)
 
 
 def _crd_finding(cluster: Cluster, crd: Manifest) -> CheckResult:
@@ -97,9 +108,7 @@ def _compared(cluster: Cluster, subject: str, shipped: list[Manifest]) -> list[C
 def _delete_command(manifest: Manifest) -> str:
     kind, metadata = kind_of(manifest), manifest["metadata"]
     namespace = f" -n {metadata['namespace']}" if "namespace" in metadata else ""
-    return (
-        f"kubectl{namespace} delete {kind.plural}{'.' + kind.group if kind.group else ''} {metadata['name']}"
-    )
+    return f"kubectl{namespace} delete {kind.resource} {metadata['name']}"
 
 
 def _first_difference(shipped: Manifest, live: Manifest) -> str | None:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Final
 
 from cli.connection import Connection
-from cli.doctor.finding import CheckResult, failed, ok, warning
+from cli.doctor.finding import CheckResult, failed, ok, skipped, warning
 from cluster.tenants import read_tenants
 from stacks.command import PulumiProcess
 from stacks.errors import Lock, PulumiMissing, StackError, without_secrets
@@ -54,10 +54,10 @@ def check_backend(connection: Connection) -> list[CheckResult]:
     url = os.environ.get(BACKEND_VARIABLE)
     if not url:
         message = (
-            f"not checked: {BACKEND_VARIABLE} is not set. Set it to the watcher's value, or run this command "
-            "in the watcher's pod"
+            f"{BACKEND_VARIABLE} is not set. Set it to the watcher's value, or run this command in the "
+            "watcher's pod"
         )
-        return [warning("backend", message, _DOCTOR_IN_POD)]
+        return [skipped("backend", message, _DOCTOR_IN_POD)]
     try:
         names = [name for name in stack_names(url) if name != PLATFORM_STACK]
     except StackError as error:

@@ -9,19 +9,19 @@ from cli.doctor.finding import CheckResult, failed, ok, warning
 from cli.wait import is_status_current, phase_of, ready_condition, reason_text
 from cluster.tenants import read_tenants
 from tenancy.base.errors import PlansError
-from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, Kind
+from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, STATEFUL_SET
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
+from tenancy.same_name_in_both_groups import full_name, is_duplicate
 from tenancy.spec.tenant_status import ConditionType, Phase
 
-_STATEFUL_SET: Final = Kind("apps/v1", "StatefulSet", "statefulsets")
 # A healthy watcher needs less time than this to observe a new spec, or to finish a deletion.
 _MAX_DELAY_S: Final = 60.0
 
 
 def check_watcher(connection: Connection) -> list[CheckResult]:
     unobserved = unobserved_tenants(read_tenants(connection.cluster))
-    stateful_set = connection.cluster.get(_STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
+    stateful_set = connection.cluster.get(STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
     restart = f"kubectl -n {SYSTEM_NAMESPACE} rollout restart statefulset {WATCHER}"
     findings = []
     if stateful_set is None:
@@ -97,7 +97,7 @@ def check_integrations(connection: Connection) -> list[CheckResult]:
 
 def tenant_findings(tenant: Manifest) -> Iterator[CheckResult]:
     """The problems of one tenant. Yields nothing if the tenant is healthy."""
-    name, subject = tenant["metadata"]["name"], _subject(tenant)
+    name, subject = _name(tenant), _subject(tenant)
     is_paused = bool(tenant["spec"].get("paused"))
     if is_deleting(tenant):
         if _age_s(tenant["metadata"]["deletionTimestamp"]) > _MAX_DELAY_S:
@@ -116,7 +116,12 @@ def tenant_findings(tenant: Manifest) -> Iterator[CheckResult]:
 
 
 def _subject(tenant: Manifest) -> str:
-    return f"tenant {tenant['metadata']['name']}"
+    return f"tenant {_name(tenant)}"
+
+
+def _name(tenant: Manifest) -> str:
+    """The name of the Tenant. The full name if an older Tenant has the same name in the other API group."""
+    return full_name(tenant) if is_duplicate(tenant, {}) else str(tenant["metadata"]["name"])
 
 
 def _condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:

@@ -8,7 +8,8 @@ import typer
 from rich.text import Text
 
 from cli.output import Format, console, print_data, print_table
-from cli.selection.tenants import full_name
+from cli.permissions import Right
+from cli.selection.tenants import resource_and_name
 from watcher.view import TenantRow
 
 
@@ -37,15 +38,19 @@ Tables = Mapping[ListFormat, tuple[Sequence[str], Callable[[TenantRow], Cells]]]
 _GAP: Final = "   "
 
 
-def print_rows(rows: Sequence[TenantRow], output: ListFormat, tables: Tables) -> None:
+def print_rows(
+    rows: Sequence[TenantRow], output: ListFormat, tables: Tables, missing: Sequence[Right] = ()
+) -> None:
+    """Print the rows. JSON and YAML contain the missing rights of the user in each row."""
     if output in tables:
         columns, cells = tables[output]
         print_table(columns, map(cells, rows))
     elif output is ListFormat.NAME:
         for row in rows:
-            console.print(full_name(row.api_version, row.name))
+            console.print(resource_and_name(row.api_version, row.name))
     else:
-        print_data([row_data(row) for row in rows], Format(output))
+        rights = [str(right) for right in missing]
+        print_data([{**row_data(row), "missing": rights} for row in rows], Format(output))
 
 
 def row_data(row: TenantRow) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
-from cli.permissions import is_allowed
+from cli.permissions import Right, is_allowed
 from cli.wait import GONE
 from cluster.client import Cluster
 from cluster.informer import Informer
@@ -114,12 +114,12 @@ def _informers(
     informers = [
         Informer(cluster, kind, on_change, selector, name=name)
         for kind, name in scopes
-        if is_allowed(cluster, "watch", kind, name=name)
+        if is_allowed(cluster, Right("watch", kind, name=name))
     ]
     if not informers:
         raise WatchForbidden(f"you may not watch Tenants; you need the right to watch {TENANTS[0].crd}")
     # Without the right to read ResourceQuotas, the rows have no usage.
-    if all(is_allowed(cluster, verb, RESOURCE_QUOTA) for verb in ("list", "watch")):
+    if all(is_allowed(cluster, Right(verb, RESOURCE_QUOTA)) for verb in ("list", "watch")):
         informers.append(Informer(cluster, RESOURCE_QUOTA, on_change, MANAGED_SELECTOR))
     return informers
 

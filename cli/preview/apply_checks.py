@@ -5,24 +5,23 @@ checks.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cli.apply.field_ownership import ApplyMethod
 from cli.connection import Connection
 from cli.manifests import ManifestError, ManifestSet, TenantDocument
+from cli.permissions import Right
 from cli.preview.compare import Comparison, prediction_on
-from cli.preview.comparison_base import Base, tenants_by_name
+from cli.preview.comparison_base import Base, readable_base
 from cli.preview.findings.finding import Finding, Rule, Severity
 from cli.preview.findings.locations import error_finding
-from cluster.errors import ClusterError
-from cluster.tenants import known_namespaces, read_tenants
+from cli.reader import READ_CRDS, READ_PLANS, Reader
+from cluster.tenants import known_namespaces
 from tenancy.base.errors import InvalidSpec, Rejection
-from tenancy.base.kinds import MANAGED_KINDS, NAMESPACE, TENANTS, Kind, kind_of
+from tenancy.base.kinds import NAMESPACE, TENANTS, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
-from tenancy.objects.integrations import ALL_INTEGRATION_KINDS
-from tenancy.plans import Plans
 from tenancy.spec.tenant import tenant_from_manifest
 
 _DESTRUCTIVE: Final = frozenset({Rule.NAMESPACE_REMOVED})
@@ -72,10 +71,12 @@ def checks_before_apply(
     connection: Connection, documents: Sequence[TenantDocument], method: ApplyMethod
 ) -> Checks:
     """Make all checks that the user's rights allow. Writes nothing."""
-    notes: list[str] = []
+    reader = Reader(connection)
     live = tuple(connection.cluster.get(kind_of(document.manifest), document.name) for document in documents)
-    plans = _readable_plans(connection, notes)
-    base = _readable_base(connection, live, notes)
+    plans = reader.plans()
+    base = readable_base(reader, [tenant for tenant in live if tenant is not None])
+    # The dry run of `tenancy apply` needs the same right as the command itself.
+    base = replace(base, patchable=frozenset(TENANTS))
     if plans is None:
         findings = list(_without_plans(base, documents, method))
     else:
@@ -86,56 +87,23 @@ def checks_before_apply(
         finding.severity is Severity.ERROR for finding in findings
     ):
         findings += _removed_by_spec(base, documents, method)
-    return Checks(live, tuple(findings), tuple(notes))
+    return Checks(live, tuple(findings), tuple(_notes(reader.missing)))
 
 
-def _readable_plans(connection: Connection, notes: list[str]) -> Plans | None:
-    """The plans in force, or None if the user may not read them."""
-    try:
-        return connection.plans()
-    except ClusterError as error:
-        if not error.is_forbidden:
-            raise
-    notes.append(
-        "plans, quotas, namespaces and hosts are not checked: you may not get the ConfigMap "
-        f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
-    )
-    return None
-
-
-def _readable_base(connection: Connection, live: Sequence[Manifest | None], notes: list[str]) -> Base:
-    """The parts of the cluster that the user may read."""
-    cluster, unreadable = connection.cluster, set[str]()
-    try:
-        tenants = read_tenants(cluster)
-    except ClusterError as error:
-        if not error.is_forbidden:
-            raise
-        tenants = [tenant for tenant in live if tenant is not None]
-        notes.append("names and hosts of other tenants are not checked: you may not list Tenants")
-    kinds: tuple[Kind, ...] = MANAGED_KINDS
-    try:
-        served = connection.served
-        kinds = (*MANAGED_KINDS, *served)
-    except ClusterError as error:
-        if not error.is_forbidden:
-            raise
-        served = frozenset(ALL_INTEGRATION_KINDS)
-        notes.append("the CRDs of integrations are not checked: you may not get CustomResourceDefinitions")
-    objects = connection.live_objects_by_tenant(unreadable, (), kinds)
-    if unreadable:
-        names = ", ".join(sorted(unreadable))
-        notes.append(f"the effect on live objects is not checked: you may not list {names}")
-    return Base(
-        "the cluster as it is",
-        served,
-        tenants_by_name(tenants),
-        objects,
-        unreadable=frozenset(unreadable),
-        cluster=cluster,
-        # The dry run of `tenancy apply` needs the same right as the command itself.
-        patchable=frozenset(TENANTS),
-    )
+def _notes(missing: Sequence[Right]) -> Iterator[str]:
+    """The checks that are skipped, with the missing rights."""
+    if READ_PLANS in missing:
+        yield (
+            "plans, quotas, namespaces and hosts are not checked: you may not get the ConfigMap "
+            f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
+        )
+    if any(right.kind in TENANTS for right in missing):
+        yield "names and hosts of other tenants are not checked: you may not list Tenants"
+    if READ_CRDS in missing:
+        yield "the CRDs of integrations are not checked: you may not get CustomResourceDefinitions"
+    kinds = {right.kind.key for right in missing if right.verb == "list" and right.kind not in TENANTS}
+    if kinds:
+        yield f"the effect on live objects is not checked: you may not list {', '.join(sorted(kinds))}"
 
 
 def _without_plans(base: Base, documents: Sequence[TenantDocument], method: ApplyMethod) -> Iterator[Finding]:

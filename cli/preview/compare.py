@@ -184,12 +184,8 @@ class Comparison:
     def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
         """Remove objects from the desired state if the user may not list their kind. Count these objects."""
         unreadable = self._base.unreadable
-        dropped = [key for key in desired.by_key if key.kind in unreadable]
-        if not dropped:
-            return desired
-        self._not_compared.update(key.kind for key in dropped)
-        kept = tuple(manifest for key, manifest in desired.by_key.items() if key.kind not in unreadable)
-        return replace(desired, manifests=kept)
+        self._not_compared.update(key.kind for key in desired.by_key if key.kind in unreadable)
+        return desired.without(unreadable)
 
 
 def prediction_on(base: Base, document: TenantDocument, method: ApplyMethod | None) -> Prediction:

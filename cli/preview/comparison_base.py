@@ -4,22 +4,26 @@ The base is the live cluster, a git revision, or empty. The module `compare` mak
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from cli.connection import Connection
 from cli.manifests import TenantDocument, parsed_manifests
-from cli.permissions import is_allowed
+from cli.permissions import Right, is_allowed
 from cli.preview.git_revision import sources_at_revision
+from cli.reader import Reader
 from cluster.client import Cluster
-from cluster.tenants import read_tenants
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import TENANTS, Kind
+from tenancy.base.kinds import CORE_KINDS, CRD, TENANTS, Kind
 from tenancy.base.manifest import Manifest, Objects
 from tenancy.decision import Facts, decide
 from tenancy.desired import DesiredState
 from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
 from tenancy.plans import Plans
-from tenancy.same_name_in_both_groups import precedence
+from tenancy.same_name_in_both_groups import tenants_by_name
+
+# Every tenant has objects of the core kinds. A comparison without them would be wrong.
+_REQUIRED_KINDS: Final = (*TENANTS, CRD, *CORE_KINDS)
 
 
 @dataclass(frozen=True)
@@ -45,27 +49,37 @@ def empty_base() -> Base:
 
 
 def read_live(connection: Connection) -> Base:
-    """Read all tenants and their objects from the cluster, with one list request per kind."""
+    """Read all tenants and their objects from the cluster.
+
+    Raises MissingRight if the user may not read Tenants, CRDs, or the objects that every tenant has.
+    """
+    reader = Reader(connection)
+    base = readable_base(reader)
+    if missing := [right for right in reader.missing if right.kind in _REQUIRED_KINDS]:
+        raise reader.error(missing)
     cluster = connection.cluster
-    tenants = tenants_by_name(read_tenants(cluster))
-    unreadable: set[str] = set()
-    objects = connection.live_objects_by_tenant(unreadable)
-    return Base(
-        "the cluster as it is",
-        connection.served,
-        tenants,
-        objects,
-        frozenset(name for name, tenant in tenants.items() if is_protected(tenant)),
-        unreadable=frozenset(unreadable),
-        cluster=cluster,
-        patchable=frozenset(kind for kind in TENANTS if is_allowed(cluster, "patch", kind)),
+    return replace(
+        base, patchable=frozenset(kind for kind in TENANTS if is_allowed(cluster, Right("patch", kind)))
     )
 
 
-def tenants_by_name(manifests: Iterable[Manifest]) -> dict[str, Manifest]:
-    """The Tenants by name. If both API groups have a Tenant with the same name, the older Tenant is used."""
-    ordered = sorted(manifests, key=precedence, reverse=True)
-    return {tenant["metadata"]["name"]: tenant for tenant in ordered}
+def readable_base(reader: Reader, known: Iterable[Manifest] = ()) -> Base:
+    """Read the tenants and objects that the user may read, with one list request per kind.
+
+    The base also contains the Tenants in `known`. The user may be allowed to get them, but not to list
+    Tenants.
+    """
+    tenants = tenants_by_name([*known, *reader.tenants()])
+    objects = reader.objects_by_tenant()
+    return Base(
+        "the cluster as it is",
+        ALL_INTEGRATION_KINDS if reader.served is None else reader.served,
+        tenants,
+        objects,
+        frozenset(name for name, tenant in tenants.items() if _is_protected(tenant)),
+        unreadable=reader.unreadable,
+        cluster=reader.connection.cluster,
+    )
 
 
 def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:

@@ -75,7 +75,7 @@ def resources_named(text: str) -> list[tuple[Kind, str]]:
     return [(kind, name) for kind in kinds]
 
 
-def full_name(api_version: str, name: str) -> str:
+def resource_and_name(api_version: str, name: str) -> str:
     """The resource and the name of a Tenant, in the format of `kubectl get -o name`."""
     return f"{_singular(next(kind for kind in TENANTS if kind.api_version == api_version))}/{name}"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from cli.permissions import MissingRight
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
@@ -17,12 +18,6 @@ _NOT_FOUND: Final = 404
 
 class NoSuchSession(TenancyError):
     reason = "NoSuchSession"
-
-
-class MissingRight(TenancyError):
-    """The user may not send a request that a command needs. The message names the right."""
-
-    reason = "MissingRight"
 
 
 @contextmanager

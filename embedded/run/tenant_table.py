@@ -8,7 +8,8 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.table import Table
 
-from cli.commands.list_tenants import TENANT_COLUMNS, rows_with_quotas, tenant_cells
+from cli.commands.list_tenants import list_tables, rows_with_quotas, uses_both_groups
+from cli.listing.formats import ListFormat
 from cli.output import fitted_table
 from tenancy.base.kinds import api_group
 from tenancy.base.manifest import Manifest
@@ -32,7 +33,9 @@ def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict
 
 
 def tenant_table(rows: Iterable[TenantRow], width: int) -> Table:
-    return fitted_table(TENANT_COLUMNS, map(tenant_cells, rows), width)
+    shown = list(rows)
+    columns, cells = list_tables(has_groups=uses_both_groups(shown))[ListFormat.TABLE]
+    return fitted_table(columns, map(cells, shown), width)
 
 
 def tenant_table_svg(rows: Iterable[TenantRow]) -> str:

@@ -34,6 +34,11 @@ class Kind(NamedTuple):
         return kind_key(self.api_version, self.kind)
 
     @property
+    def resource(self) -> str:
+        """The full resource name, such as `roles.rbac.authorization.k8s.io`. kubectl accepts this name."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
     def crd(self) -> str:
         """The name of the CRD that defines the kind."""
         return f"{self.plural}.{self.group}"
@@ -64,6 +69,7 @@ ROLE: Final = Kind(_RBAC, "Role", "roles")
 ROLE_BINDING: Final = Kind(_RBAC, "RoleBinding", "rolebindings")
 POD: Final = Kind("v1", "Pod", "pods")
 JOB: Final = Kind("batch/v1", "Job", "jobs")
+STATEFUL_SET: Final = Kind("apps/v1", "StatefulSet", "statefulsets")
 AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
 # The API server returns the result of a review in the response to `create`, and does not store the review.
@@ -114,7 +120,7 @@ _PLATFORM_KINDS: Final = (
     Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", False),
     Kind(_ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False),
     Kind(_ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False),
-    Kind("apps/v1", "StatefulSet", "statefulsets"),
+    STATEFUL_SET,
     Kind("monitoring.coreos.com/v1", "PrometheusRule", "prometheusrules"),
     Kind("monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors"),
     Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False),

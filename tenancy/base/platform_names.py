@@ -9,6 +9,8 @@ SHARED_NAMESPACE: Final = "platform-shared"
 # namespaces like its own service account.
 INTEGRATION_NAMESPACES: Final = ("gatekeeper-system", "hnc-system", "istio-system")
 WATCHER: Final = "tenancy-watcher"
+# The user name of the watcher's ServiceAccount.
+WATCHER_USER: Final = f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"
 WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/part-of": "tenancy"}
 # The namespace in which Kubernetes stores the Events of cluster-scoped objects.
 EVENT_NAMESPACE: Final = "default"

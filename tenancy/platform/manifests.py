@@ -10,13 +10,13 @@ from typing import Final
 from tenancy.admission.manifests import admission_manifests
 from tenancy.base.kinds import Kind, kind_of
 from tenancy.base.manifest import Manifest
-from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import WATCHER_USER
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.platform.crd_guard import crd_guard
 from tenancy.platform.grafana_dashboard import dashboard_config_map
 from tenancy.platform.namespaces import platform_namespaces, shared_network_policies
-from tenancy.platform.preview_rights import preview_rights
 from tenancy.platform.prometheus import prometheus_rule, service_monitor
+from tenancy.platform.reader_roles import reader_roles
 from tenancy.platform.settings import PlatformSettings
 from tenancy.platform.watcher_rights import watcher_rbac
 from tenancy.platform.watcher_workload import plans_config_map, watcher_workload
@@ -36,9 +36,9 @@ def platform_manifests(
         *crds(),
         *platform_namespaces(),
         *watcher_rbac(),
-        *preview_rights(),
+        *reader_roles(),
         *crd_guard(),
-        *admission_manifests(f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"),
+        *admission_manifests(WATCHER_USER),
         *shared_network_policies(),
         *plans_config_map(settings),
         *watcher_workload(settings),

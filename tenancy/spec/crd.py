@@ -18,6 +18,8 @@ from tenancy.spec.tenant import TenantSpec
 from tenancy.spec.tenant_status import TenantStatus
 
 CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
+# `kubectl get CATEGORY` lists the objects of all kinds in the category.
+CATEGORY: Final = "tenancy"
 
 _TENANT_NAME_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name(""))
 # The maximum length of `<tenant>` and `<name>` together in the namespace name `tenant-<tenant>-<name>`.
@@ -146,7 +148,7 @@ def _crd(
         "spec": {
             "group": group,
             "scope": scope,
-            "names": {**names, "listKind": f"{names['kind']}List"},
+            "names": {**names, "listKind": f"{names['kind']}List", "categories": [CATEGORY]},
             "versions": [
                 {
                     "name": VERSION,

@@ -13,25 +13,24 @@ import yaml
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from embedded.controlplane.kubeconfig import write_kubeconfig
-from tenancy.base.kinds import CONFIG_MAP, TENANTS, Kind
+from tenancy.base.kinds import CONFIG_MAP, TENANTS
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
 from tenancy.objects.roles import API_GROUP, API_VERSION
-from tenancy.platform.preview_rights import PREVIEW_ROLE
+from tenancy.platform.reader_roles import PREVIEW_ROLE
 from tests.commandline import run_tenancy
+from tests.kubeconfigs import SERVICE_ACCOUNT_NAMESPACE, service_account_kubeconfig
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 
 GOLDEN = Path(__file__).parent / "golden"
 _ACCOUNT = "previewer"
-_ACCOUNT_NAMESPACE = "default"
 
 
 def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
     """Write the kubeconfig of a ServiceAccount that only has the roles for previews, and return its path."""
-    subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": _ACCOUNT_NAMESPACE}
-    platform.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(_ACCOUNT_NAMESPACE)})
+    service_account_kubeconfig(platform.admin_kubeconfig, path, _ACCOUNT)
+    subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": SERVICE_ACCOUNT_NAMESPACE}
     for kind, role, namespace in (
         ("ClusterRoleBinding", "ClusterRole", None),
         ("RoleBinding", "Role", SYSTEM_NAMESPACE),
@@ -46,17 +45,6 @@ def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
                 "subjects": [subject],
             }
         )
-    tokens = Kind("v1", "TokenRequest", f"serviceaccounts/{_ACCOUNT}/token")
-    request = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "metadata": _metadata(_ACCOUNT_NAMESPACE),
-        "spec": {},
-    }
-    token = platform.admin.create(tokens, request)["status"]["token"]
-    document = yaml.safe_load(platform.admin_kubeconfig.read_text())
-    document["users"] = [{"name": user["name"], "user": {"token": token}} for user in document["users"]]
-    write_kubeconfig(path, document)
     eventually(lambda: _is_reader(Cluster.connect(path)), "the API server goes by the account's rights")
     return path
 

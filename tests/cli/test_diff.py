@@ -53,7 +53,9 @@ def test_diff_of_a_paused_tenant_tells_each_field(tenancy: Run) -> None:
     ]
     result = tenancy("diff", "uneven", "-o", "json")
     assert result.returncode == 2, result.stderr
-    created, *updated = json.loads(result.stdout)["drift"]
+    data = json.loads(result.stdout)
+    assert data["missing"] == []
+    created, *updated = data["drift"]
     assert (created["operation"], created["name"]) == ("create", "tenant-viewer")
     fields = {change["kind"]: change["fields"] for change in updated}
     assert fields.keys() == {"ResourceQuota", "RoleBinding"}

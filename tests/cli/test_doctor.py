@@ -199,7 +199,10 @@ def test_tenants_in_trouble_are_named_with_their_reason(
 def test_rights_that_the_caller_lacks_are_named(platform: Platform, findings_of: Findings) -> None:
     warnings = findings_of("warning", "your rights", KUBECONFIG=str(platform.folder / "watcher.kubeconfig"))
     assert "create tenants.platform.ai" in warnings[0]["message"]
-    assert warnings[0]["fix"] == "kubectl auth can-i create tenants.platform.ai --all-namespaces"
+    create, bind = warnings[0]["fix"].split(" && ")
+    resources = "tenants.platform.ai,tenants.kleff.kleff.io"
+    assert create == f"kubectl create clusterrole tenants-writer --verb=create --resource={resources}"
+    assert bind.endswith("--clusterrole=tenants-writer --serviceaccount=tenancy-system:tenancy-watcher")
 
 
 def test_no_cluster_is_found_and_the_rest_is_looked_at(platform: Platform) -> None:

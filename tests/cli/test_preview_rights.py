@@ -9,7 +9,7 @@ from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, MANAGED_KINDS, NAMESPACE, OPTIONAL_KINDS, TENANTS, Kind
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
-from tenancy.platform.preview_rights import preview_rights
+from tenancy.platform.reader_roles import reader_roles
 from tests.cli.previews import Previews, previewer_kubeconfig, previews_fixture  # noqa: F401 - fixtures
 from tests.platform import Platform, tenant_manifest
 
@@ -23,9 +23,9 @@ def previewer(platform: Platform, tmp_path: Path) -> Cluster:
 
 
 def test_no_rule_allows_more_than_reading() -> None:
-    verbs = {verb for role in preview_rights() for rule in role["rules"] for verb in rule["verbs"]}
+    verbs = {verb for role in reader_roles() for rule in role["rules"] for verb in rule["verbs"]}
     assert verbs == {"get", "list"}
-    resources = {name for role in preview_rights() for rule in role["rules"] for name in rule["resources"]}
+    resources = {name for role in reader_roles() for rule in role["rules"] for name in rule["resources"]}
     assert resources.isdisjoint({"secrets", "pods", "*", "pods/log"})
     assert {kind.plural for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS)} <= resources
 

@@ -12,7 +12,7 @@ import yaml
 
 from cli.listing.formats import GrowingTable, ListFormat, row_stream
 from cli.selection.manifest_paths import given_paths
-from cli.selection.tenants import UnknownResource, check_not_both, check_selection, full_name, resources_named
+from cli.selection.tenants import UnknownResource, check_not_both, check_selection, resource_and_name, resources_named
 from tenancy.base.kinds import TENANTS
 from tests.cli.applying import write
 from tests.commandline import run_tenancy
@@ -33,7 +33,7 @@ def test_a_name_stands_for_both_groups_and_a_full_name_for_one() -> None:
     assert resources_named("research") == [(_PLATFORM, "research"), (_KLEFF, "research")]
     for text in ("tenant.kleff.kleff.io/research", "tenants.kleff.kleff.io/research"):
         assert resources_named(text) == [(_KLEFF, "research")]
-    assert resources_named(full_name("platform.ai/v1", "a")) == [(_PLATFORM, "a")]
+    assert resources_named(resource_and_name("platform.ai/v1", "a")) == [(_PLATFORM, "a")]
     with pytest.raises(UnknownResource, match=r"'pod/research': .* must be tenant\.platform\.ai or "):
         resources_named("pod/research")
 

@@ -147,3 +147,16 @@ def test_network_is_drawn_from_all_policies_in_the_tenants_namespaces(
         ("198.51.100.0/24", name, "all"),
     }
     assert {"other tenants", "anything else outside"} <= set(labels.values())
+
+
+def test_page_shows_the_older_of_two_tenants_with_the_same_name(platform: Platform, page: PageClient) -> None:
+    newer = tenant_manifest("page-row", "kleff.kleff.io", displayName="Newer")
+    platform.apply(newer)
+    platform.await_condition(newer, "NameTaken")
+    try:
+        rows = [row for row in page.get("/api/tenants").data["tenants"] if row["name"] == "page-row"]
+        assert [row["displayName"] for row in rows] == ["Rows & Sons"]
+        assert page.get("/api/tenants/page-row").data["row"]["apiVersion"] == "platform.ai/v1"
+    finally:
+        platform.delete(newer)
+        platform.await_gone(newer)

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
-from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.controlplane.plane import ControlPlane
-from tenancy.base.kinds import AISESSION, CRD, MANAGED_KINDS, OPTIONAL_KINDS, TENANTS, Kind
+from tenancy.base.kinds import AISESSION, CRD, MANAGED_KINDS, OPTIONAL_KINDS, TENANTS
 from tenancy.base.manifest import Manifest
 from tenancy.objects.roles import API_GROUP, API_VERSION
 from tests.cli.conftest import Run, tenancy
+from tests.kubeconfigs import service_account_kubeconfig
 from tests.platform import ROOT, Platform, tenant_manifest
 from tests.sessions.kubelet import bind_pod, kubelet_of
 from tests.sessions.sessions import Sessions, sessions_of
@@ -45,23 +44,10 @@ def waiting(platform: Platform, visible: Sessions) -> Iterator[Sessions]:  # noq
     visible.clear()
 
 
-def kubeconfig_of(platform: Platform, account: str, folder: Path) -> str:
-    """The path of a kubeconfig of a ServiceAccount in the namespace `default`."""
-    metadata = {"name": account, "namespace": "default"}
-    platform.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    tokens = Kind("v1", "TokenRequest", f"serviceaccounts/{account}/token")
-    request = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "metadata": {"namespace": "default"},
-        "spec": {},
-    }
-    token = platform.admin.create(tokens, request)["status"]["token"]
-    document = yaml.safe_load(platform.admin_kubeconfig.read_text())
-    document["users"] = [{"name": user["name"], "user": {"token": token}} for user in document["users"]]
+def kubeconfig_of(platform: Platform, account: str, folder: Path, *rules: Manifest) -> str:
+    """The path of a kubeconfig of a ServiceAccount with these rights in all namespaces."""
     path = folder / f"{account}.kubeconfig"
-    write_kubeconfig(path, document)
-    return str(path)
+    return str(service_account_kubeconfig(platform.admin_kubeconfig, path, account, *rules))
 
 
 def test_logs_are_printed_and_followed_until_the_end(
@@ -152,22 +138,11 @@ def test_missing_rights_are_named(
 def test_show_of_a_tenant_says_which_right_on_sessions_is_missing(
     waiting: Sessions, platform: Platform, tenancy: Run, tmp_path: Path
 ) -> None:
-    reader = kubeconfig_of(platform, "reader", tmp_path)
     kinds = (*TENANTS, *MANAGED_KINDS, *OPTIONAL_KINDS, CRD)
     rules = [
         {"apiGroups": [kind.group], "resources": [kind.plural], "verbs": ["get", "list"]} for kind in kinds
     ]
-    metadata = {"name": "reader"}
-    platform.apply({"apiVersion": API_VERSION, "kind": "ClusterRole", "metadata": metadata, "rules": rules})
-    platform.apply(
-        {
-            "apiVersion": API_VERSION,
-            "kind": "ClusterRoleBinding",
-            "metadata": metadata,
-            "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": "reader"},
-            "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": "default"}],
-        }
-    )
+    reader = kubeconfig_of(platform, "reader", tmp_path, *rules)
     show = ("show", "visible")
     result = eventually(
         lambda: shown if (shown := tenancy(*show, KUBECONFIG=reader)).returncode == 0 else None,

@@ -125,7 +125,7 @@ def test_newer_tenant_of_the_same_name_in_the_other_group_is_rejected(
 
     ready = platform.await_condition(newer, "NameTaken")
     assert ready["status"] == "False"
-    assert "platform.ai/v1" in ready["message"]
+    assert "the older Tenant tenants.platform.ai/twin already has this name" in ready["message"]
     labels = platform.objects("twin")["Namespace", "", "tenant-twin"]["metadata"]["labels"]
     assert labels["kleff.io/tenant-plan"] == "basic"
 

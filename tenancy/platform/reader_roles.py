@@ -1,0 +1,74 @@
+"""Roles with read rights, for previews and for `tenancy doctor`.
+
+The platform does not bind the roles. Operators bind them to users. The rules are derived from the tables of
+kinds in `tenancy.base.kinds` and from the manifests of the platform, so they include new kinds and new
+objects automatically.
+
+- `tenancy-preview` allows its users to read tenants and their objects, for example in a CI job.
+- `tenancy-doctor` also allows its users to read the objects of the platform that `tenancy doctor` checks.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tenancy.admission.manifests import admission_manifests
+from tenancy.base.kinds import CONFIG_MAP, CRD, MANAGED_KINDS, OPTIONAL_KINDS, STATEFUL_SET, Kind, kind_of
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUPS
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER, WATCHER_USER
+from tenancy.objects.roles import API_VERSION
+from tenancy.platform.crd_guard import crd_guard
+from tenancy.platform.watcher_rights import Rules, watcher_rbac
+
+PREVIEW_ROLE: Final = "tenancy-preview"
+DOCTOR_ROLE: Final = "tenancy-doctor"
+_READ: Final = ["get", "list"]
+# The ClusterRole gives no access to these kinds. RBAC cannot restrict `list` by label, so the right to list
+# ConfigMaps would cover all namespaces. ConfigMaps may contain confidential data. A preview works without
+# them and reports that they are missing. The other kinds contain no confidential data.
+_UNREADABLE_KINDS: Final = (CONFIG_MAP,)
+
+
+def reader_roles() -> list[Manifest]:
+    """The ClusterRoles and Roles with read rights. Smaller roles come first."""
+    checked = [*watcher_rbac(), *crd_guard(), *admission_manifests(WATCHER_USER)]
+    in_cluster = [manifest for manifest in checked if "namespace" not in manifest["metadata"]]
+    in_namespace = [manifest for manifest in checked if "namespace" in manifest["metadata"]]
+    return [
+        _cluster_role(PREVIEW_ROLE, _preview_rules()),
+        _role(PREVIEW_ROLE, [_get(CONFIG_MAP, [PLANS_CONFIG_MAP])]),
+        _cluster_role(DOCTOR_ROLE, _rules_for(in_cluster)),
+        _role(DOCTOR_ROLE, [*_rules_for(in_namespace), _get(STATEFUL_SET, [WATCHER])]),
+    ]
+
+
+def _cluster_role(name: str, rules: Rules) -> Manifest:
+    return {"apiVersion": API_VERSION, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
+
+
+def _role(name: str, rules: Rules) -> Manifest:
+    metadata = {"name": name, "namespace": SYSTEM_NAMESPACE}
+    return {"apiVersion": API_VERSION, "kind": "Role", "metadata": metadata, "rules": rules}
+
+
+def _rules_for(manifests: Iterable[Manifest]) -> Rules:
+    """Rules that allow their users to get these objects, and no other objects."""
+    names: dict[Kind, list[str]] = {}
+    for manifest in manifests:
+        names.setdefault(kind_of(manifest), []).append(manifest["metadata"]["name"])
+    return [_get(kind, kind_names) for kind, kind_names in names.items()]
+
+
+def _get(kind: Kind, names: list[str]) -> dict[str, list[str]]:
+    return {"apiGroups": [kind.group], "resources": [kind.plural], "verbs": ["get"], "resourceNames": names}
+
+
+def _preview_rules() -> Rules:
+    plurals: dict[str, list[str]] = {}
+    for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS, CRD):
+        if kind not in _UNREADABLE_KINDS:
+            plurals.setdefault(kind.group, []).append(kind.plural)
+    return [
+        {"apiGroups": list(GROUPS), "resources": ["tenants"], "verbs": _READ},
+        *({"apiGroups": [group], "resources": names, "verbs": _READ} for group, names in plurals.items()),
+    ]
