@@ -53,7 +53,7 @@ def test_what_live_tenants_have_is_taken(
     findings = {tenant["name"]: tenant["findings"][0] for tenant in preview["tenants"]}
     assert findings["grabber"]["rule"] == "host-taken"
     assert findings["clash-holder"]["rule"] == "name-taken"
-    assert "platform.ai/v1" in findings["clash-holder"]["message"]
+    assert "tenants.platform.ai/clash-holder" in findings["clash-holder"]["message"]
     previews.write("impostor").unlink()
 
     # A host that its owner gives up in the same change is free.
