@@ -52,7 +52,7 @@ class TenantRow(Model):
     is_paused: bool = False
     is_cordoned: bool = False
     # Whether the newest spec is applied. For example, the spec of a paused tenant is stored, but not applied.
-    is_applied: bool
+    is_applied: bool = True
     # Whether objects were changed or deleted by somebody else, and are not repaired.
     is_drifted: bool = False
     created: str
