@@ -15,7 +15,7 @@ from cli.preview.findings.finding import Severity
 from cli.preview.formats.table import print_preview
 from cli.preview.result import Preview
 from cli.selection.manifest_paths import FilesOption
-from cli.selection.tenants import resource_and_name, matching_tenants, tenants_named
+from cli.selection.tenants import matching_tenants, resource_and_name, tenants_named
 from cli.wait import GONE, phase_of, wait_until_settled
 from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError

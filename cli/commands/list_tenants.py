@@ -30,9 +30,8 @@ class Order(StrEnum):
     MEMORY = "memory"
 
 
-Cells = tuple[str | Text, ...]
-
 _COLUMNS: Final = ("NAME", "PHASE", "PLAN", "NAMESPACES", "CPU", "MEMORY", "PODS", "REASON")
+_WIDE_COLUMNS: Final = ("AGE", "LAST UPDATE", "DISPLAY NAME", "MESSAGE")
 # The order of phases in the list. Phases that need attention come first.
 _PHASE_ORDER: Final = (Phase.FAILED, Phase.TERMINATING, Phase.PENDING, Phase.ACTIVE)
 _SORT_KEYS: Final[dict[Order, Callable[[TenantRow], Any]]] = {

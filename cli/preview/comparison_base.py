@@ -76,7 +76,7 @@ def readable_base(reader: Reader, known: Iterable[Manifest] = ()) -> Base:
         ALL_INTEGRATION_KINDS if reader.served is None else reader.served,
         tenants,
         objects,
-        frozenset(name for name, tenant in tenants.items() if _is_protected(tenant)),
+        frozenset(name for name, tenant in tenants.items() if is_protected(tenant)),
         unreadable=reader.unreadable,
         cluster=reader.connection.cluster,
     )

@@ -12,7 +12,13 @@ import yaml
 
 from cli.listing.formats import GrowingTable, ListFormat, row_stream
 from cli.selection.manifest_paths import given_paths
-from cli.selection.tenants import UnknownResource, check_not_both, check_selection, resource_and_name, resources_named
+from cli.selection.tenants import (
+    UnknownResource,
+    check_not_both,
+    check_selection,
+    resource_and_name,
+    resources_named,
+)
 from tenancy.base.kinds import TENANTS
 from tests.cli.applying import write
 from tests.commandline import run_tenancy

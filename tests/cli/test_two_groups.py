@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cli.commands.list_tenants import list_tables, rows_with_quotas, uses_both_groups
-from cli.listing.formats import ListFormat
 from cli.doctor.watcher_and_tenants import tenant_findings
+from cli.listing.formats import ListFormat
 from tenancy.base.manifest import Manifest
 from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
