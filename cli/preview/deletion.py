@@ -6,9 +6,9 @@ from cli.connection import Connection
 from cli.preview.comparison_base import Base, is_protected
 from cli.preview.deleted_tenant import deleted_tenant_preview
 from cli.preview.result import Preview, TenantPreview
-from cluster.errors import ClusterError
+from cli.reader import Reader
 from cluster.tenants import known_namespaces
-from tenancy.base.kinds import MANAGED_KINDS, NAMESPACE, Kind
+from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
 from tenancy.same_name_in_both_groups import has_finalizer
 
@@ -21,9 +21,10 @@ def deletion_preview(connection: Connection, tenants: Sequence[Manifest]) -> Pre
     If the user may not list a kind, the objects of this kind are missing, and a note says so. The namespaces
     are then those in the status of the Tenants.
     """
-    unreadable: set[str] = set()
-    objects = connection.live_objects_by_tenant(unreadable, (), _kinds(connection))
-    previews = [_preview(tenant, objects, frozenset(unreadable)) for tenant in tenants]
+    reader = Reader(connection)
+    objects = reader.objects_by_tenant()
+    unreadable = reader.unreadable
+    previews = [_preview(tenant, objects, unreadable) for tenant in tenants]
     names = ", ".join(sorted(unreadable))
     note = f"objects of these kinds are deleted too, but not listed, because you may not list them: {names}"
     return Preview(base=_BASE, tenants=tuple(previews), notes=(note,) if unreadable else ())
@@ -44,13 +45,3 @@ def _preview(tenant: Manifest, objects: Mapping[str, Objects], unreadable: froze
 def _namespace(name: str) -> tuple[ObjectKey, Manifest]:
     manifest = {"apiVersion": NAMESPACE.api_version, "kind": NAMESPACE.kind, "metadata": {"name": name}}
     return object_key(manifest), manifest
-
-
-def _kinds(connection: Connection) -> tuple[Kind, ...]:
-    """The managed kinds, and the kinds of integrations if the user may read which of them are served."""
-    try:
-        return (*MANAGED_KINDS, *connection.served)
-    except ClusterError as error:
-        if not error.is_forbidden:
-            raise
-        return MANAGED_KINDS
