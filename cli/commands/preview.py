@@ -7,7 +7,7 @@ import typer
 
 from cli.apply.field_ownership import APPLY_MANAGER, CLIENT_SIDE_MANAGER, ApplyMethod
 from cli.connection import Connection
-from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_sources
+from cli.manifests import STDIN, ManifestSet, read_manifests
 from cli.output import error_console
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import empty_base, read_live, read_revision
@@ -20,6 +20,7 @@ from cli.preview.formats.render import (
     write_preview,
 )
 from cli.preview.git_revision import sources_at_revision, text_at_revision
+from cli.preview.predictions import predictions_on
 from cli.preview.result import Preview
 from tenancy.base.errors import TenancyError
 from tenancy.plans import Plans, plans_from_text, read_plans
@@ -143,7 +144,8 @@ def _preview(
         )
     else:
         plans, base = connection.plans(plans_file), read_live(connection)
-    return Comparison(plans, base, method).preview(manifests, is_complete=prune or bool(against))
+    comparison = Comparison(plans, base, predictions_on(base, method))
+    return comparison.preview(manifests, is_complete=prune or bool(against))
 
 
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
@@ -156,7 +158,7 @@ def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
         for path in paths
         if not against or path == STDIN or Path(path).exists() or not sources_at_revision(against, [path])
     ]
-    return parsed_manifests(read_sources(existing_paths))
+    return read_manifests(existing_paths)
 
 
 def _plans_at(revision: str, file: Path | None, plans: Plans) -> Plans:
