@@ -24,10 +24,11 @@ from cluster.facts import decide_on_live_facts
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import is_served
 from cluster.tenants import leaving_namespaces, live_quotas, read_tenant
-from tenancy.base.errors import TenancyError, validation_message
+from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.names import tenant_of_stack
 from tenancy.base.platform_names import PLATFORM_STACK
+from tenancy.base.validation import validation_message
 from tenancy.component import TenantResources
 from tenancy.plans import SHIPPED_PLANS, read_plans
 from tenancy.platform.component import PlatformResources
@@ -59,7 +60,7 @@ def platform_settings(config: pulumi.Config) -> PlatformSettings:
     try:
         return PlatformSettings.model_validate({name: value for name, value in values.items() if value})
     except ValidationError as error:
-        raise pulumi.RunError(": ".join(validation_message(error, "pulumi config"))) from None
+        raise pulumi.RunError(validation_message(error, "pulumi config")) from None
 
 
 def connect() -> Cluster:

@@ -4,7 +4,6 @@ This module validates only the API version and the name of a Tenant, not its spe
 """
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from cli.yaml_lines import field_location, node_line
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import TENANTS, api_group
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import DNS_LABEL_PATTERN, GROUPS, NAMESPACE_MAX_LENGTH
+from tenancy.base.names import GROUPS, tenant_name_problem
 
 STDIN: Final = "-"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -79,15 +78,12 @@ class ManifestSet:
 Source = tuple[str, str]
 
 
-def read_manifests(paths: Sequence[str | Path]) -> list[TenantDocument]:
-    """Read the Tenants in files and folders. The path `-` means standard input.
+def read_manifests(paths: Sequence[str | Path]) -> ManifestSet:
+    """Read the documents in files and folders. The path `-` means standard input.
 
-    Raises ManifestError for the first invalid document, or OSError if a file cannot be read.
+    Raises OSError if a file cannot be read.
     """
-    manifests = parsed_manifests(read_sources(paths))
-    if manifests.faults:
-        raise manifests.faults[0]
-    return list(manifests.tenants)
+    return parsed_manifests(read_sources(paths))
 
 
 def read_sources(paths: Sequence[str | Path]) -> list[Source]:
@@ -230,11 +226,5 @@ def _fault(document: Manifest) -> tuple[str, str] | None:
     if document["apiVersion"] not in api_versions:
         return "apiVersion", f"is {document['apiVersion']!r}, but must be {' or '.join(api_versions)}"
     metadata = document.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    is_label = isinstance(name, str) and re.fullmatch(DNS_LABEL_PATTERN, name)
-    if not is_label or len(str(name)) > NAMESPACE_MAX_LENGTH:
-        return "metadata.name", (
-            f"is {str(name)[:80]!r}, but must have at most {NAMESPACE_MAX_LENGTH} lower-case letters, digits "
-            "and dashes, with a letter or digit at both ends"
-        )
-    return None
+    problem = tenant_name_problem(metadata.get("name") if isinstance(metadata, dict) else None)
+    return ("metadata.name", problem) if problem else None

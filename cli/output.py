@@ -141,14 +141,20 @@ def _folded(widths: Sequence[int], total_width: int) -> set[int]:
 
 
 def print_changes(changes: Iterable["ObjectChange"]) -> None:
-    """Print one line per changed object.
+    """Print one line per changed object, and for an updated object each changed field.
 
-    For an updated object, also print each changed field with its old and new value.
+    Equal changes in several namespaces are printed once, below the list of these namespaces.
     """
-    for change in changes:
-        sign, style = _SIGNS[change.operation]
-        console.print(Text(f"{sign} {change.key}", style=style))
-        for field in change.fields:
+    from cli.change_groups import change_groups
+
+    heading = ""
+    for group in change_groups(changes):
+        if group.heading != heading:
+            heading = group.heading
+            console.print(Text(f"{heading}:", style="bold"))
+        sign, style = _SIGNS[group.change.operation]
+        console.print(Text(f"{sign} {group.title}", style=style))
+        for field in group.change.fields:
             console.print(Text(f"    {field.path}"))
             if field.before is not None:
                 console.print(Text(f"      - {_inline(field.before)}", style="red"))

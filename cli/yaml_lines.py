@@ -1,11 +1,12 @@
 """Finds the line numbers of fields in YAML documents. No I/O."""
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import yaml
 
-_PATH_STEP: Final = re.compile(r"\[(\d+)\]|[^.\[\]]+")
+_INDEX: Final = re.compile(r"\[(\d+)\]")
 
 
 def field_line(text: str, path: str) -> int:
@@ -27,15 +28,28 @@ def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | 
     line contains the name of its closest existing parent, and the value is None.
     """
     line = node_line(node)
-    for step in _PATH_STEP.finditer(path):
-        index, children = step[1], node.value if isinstance(node, yaml.CollectionNode) else []
-        if index is not None and isinstance(node, yaml.SequenceNode):
-            pairs = [(value, value) for value in children[int(index) : int(index) + 1]]
-        elif index is None and isinstance(node, yaml.MappingNode):
-            pairs = [(key, value) for key, value in children if key.value == step[0]]
+    while path:
+        children = node.value if isinstance(node, yaml.CollectionNode) else ()
+        index = _INDEX.match(path)
+        if index and isinstance(node, yaml.SequenceNode):
+            name, pairs = index[0], [(value, value) for value in children[int(index[1]) : int(index[1]) + 1]]
+        elif isinstance(node, yaml.MappingNode):
+            name, pairs = _first_name(path, children)
         else:
             pairs = []
         if not pairs:
             return line, None
         line, node = node_line(pairs[0][0]), pairs[0][1]
+        path = path[len(name) :].removeprefix(".")
     return line, node
+
+
+def _first_name(path: str, children: Sequence[tuple[Any, Any]]) -> tuple[str, list[tuple[Any, Any]]]:
+    """The longest key that the path begins with, and its entries. A key can contain dots, as in a label."""
+    names = [
+        key.value
+        for key, _ in children
+        if path == key.value or path.startswith((f"{key.value}.", f"{key.value}["))
+    ]
+    name = max(names, key=len, default="")
+    return name, [(key, value) for key, value in children if names and key.value == name]

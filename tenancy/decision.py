@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tenancy.base.errors import QuotaInUse, Rejection
+from tenancy.base.errors import InvalidSpec, QuotaInUse, Rejection, combined, rejections_of
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.desired import DesiredState, desired_state
 from tenancy.namespace_and_host_conflicts import (
@@ -50,14 +50,36 @@ class Decision(NamedTuple):
 
 
 def decide(manifest: Manifest, facts: Facts) -> Decision:
-    """Parse and check a Tenant manifest, and compute the desired state. Raises Rejection if a check fails."""
-    tenant = tenant_from_manifest(manifest)
-    check_namespaces(tenant, facts.holders, facts.live)
-    desired = desired_state(tenant, facts.plans, facts.served)
-    check_hosts(desired, facts.hosts)
-    check_extra_objects(tenant, desired, facts.live)
-    check_quotas_in_use(desired, facts.quotas)
+    """Parse and check a Tenant manifest, and compute the desired state.
+
+    Raises Rejection with all checks that fail. The checks of the desired state need a valid spec.
+    """
+    tenant = parsed_tenant(manifest, facts.plans)
+    rejections = rejections_of(lambda: check_namespaces(tenant, facts.holders, facts.live))
+    try:
+        desired = desired_state(tenant, facts.plans, facts.served)
+    except Rejection as error:
+        raise combined([*rejections, *error.each]) from None
+    rejections += rejections_of(
+        lambda: check_hosts(desired, facts.hosts),
+        lambda: check_extra_objects(tenant, desired, facts.live),
+        lambda: check_quotas_in_use(desired, facts.quotas),
+    )
+    if rejections:
+        raise combined(rejections)
     return Decision(tenant, desired)
+
+
+def parsed_tenant(manifest: Manifest, plans: Plans) -> TenantModel:
+    """The tenant that a manifest describes. Raises InvalidSpec with each invalid field."""
+    try:
+        return tenant_from_manifest(manifest)
+    except InvalidSpec as error:
+        spec = manifest.get("spec")
+        plan = spec.get("plan") if isinstance(spec, Mapping) else None
+        is_checked = isinstance(plan, str) and all(other.field != "spec.plan" for other in error.each)
+        unknown = rejections_of(lambda: plans.plan(str(plan))) if is_checked else []
+        raise combined([*error.each, *unknown]) from None
 
 
 def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[ObjectKey]:

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tenancy.base.errors import InvalidSpec
+from tenancy.base.errors import InvalidSpec, combined
 from tenancy.base.kinds import ROLE, ROLE_BINDING, kind_of
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.objects.extra_objects import extra_resources
@@ -20,7 +20,7 @@ from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.objects.roles import role_bindings, roles
 from tenancy.plans import Plans
 from tenancy.spec.effective_settings import effective_settings
-from tenancy.spec.settings import QuotaScope
+from tenancy.spec.settings import QuotaScope, TenantSettings
 from tenancy.spec.tenant import DeletionPolicy, TenantModel
 
 
@@ -70,15 +70,8 @@ def desired_state(
     """All objects of a tenant. Raises InvalidSpec if the plan does not allow the spec."""
     settings = effective_settings(plans.plan(tenant.spec.plan), tenant.spec)
     namespaces = tenant.namespaces()
-    if len(namespaces) > settings.max_namespaces:
-        raise InvalidSpec(
-            "spec.namespaces",
-            f"the tenant has {len(namespaces)} namespaces, but plan {tenant.spec.plan!r} allows "
-            f"{settings.max_namespaces}",
-        )
-    for place, problem in rules_beyond_admin(settings.roles):
-        root = "spec" if tenant.spec.roles is not None else f"plans.{tenant.spec.plan}"
-        raise InvalidSpec(f"{root}.roles.{place}", problem)
+    if rejections := list(_rejections(tenant, settings)):
+        raise combined(rejections)
     manifests: list[Manifest] = []
     for name, namespace_spec in namespaces.items():
         namespace_manifest = namespace_object(tenant, settings, name, namespace_spec)
@@ -107,3 +100,13 @@ def desired_state(
         hostnames=hostnames(tenant.name, settings),
         missing=missing,
     )
+
+
+def _rejections(tenant: TenantModel, settings: TenantSettings) -> Iterator[InvalidSpec]:
+    count, plan = len(tenant.namespaces()), tenant.spec.plan
+    if count > settings.max_namespaces:
+        problem = f"the tenant has {count} namespaces, but plan {plan!r} allows {settings.max_namespaces}"
+        yield InvalidSpec("spec.namespaces", problem)
+    root = "spec" if tenant.spec.roles is not None else f"plans.{plan}"
+    for place, problem in rules_beyond_admin(settings.roles):
+        yield InvalidSpec(f"{root}.roles.{place}", problem)

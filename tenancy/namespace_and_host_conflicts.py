@@ -6,7 +6,7 @@ Extra objects are the objects in `extraResources`.
 from collections.abc import Mapping
 from typing import Final
 
-from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken
+from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken, combined
 from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, NAMESPACE, SERVICE
 from tenancy.base.labels import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
@@ -29,10 +29,14 @@ def check_namespaces(tenant: TenantModel, holders: Mapping[str, str], live: Live
     `holders` maps each namespace to its tenant. `live` contains the Namespaces that the caller has read from
     the cluster.
     """
+    rejections: list[NamespaceTaken] = []
     for index, namespace in enumerate(tenant.namespaces()):
         problem = _live_problem(tenant, index, live) or _holder_problem(tenant.name, namespace, holders)
         if problem:
-            raise NamespaceTaken(tenant.namespace_field(index), f"namespace {namespace!r} {problem}")
+            text = f"namespace {namespace!r} {problem}"
+            rejections.append(NamespaceTaken(tenant.namespace_field(index), text))
+    if rejections:
+        raise combined(rejections)
 
 
 def _holder_problem(tenant: str, namespace: str, holders: Mapping[str, str]) -> str | None:
@@ -67,26 +71,32 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
 
 def check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) -> None:
     """Raise HostTaken if a host belongs to another tenant. `hosts` contains the hosts of each tenant."""
-    for index, host in enumerate(desired.hostnames):
-        for other, other_hosts in hosts.items():
-            if other != desired.tenant and any(hosts_overlap(host, other_host) for other_host in other_hosts):
-                raise HostTaken(
-                    f"spec.hostnames[{index}]",
-                    f"host {host!r} belongs to tenant {other!r}; choose another host",
-                )
+    rejections = [
+        HostTaken(
+            f"spec.hostnames[{index}]", f"host {host!r} belongs to tenant {other!r}; choose another host"
+        )
+        for index, host in enumerate(desired.hostnames)
+        for other, other_hosts in hosts.items()
+        if other != desired.tenant and any(hosts_overlap(host, other_host) for other_host in other_hosts)
+    ]
+    if rejections:
+        raise combined(rejections)
 
 
 def check_extra_objects(tenant: TenantModel, desired: DesiredState, live: LiveObjects) -> None:
     """Raise ObjectTaken if an extra object would overwrite an object that the platform does not manage."""
+    root = "spec" if tenant.spec.extra_resources else f"plans.{tenant.spec.plan}"
+    rejections: list[ObjectTaken] = []
     for key in desired.by_key:
         live_object = live.get(key) if key.kind in SHARED_KINDS else None
         if live_object is not None and _labels(live_object).get(MANAGED_LABEL) != "true":
-            root = "spec" if tenant.spec.extra_resources else f"plans.{tenant.spec.plan}"
-            raise ObjectTaken(
-                f"{root}.extraResources",
+            problem = (
                 f"{key} exists already and is not managed by the platform; delete it, or rename the extra "
-                "object",
+                "object"
             )
+            rejections.append(ObjectTaken(f"{root}.extraResources", problem))
+    if rejections:
+        raise combined(rejections)
 
 
 def namespace_key(name: str) -> ObjectKey:

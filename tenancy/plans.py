@@ -10,10 +10,11 @@ from typing import Annotated
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from tenancy.base.errors import PlansError, UnknownPlan, validation_message
+from tenancy.base.errors import PlansError, UnknownPlan, joined_problems
 from tenancy.base.fields import DnsLabel, HostPatterns, require_unique
 from tenancy.base.model import Model
 from tenancy.base.quantity import quantity_value
+from tenancy.base.validation import raise_problems, validation_message
 from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.spec.extra_role_rules import RoleRules
 from tenancy.spec.session_config import SessionsConfig
@@ -48,22 +49,27 @@ class Plan(Settings):
     @field_validator("hostnames")
     @classmethod
     def _hosts_differ_by_tenant(cls, hostnames: HostPatterns | None) -> HostPatterns | None:
-        for host in hostnames or ():
-            if _TENANT_PLACEHOLDER not in host:
-                raise ValueError(
-                    f"{host!r} must contain {_TENANT_PLACEHOLDER}, so that each tenant gets a different host"
-                )
+        raise_problems(
+            (
+                (index,),
+                f"{host!r} must contain {_TENANT_PLACEHOLDER}, so that each tenant gets a different host",
+            )
+            for index, host in enumerate(hostnames or ())
+            if _TENANT_PLACEHOLDER not in host
+        )
         return hostnames
 
     @model_validator(mode="after")
     def _quota_count_is_allowed(self) -> "Plan":
-        for quota in self.quotas:
-            limit = quota.hard.get("resourcequotas")
-            if limit is not None and quantity_value(limit) < len(self.quotas):
-                raise ValueError(
-                    f"quota {quota.name!r} limits resourcequotas to {limit}, but the plan has "
-                    f"{len(self.quotas)} quotas: raise this limit, or remove quotas"
-                )
+        count = len(self.quotas)
+        raise_problems(
+            (
+                ("quotas", index, "hard", "resourcequotas"),
+                f"quota {quota.name!r} allows only {limit}, but the plan has {count} quotas: raise it",
+            )
+            for index, quota in enumerate(self.quotas)
+            if (limit := quota.hard.get("resourcequotas")) is not None and quantity_value(limit) < count
+        )
         return self
 
 
@@ -82,17 +88,20 @@ class Plans(Model):
 
 
 def plans_from_text(text: str) -> Plans:
-    """The plans in a YAML text. Raises PlansError with the path of the first invalid field."""
+    """The plans in a YAML text. Raises PlansError with the path of each invalid field."""
     try:
         plans = Plans.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:
         raise PlansError(f"plans file is not YAML: {error}") from None
     except ValidationError as error:
-        field, problem = validation_message(error, "plans file ")
-        raise PlansError(f"{field.replace(' .', ' ')}: {problem}") from None
-    for name, plan in plans.plans.items():
-        for field, problem in rules_beyond_admin(plan.roles or RoleRules()):
-            raise PlansError(f"plans file plans.{name}.roles.{field}: {problem}")
+        raise PlansError(f"plans file {validation_message(error)}") from None
+    problems = [
+        f"plans.{name}.roles.{field}: {problem}"
+        for name, plan in plans.plans.items()
+        for field, problem in rules_beyond_admin(plan.roles or RoleRules())
+    ]
+    if problems:
+        raise PlansError(f"plans file {joined_problems(problems)}")
     return plans
 
 

@@ -86,7 +86,7 @@ def run(
     stacks.prepare()
     usage = UsageStore(usage_database or run_folder / options.USAGE_FILE, settings.usage_record_s)
     watcher = Watcher(cluster, stacks, command, plans, usage, settings)
-    feed, routes = _page(cluster, watcher, stacks, usage, http.host, has_page)
+    feed, routes = _page(cluster, watcher, stacks, plans, usage, http.host, has_page)
     server = serve_http(
         http.host,
         http.port,
@@ -127,7 +127,13 @@ def _plans(cluster: Cluster, file: Path | None, config_map: options.ConfigMapNam
 
 
 def _page(
-    cluster: Cluster, watcher: Watcher, stacks: Stacks, usage: UsageStore, host: str, has_page: bool
+    cluster: Cluster,
+    watcher: Watcher,
+    stacks: Stacks,
+    plans: LivePlans,
+    usage: UsageStore,
+    host: str,
+    has_page: bool,
 ) -> tuple[Feed | None, list[BaseRoute]]:
     """The live feed and the routes of the web page. Returns None and an empty list if there is no page.
 
@@ -137,7 +143,9 @@ def _page(
     is_local = is_loopback(host)
     if not is_local and not has_page:
         return None, []
-    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.differences, watcher.sessions, stacks)
+    data = PageData(
+        cluster, watcher.tenants, watcher.managed, watcher.differences, watcher.sessions, stacks, plans
+    )
     feed = Feed(data.row)
     watcher.follow(feed.mark_changed)
     login = None if is_local else Login(AccessReviews(cluster))

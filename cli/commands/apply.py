@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from cli.apply.field_ownership import ApplyMethod
-from cli.apply.write_tenant import FieldConflict, predicted_tenant, write_tenant
+from cli.apply.write_tenant import FieldConflict, write_tenant
 from cli.connection import Connection
 from cli.manifests import TenantDocument, read_manifests
 from cli.output import (
@@ -23,8 +23,9 @@ from cli.output import (
     print_error,
     print_table,
 )
-from cli.preview.apply_checks import Checks, check_manifests, checks_before_apply
+from cli.preview.apply_checks import Checks, checks_before_apply
 from cli.preview.findings.finding import Finding, Severity
+from cli.preview.manifest_checks import finding_text, findings_text
 from cli.selection.manifest_paths import FilesOption, PathsArgument, given_paths
 from cli.wait import GONE, phase_of, ready_condition, wait_and_time
 from cluster.errors import ClusterError
@@ -36,7 +37,7 @@ from tenancy.spec.tenant_status import Phase, is_spec_applied
 
 _FAILED_PHASES: Final = (Phase.FAILED, GONE)
 # The exit code if all Tenants are stored, but at least one of them is not applied because it is paused.
-_PAUSED: Final = 3
+PAUSED: Final = 3
 
 
 class ApplyRefused(TenancyError):
@@ -101,20 +102,17 @@ def apply_tenants(
     The exit code is 1 if a tenant fails, or if it is not Active before the timeout. It is 3 if a Tenant is
     stored, but not applied because the tenant is paused.
     """
-    documents = read_manifests(given_paths(paths, files))
-    if not documents:
+    manifests = read_manifests(given_paths(paths, files))
+    documents = manifests.tenants
+    if not documents and not manifests.faults:
         raise ApplyRefused("found no Tenant in the given paths; for an example, see examples/simple.yaml")
-    check_manifests(documents)
     connection: Connection = context.obj
     method = ApplyMethod(is_forced=is_forced)
     with error_console.status("checking…"):
-        checks = checks_before_apply(connection, documents, method)
+        checks = checks_before_apply(connection, manifests, method)
     _report(checks)
     if is_dry_run:
-        after = [
-            predicted_tenant(connection.cluster, live, document.manifest, method).tenant
-            for live, document in zip(checks.live, documents, strict=True)
-        ]
+        after = list(checks.predicted)
     else:
         if checks.destructive and not is_agreed:
             confirm("Apply these changes?", _refusal(checks.destructive))
@@ -138,23 +136,17 @@ def apply_tenants(
     for row in paused:
         print_error(f"{row.name}: {row.message}")
     if paused:
-        raise typer.Exit(_PAUSED)
+        raise typer.Exit(PAUSED)
 
 
 def _report(checks: Checks) -> None:
     """Print warnings and skipped checks. Raises ApplyRefused with all errors."""
     if errors := checks.of(Severity.ERROR):
-        problems = "\n".join(map(_finding_text, errors))
-        raise ApplyRefused(f"nothing was changed:\n{problems}")
+        raise ApplyRefused(f"nothing was changed:\n{findings_text(errors)}")
     for finding in (*checks.of(Severity.WARNING), *checks.of(Severity.NOTE)):
-        error_console.print(Text(f"{finding.severity}: {_finding_text(finding)}", style="yellow"))
+        error_console.print(Text(f"{finding.severity}: {finding_text(finding)}", style="yellow"))
     for note in checks.notes:
         error_console.print(Text(f"note: {note}", style="dim"))
-
-
-def _finding_text(finding: Finding) -> str:
-    location = f"{finding.file}:{finding.line}: " if finding.file else ""
-    return f"{location}{finding.tenant}: {finding.message}"
 
 
 def _refusal(findings: list[Finding]) -> ApplyRefused:

@@ -13,6 +13,7 @@ from cli.output import confirm, console, error_console
 from cli.preview.deletion import deletion_preview
 from cli.preview.findings.finding import Severity
 from cli.preview.formats.table import print_preview
+from cli.preview.manifest_checks import InvalidManifests, fault_findings, findings_text
 from cli.preview.result import Preview
 from cli.selection.manifest_paths import FilesOption
 from cli.selection.tenants import matching_tenants, resource_and_name, tenants_named
@@ -106,8 +107,12 @@ def _targets(
         raise typer.BadParameter("select tenants with names, with -f or with -l, and use only one of these")
     if selector:
         return matching_tenants(connection, selector)
-    documents = read_manifests(files or ())
-    in_files = [resource_and_name(document.manifest["apiVersion"], document.name) for document in documents]
+    manifests = read_manifests(files or ())
+    if manifests.faults:
+        raise InvalidManifests(findings_text(fault_findings(manifests.faults)))
+    in_files = [
+        resource_and_name(document.manifest["apiVersion"], document.name) for document in manifests.tenants
+    ]
     tenants: dict[str, Manifest] = {}
     for name in (*(names or ()), *in_files):
         if tenant := _target(connection, name):

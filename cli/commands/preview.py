@@ -10,9 +10,8 @@ import typer
 
 from cli.apply.field_ownership import APPLY_MANAGER, CLIENT_SIDE_MANAGER, ApplyMethod
 from cli.connection import Connection
-from cli.manifests import STDIN, ManifestSet, parsed_manifests, read_manifests, read_sources
+from cli.manifests import STDIN, ManifestSet, read_manifests
 from cli.output import console, error_console, print_error
-from cli.preview.apply_checks import check_manifests
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import empty_base, read_live, read_revision
 from cli.preview.exit_code import exit_code
@@ -25,6 +24,8 @@ from cli.preview.formats.render import (
     write_preview,
 )
 from cli.preview.git_revision import sources_at_revision, text_at_revision
+from cli.preview.manifest_checks import finding_text, manifest_findings
+from cli.preview.predictions import predictions_on
 from cli.preview.result import Preview
 from cli.selection.manifest_paths import FilesOption, PathsArgument, given_paths
 from tenancy.base.errors import TenancyError
@@ -146,18 +147,19 @@ def validate(
 
     The exit code is 0 if all manifests are valid, and 1 if there is an error.
     """
-    documents = read_manifests(given_paths(paths, files))
-    if not documents:
+    manifests = read_manifests(given_paths(paths, files))
+    if not manifests.tenants and not manifests.faults:
         raise NoTenants("found no Tenant in the given paths; check the paths")
-    check_manifests(documents)
+    findings = manifest_findings(manifests)
     if plans:
-        manifests = ManifestSet(tuple(documents), (), 0)
-        errors = Comparison(read_plans(plans), empty_base()).preview(manifests, is_complete=False)
-        for finding in (findings := list(errors.findings(Severity.ERROR))):
-            print_error(f"{finding.file}:{finding.line}: {finding.tenant}: {finding.message}")
-        if findings:
-            raise typer.Exit(1)
-    console.print(f"{len(documents)} Tenant{'s are' if len(documents) > 1 else ' is'} valid.")
+        preview = Comparison(read_plans(plans), empty_base()).preview(manifests, is_complete=False)
+        findings = list(preview.findings(Severity.ERROR))
+    for finding in findings:
+        print_error(finding_text(finding))
+    if findings:
+        raise typer.Exit(1)
+    count = len(manifests.tenants)
+    console.print(f"{count} Tenant{'s are' if count > 1 else ' is'} valid.")
 
 
 def _preview(
@@ -179,7 +181,8 @@ def _preview(
         )
     else:
         plans, base = connection.plans(plans_file), read_live(connection)
-    return Comparison(plans, base, method).preview(manifests, is_complete=prune or bool(against))
+    comparison = Comparison(plans, base, predictions_on(base, method))
+    return comparison.preview(manifests, is_complete=prune or bool(against))
 
 
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
@@ -192,7 +195,7 @@ def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
         for path in paths
         if not against or path == STDIN or Path(path).exists() or not sources_at_revision(against, [path])
     ]
-    return parsed_manifests(read_sources(existing_paths))
+    return read_manifests(existing_paths)
 
 
 def _plans_at(revision: str, file: Path | None, plans: Plans) -> Plans:

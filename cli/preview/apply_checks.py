@@ -10,15 +10,18 @@ from typing import Final
 
 from cli.apply.field_ownership import ApplyMethod
 from cli.connection import Connection
-from cli.manifests import ManifestError, ManifestSet, TenantDocument
+from cli.manifests import ManifestSet, TenantDocument
 from cli.permissions import Right
-from cli.preview.compare import Comparison, prediction_on
-from cli.preview.comparison_base import Base, readable_base
+from cli.preview.compare import Comparison
+from cli.preview.comparison_base import readable_base
 from cli.preview.findings.finding import Finding, Rule, Severity
-from cli.preview.findings.locations import error_finding
+from cli.preview.findings.locations import error_findings
+from cli.preview.manifest_checks import manifest_findings
+from cli.preview.predictions import Predict, predictions_on
 from cli.reader import READ_CRDS, READ_PLANS, Reader
+from cluster.errors import ClusterError
 from cluster.tenants import known_namespaces
-from tenancy.base.errors import InvalidSpec, Rejection
+from tenancy.base.errors import Rejection
 from tenancy.base.kinds import NAMESPACE, TENANTS, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE
@@ -35,6 +38,8 @@ class Checks:
     findings: tuple[Finding, ...]
     # The checks that were skipped, with the missing right.
     notes: tuple[str, ...] = ()
+    # The Tenants that result from the documents, in the same order. Empty if there are errors.
+    predicted: tuple[Manifest, ...] = ()
 
     def of(self, severity: Severity) -> list[Finding]:
         return [finding for finding in self.findings if finding.severity is severity]
@@ -45,49 +50,42 @@ class Checks:
         return [finding for finding in self.findings if finding.rule in _DESTRUCTIVE]
 
 
-def check_manifests(documents: Sequence[TenantDocument]) -> None:
-    """Validate the specs like the watcher does.
+def checks_before_apply(connection: Connection, manifests: ManifestSet, method: ApplyMethod) -> Checks:
+    """Make all checks that the user's rights allow. Writes nothing.
 
-    Raises ManifestError for the first invalid spec or repeated name.
+    If the cluster cannot be read, but manifests are invalid, the result contains only the errors of the
+    manifests.
     """
-    by_key: dict[tuple[str, str], TenantDocument] = {}
-    for document in documents:
-        key = (document.manifest["apiVersion"], document.name)
-        if key in by_key:
-            first = by_key[key]
-            problem = (
-                f"metadata.name: the Tenant {document.name!r} is also in {first.file}:{first.line}; remove "
-                "one of the two manifests"
-            )
-            raise ManifestError(document.file, document.line_of("metadata.name"), problem)
-        by_key[key] = document
-        try:
-            tenant_from_manifest(document.manifest)
-        except InvalidSpec as error:
-            raise ManifestError(document.file, document.line_of(error.field), str(error)) from None
+    local = manifest_findings(manifests)
+    try:
+        return _cluster_checks(connection, manifests, method, local)
+    except ClusterError:
+        if not local:
+            raise
+        return Checks((), tuple(local))
 
 
-def checks_before_apply(
-    connection: Connection, documents: Sequence[TenantDocument], method: ApplyMethod
+def _cluster_checks(
+    connection: Connection, manifests: ManifestSet, method: ApplyMethod, local: list[Finding]
 ) -> Checks:
-    """Make all checks that the user's rights allow. Writes nothing."""
-    reader = Reader(connection)
+    reader, documents = Reader(connection), manifests.tenants
     live = tuple(connection.cluster.get(kind_of(document.manifest), document.name) for document in documents)
     plans = reader.plans()
     base = readable_base(reader, [tenant for tenant in live if tenant is not None])
     # The dry run of `tenancy apply` needs the same right as the command itself.
     base = replace(base, patchable=frozenset(TENANTS))
+    predict, notes = predictions_on(base, method), tuple(_notes(reader.missing))
     if plans is None:
-        findings = list(_without_plans(base, documents, method))
+        findings = local or list(_without_plans(documents, predict))
     else:
-        comparison = Comparison(plans, base, method)
-        preview = comparison.preview(ManifestSet(tuple(documents), (), 0), is_complete=False)
+        preview = Comparison(plans, base, predict).preview(manifests, is_complete=False)
         findings = list(preview.findings(*Severity))
-    if NAMESPACE.key in base.unreadable and not any(
-        finding.severity is Severity.ERROR for finding in findings
-    ):
-        findings += _removed_by_spec(base, documents, method)
-    return Checks(live, tuple(findings), tuple(_notes(reader.missing)))
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        return Checks(live, tuple(findings), notes)
+    predicted = tuple(predict(document).tenant for document in documents)
+    if NAMESPACE.key in base.unreadable:
+        findings += [finding for tenant in predicted for finding in _removed_by_spec(tenant)]
+    return Checks(live, tuple(findings), notes, predicted)
 
 
 def _notes(missing: Sequence[Right]) -> Iterator[str]:
@@ -106,23 +104,19 @@ def _notes(missing: Sequence[Right]) -> Iterator[str]:
         yield f"the effect on live objects is not checked: you may not list {', '.join(sorted(kinds))}"
 
 
-def _without_plans(base: Base, documents: Sequence[TenantDocument], method: ApplyMethod) -> Iterator[Finding]:
+def _without_plans(documents: Sequence[TenantDocument], predict: Predict) -> Iterator[Finding]:
     """The errors that can be found without the plans: conflicts, and rejections by the API server."""
     for document in documents:
         try:
-            prediction_on(base, document, method)
+            predict(document)
         except Rejection as error:
-            yield error_finding(error, document)
+            yield from error_findings(error, document)
 
 
-def _removed_by_spec(
-    base: Base, documents: Sequence[TenantDocument], method: ApplyMethod
-) -> Iterator[Finding]:
+def _removed_by_spec(tenant: Manifest) -> Iterator[Finding]:
     """Findings about namespaces that are in the status of the live Tenant, but not in the new spec."""
-    for document in documents:
-        tenant = prediction_on(base, document, method).tenant
-        new = tenant_from_manifest(tenant)
-        for name in known_namespaces(tenant):
-            if name not in new.namespaces():
-                message = f"namespace {name} is removed from the tenant, and deleted unless it is retained"
-                yield Finding(rule=Rule.NAMESPACE_REMOVED, tenant=document.name, message=message)
+    new = tenant_from_manifest(tenant)
+    for name in known_namespaces(tenant):
+        if name not in new.namespaces():
+            message = f"namespace {name} is removed from the tenant, and deleted unless it is retained"
+            yield Finding(rule=Rule.NAMESPACE_REMOVED, tenant=new.name, message=message)

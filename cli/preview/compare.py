@@ -8,29 +8,29 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cli.apply.field_ownership import ApplyMethod
-from cli.apply.write_tenant import Prediction, predicted_tenant
+from cli.apply.write_tenant import Prediction
 from cli.manifests import ManifestSet, TenantDocument
 from cli.preview.comparison_base import Base
 from cli.preview.deleted_tenant import deleted_tenant_preview
 from cli.preview.findings.finding import Finding, Rule
-from cli.preview.findings.locations import error_finding, placed
+from cli.preview.findings.locations import error_findings, placed
 from cli.preview.findings.warnings import change_warnings
+from cli.preview.manifest_checks import check_name_is_new, fault_findings
+from cli.preview.predictions import Predict, known_tenant, predictions_on
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.preview.tenant_fields import tenant_changes
-from cluster.errors import ClusterError
 from cluster.facts import read_facts
 from cluster.tenants import known_hosts, known_namespaces
-from tenancy.base.errors import InvalidSpec, NameTaken, Rejection
-from tenancy.base.kinds import NAMESPACE, kind_of
+from tenancy.base.errors import Rejection
+from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.changes import ObjectChange, Operation, object_changes
-from tenancy.decision import Facts
+from tenancy.decision import Facts, parsed_tenant
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
 from tenancy.reservations import Reservations
 from tenancy.same_name_in_both_groups import name_taken
-from tenancy.spec.tenant import TenantModel, tenant_from_manifest
+from tenancy.spec.tenant import TenantModel
 
 
 class Comparison:
@@ -40,11 +40,11 @@ class Comparison:
     tenants need the same namespace or host, only the second tenant gets an error.
     """
 
-    def __init__(self, plans: Plans, base: Base, method: ApplyMethod | None = None) -> None:
-        """`method` is the way in which the manifests are applied. None: a manifest is the whole Tenant."""
+    def __init__(self, plans: Plans, base: Base, predict: Predict | None = None) -> None:
+        """`predict` returns the Tenant that results from a manifest. None: a manifest is the whole Tenant."""
         self._plans = plans
         self._base = base
-        self._method = method
+        self._predict = predict or predictions_on(base)
         self._claims = Reservations()
         self._seen: dict[str, TenantDocument] = {}
         self._not_compared: Counter[str] = Counter()
@@ -87,17 +87,14 @@ class Comparison:
         return Preview(
             base=base.description,
             tenants=tuple(sorted(previews, key=lambda preview: (preview.name, preview.file, preview.line))),
-            faults=tuple(
-                Finding(rule=Rule.INVALID_MANIFEST, message=fault.problem, file=fault.file, line=fault.line)
-                for fault in manifests.faults
-            ),
+            faults=tuple(fault_findings(manifests.faults)),
             notes=tuple(notes),
             other_documents=manifests.others,
         )
 
     def _is_known(self, document: TenantDocument) -> bool:
         """Whether the base contains this Tenant with the same API version."""
-        return _known_tenant(self._base, document) is not None
+        return known_tenant(self._base, document) is not None
 
     def _reserve_current_names(self, name: str) -> None:
         """Reserve the tenant's namespaces and hosts in the base, so that no other tenant can use them."""
@@ -116,13 +113,13 @@ class Comparison:
         )
         try:
             self._check_name(document)
-            tenant_from_manifest(document.manifest)
-            prediction = prediction_on(self._base, document, self._method)
+            parsed_tenant(document.manifest, self._plans)
+            prediction = self._predict(document)
             facts = self._facts(document.name, prediction.tenant)
             tenant, full_state = self._claims.decide_and_reserve(prediction.tenant, facts)
         except Rejection as error:
             self._reserve_current_names(document.name)
-            return result.model_copy(update={"findings": (error_finding(error, document),)})
+            return result.model_copy(update={"findings": tuple(error_findings(error, document))})
         desired, live_objects = self._drop_unreadable(full_state), self._live_objects(document.name, facts)
         changes = (
             *tenant_changes(tenant, self._base.tenants.get(document.name)),
@@ -154,12 +151,7 @@ class Comparison:
         Raises NameTaken if another document has the same name, or if the base has a Tenant with this name and
         another API version.
         """
-        first = self._seen.setdefault(document.name, document)
-        if first is not document:
-            raise NameTaken(
-                "metadata.name",
-                f"the Tenant in {first.file}:{first.line} has the same name; rename one of the two Tenants",
-            )
+        check_name_is_new(document, self._seen)
         base_tenant = self._base.tenants.get(document.name)
         if base_tenant is not None and not self._is_known(document):
             raise name_taken(base_tenant)
@@ -186,34 +178,6 @@ class Comparison:
         unreadable = self._base.unreadable
         self._not_compared.update(key.kind for key in desired.by_key if key.kind in unreadable)
         return desired.without(unreadable)
-
-
-def prediction_on(base: Base, document: TenantDocument, method: ApplyMethod | None) -> Prediction:
-    """The Tenant that results from the manifest, with the status of the live Tenant.
-
-    If `method` is None, or if the base is not a cluster, the manifest is the whole Tenant. Raises Rejection
-    if the manifest cannot be applied.
-    """
-    live = _known_tenant(base, document)
-    if base.cluster is None or method is None:
-        prediction = Prediction(document.manifest)
-    else:
-        may_patch = kind_of(document.manifest) in base.patchable
-        try:
-            prediction = predicted_tenant(
-                base.cluster if may_patch else None, live, document.manifest, method
-            )
-        except ClusterError as error:
-            if not error.is_refusal:
-                raise
-            raise InvalidSpec("", f"the API server rejects the Tenant: {error}") from None
-    return replace(prediction, tenant={**prediction.tenant, "status": (live or {}).get("status")})
-
-
-def _known_tenant(base: Base, document: TenantDocument) -> Manifest | None:
-    tenant = base.tenants.get(document.name)
-    is_same = tenant is not None and tenant["apiVersion"] == document.manifest["apiVersion"]
-    return tenant if is_same else None
 
 
 def _notes(tenant: TenantModel, desired: DesiredState, changes: Iterable[ObjectChange]) -> Iterable[Finding]:

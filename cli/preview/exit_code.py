@@ -5,12 +5,12 @@ from typing import Final
 from cli.preview.findings.finding import Severity
 from cli.preview.result import Outcome, Preview
 
-_NO_CHANGES: Final = 0
-_ERROR: Final = 1
-_CHANGES: Final = 2
+NO_CHANGES: Final = 0
+ERROR: Final = 1
+CHANGES: Final = 2
 
 
 def exit_code(preview: Preview) -> int:
     if any(preview.findings(Severity.ERROR)):
-        return _ERROR
-    return _CHANGES if preview.with_outcome(Outcome.NEW, Outcome.CHANGED, Outcome.DELETED) else _NO_CHANGES
+        return ERROR
+    return CHANGES if preview.with_outcome(Outcome.NEW, Outcome.CHANGED, Outcome.DELETED) else NO_CHANGES

@@ -14,15 +14,13 @@ TenancyError
     └── UnknownModel       the plans file has no AI model of this name
 """
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from tenancy.base.reasons import Reason
 
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-
-_UNKNOWN_FIELD: Final = "extra_forbidden"
-_WORDS: Final = {_UNKNOWN_FIELD: "there is no such field here", "missing": "is required"}
+# The number of problems that one message lists. Messages are stored in the status of objects.
+_MAX_LISTED: Final = 10
 
 
 class TenancyError(Exception):
@@ -35,11 +33,22 @@ class Rejection(TenancyError):
     """The spec of a Tenant cannot be applied.
 
     `field` is the path of the field that causes the rejection. It is empty if no single field is the cause.
+    `others` are further rejections of the same spec. The message of the error lists them too.
     """
 
-    def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}" if field else problem)
-        self.field = field
+    def __init__(self, field: str, problem: str, others: Iterable["Rejection"] = ()) -> None:
+        self.field, self.problem, self.others = field, problem, tuple(others)
+        super().__init__(joined_problems([rejection.text for rejection in self.each]))
+
+    @property
+    def text(self) -> str:
+        """The field and the problem of this rejection, without the other rejections."""
+        return f"{self.field}: {self.problem}" if self.field else self.problem
+
+    @property
+    def each(self) -> tuple["Rejection", ...]:
+        """All rejections of the spec. This one comes first."""
+        return (self, *self.others)
 
 
 class InvalidSpec(Rejection):
@@ -98,17 +107,24 @@ class UnknownModel(NotOffered):
     reason = "UnknownModel"
 
 
-def validation_message(error: "ValidationError", root: str) -> tuple[str, str]:
-    """The field path and the message of the first fault in a pydantic error.
+def joined_problems(problems: Sequence[str]) -> str:
+    """The problems in one line. If there are many of them, the line ends with the number of omitted ones."""
+    more = len(problems) - _MAX_LISTED
+    return "; ".join(problems[:_MAX_LISTED]) + (f" (and {more} more)" if more > 0 else "")
 
-    The path starts with `root`. If a required field is misspelt, pydantic reports two faults: an unknown
-    field, and a missing field. The unknown field shows the mistake better, so unknown fields come first.
-    """
-    faults = sorted(error.errors(include_url=False), key=lambda fault: fault["type"] != _UNKNOWN_FIELD)
-    fault = faults[0]
-    path = root
-    for part in fault["loc"]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}"
-    message = _WORDS.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
-    more = len(faults) - 1
-    return path, message + (f" (and {more} more)" if more else "")
+
+def combined(rejections: Sequence[Rejection]) -> Rejection:
+    """The first rejection, with all others in its message. `rejections` must not be empty."""
+    first, *others = rejections
+    return type(first)(first.field, first.problem, others)
+
+
+def rejections_of(*checks: Callable[[], object]) -> list[Rejection]:
+    """All rejections that the checks raise."""
+    rejections: list[Rejection] = []
+    for check in checks:
+        try:
+            check()
+        except Rejection as error:
+            rejections += error.each
+    return rejections

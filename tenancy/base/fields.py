@@ -7,43 +7,46 @@ from typing import Annotated, Final, TypeVar
 from pydantic import AfterValidator, Field, StringConstraints
 
 from tenancy.base.names import DNS_LABEL_PATTERN
+from tenancy.base.patterns import (
+    CLASS_PATTERN,
+    DNS_NAME,
+    DNS_NAME_PATTERN,
+    HOST_PATTERN,
+    LABEL_VALUE_PATTERN,
+    NO_CONTROL_CHARACTERS,
+    NO_SPACES,
+    REGISTRY_PATTERN,
+    SERVICE_ACCOUNT_PATTERN,
+)
+from tenancy.base.validation import raise_problems
 
-DNS_NAME: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_LABEL_VALUE: Final = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
 _LABEL_KEY = re.compile(rf"({DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?")
 
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
-DnsName = Annotated[str, StringConstraints(pattern=f"^{DNS_NAME}$", max_length=253)]
-# Control characters are rejected. Pulumi's Kubernetes provider can't send them, and terminals interpret them.
-_NO_CONTROL_CHARACTERS: Final = r"^\P{Cc}*$"
-Subject = Annotated[str, StringConstraints(pattern=_NO_CONTROL_CHARACTERS, min_length=1, max_length=253)]
-Text = Annotated[str, StringConstraints(pattern=_NO_CONTROL_CHARACTERS, max_length=253)]
-ServiceAccountName = Annotated[
-    str,
-    StringConstraints(pattern=rf"^([a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?/)?{DNS_NAME}$", max_length=253),
-]
-LabelValue = Annotated[str, StringConstraints(pattern=f"^{_LABEL_VALUE}$", max_length=63)]
+DnsName = Annotated[str, StringConstraints(pattern=DNS_NAME_PATTERN, max_length=253)]
+Subject = Annotated[str, StringConstraints(pattern=NO_CONTROL_CHARACTERS, min_length=1, max_length=253)]
+Text = Annotated[str, StringConstraints(pattern=NO_CONTROL_CHARACTERS, max_length=253)]
+ServiceAccountName = Annotated[str, StringConstraints(pattern=SERVICE_ACCOUNT_PATTERN, max_length=253)]
+LabelValue = Annotated[str, StringConstraints(pattern=LABEL_VALUE_PATTERN, max_length=63)]
 # An image registry with an optional path, such as `registry.example.com/team`.
-Registry = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9][-a-z0-9.]*(:[0-9]+)?(/[-a-z0-9._]+)*$", max_length=253)
-]
+Registry = Annotated[str, StringConstraints(pattern=REGISTRY_PATTERN, max_length=253)]
 # A host name, or `*.DOMAIN` for every subdomain. It may contain the placeholder `${tenant.name}`.
-HostPattern = Annotated[
-    str,
-    StringConstraints(pattern=r"^(\*\.)?([-a-z0-9]|\.|\$\{tenant\.name\})+$", min_length=1, max_length=253),
-]
+HostPattern = Annotated[str, StringConstraints(pattern=HOST_PATTERN, min_length=1, max_length=253)]
 # The name of a StorageClass, an IngressClass or another class. In an allow list, the empty string allows
 # objects that set no class.
-ClassName = Annotated[str, StringConstraints(pattern=f"^({DNS_NAME})?$", max_length=253)]
+ClassName = Annotated[str, StringConstraints(pattern=CLASS_PATTERN, max_length=253)]
+Image = Annotated[str, StringConstraints(pattern=NO_SPACES, max_length=512)]
 
 Item = TypeVar("Item")
 
 
 def require_unique(values: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Return `values` unchanged. Raise ValueError if a value occurs twice."""
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            raise ValueError(f"{str(value)!r} is given twice")
+    """Return `values` unchanged. Raise ValidationError with the index of each value that occurs again."""
+    raise_problems(
+        ((index,), f"{str(value)!r} is given twice")
+        for index, value in enumerate(values)
+        if value in values[:index]
+    )
     return values
 
 
@@ -61,9 +64,9 @@ def _check_cidr(text: str) -> str:
 def _check_selector_labels(labels: dict[str, str]) -> dict[str, str]:
     if not labels:
         raise ValueError("give at least one label; an empty selector would select everything")
-    for key in labels:
-        if not _LABEL_KEY.fullmatch(key):
-            raise ValueError(f"{key!r} is not a valid label key")
+    raise_problems(
+        ((key,), f"{key!r} is not a valid label key") for key in labels if not _LABEL_KEY.fullmatch(key)
+    )
     return labels
 
 

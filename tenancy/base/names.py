@@ -1,6 +1,7 @@
 """Names that the platform defines: API groups, the finalizer, namespaces, Jobs and stacks."""
 
 import hashlib
+import re
 from typing import Final
 
 GROUP: Final = "platform.ai"
@@ -18,11 +19,30 @@ WATCHER_FIELD_MANAGER: Final = "tenancy-watcher"
 # The name of a namespace is a DNS label.
 NAMESPACE_MAX_LENGTH: Final = 63
 DNS_LABEL_PATTERN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+DNS_LABEL_TEXT: Final = "lower-case letters, digits and dashes, with a letter or digit at both ends"
 
 
 def namespace_name(tenant_name: str, name: str | None = None) -> str:
     """The full name of a tenant's namespace. If `name` is empty, the name of the default namespace."""
     return f"tenant-{tenant_name}-{name}" if name else f"tenant-{tenant_name}"
+
+
+TENANT_NAME_MAX_LENGTH: Final = NAMESPACE_MAX_LENGTH - len(namespace_name(""))
+TENANT_NAME_LENGTH_REASON: Final = (
+    f"must have at most {TENANT_NAME_MAX_LENGTH} characters, because the namespace name "
+    f"{namespace_name('<tenant>')} can have at most {NAMESPACE_MAX_LENGTH}"
+)
+
+
+def tenant_name_problem(name: object) -> str | None:
+    """The reason why a Tenant cannot have this name. None if the name is valid."""
+    if name is None:
+        return "is required"
+    if not isinstance(name, str) or not re.fullmatch(DNS_LABEL_PATTERN, name):
+        return f"is {str(name)[:80]!r}, but must have only {DNS_LABEL_TEXT}"
+    if len(name) > TENANT_NAME_MAX_LENGTH:
+        return f"has {len(name)} characters, but {TENANT_NAME_LENGTH_REASON}"
+    return None
 
 
 def session_job_name(session_name: str) -> str:

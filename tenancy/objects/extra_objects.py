@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tenancy.base.errors import InvalidSpec
-from tenancy.base.fields import DNS_NAME
 from tenancy.base.labels import PURPOSE_LABEL, object_labels
 from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.patterns import DNS_NAME
 from tenancy.spec.extra_template import filled_template
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import Purpose, TenantModel

@@ -3,9 +3,9 @@
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, field_validator
 
-from tenancy.base.fields import DnsName, LabelValue
+from tenancy.base.fields import DnsName, Image, LabelValue
 from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity
 from tenancy.plans import plans_from_text
@@ -14,7 +14,7 @@ STATE_FOLDER: Final = "/var/lib/tenancy"
 
 
 class PlatformSettings(Model):
-    image: Annotated[str, StringConstraints(pattern=r"^\S+$")] | None = Field(
+    image: Image | None = Field(
         default=None,
         description="The image of the watcher. If it is not set, the stack does not deploy the watcher, and "
         "you must run the watcher elsewhere.",

@@ -8,8 +8,10 @@ from enum import StrEnum
 
 from pydantic import Field, model_validator
 
-from tenancy.base.fields import DNS_NAME, DnsLabel, DnsLabels, ServiceAccountNames, Subject, Subjects
+from tenancy.base.fields import DnsLabel, DnsLabels, ServiceAccountNames, Subject, Subjects
 from tenancy.base.model import Model
+from tenancy.base.patterns import DNS_NAME
+from tenancy.base.validation import raise_problems
 
 
 class AccessRole(StrEnum):
@@ -60,10 +62,12 @@ class Access(Model):
     def _service_account_is_valid(self) -> "Access":
         is_service_account = self.kind is SubjectKind.SERVICE_ACCOUNT
         if self.namespace and not is_service_account:
-            raise ValueError(f"namespace is allowed only for kind ServiceAccount, not for {self.kind}")
+            problem = f"namespace is allowed only for kind ServiceAccount, not for {self.kind}"
+            raise_problems([(("namespace",), problem)])
         if is_service_account and not re.fullmatch(DNS_NAME, self.name):
-            raise ValueError(
+            problem = (
                 f"{self.name!r} is not a ServiceAccount name; write the namespace of the ServiceAccount to "
                 "the field namespace"
             )
+            raise_problems([(("name",), problem)])
         return self

@@ -45,17 +45,19 @@ def _check_duration(text: str) -> str:
 
 Duration = Annotated[
     str,
-    StringConstraints(pattern=f"^{_DURATION}$", min_length=2, max_length=24),
     AfterValidator(_check_duration),
     Field(
         json_schema_extra={
+            "maxLength": 24,
+            "minLength": 2,
+            "pattern": f"^{_DURATION}$",
             "x-kubernetes-validations": [
                 {
                     "rule": "duration(self) >= duration('1s') "
                     f"&& duration(self) <= duration('{_DURATION_MAX_H}h')",
                     "message": _DURATION_ADVICE,
                 }
-            ]
+            ],
         }
     ),
 ]

@@ -9,9 +9,17 @@ from typing import Any, Final
 
 import yaml
 
-from tenancy.base.fields import DNS_NAME
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import GROUP, GROUPS, NAMESPACE_MAX_LENGTH, VERSION, namespace_name
+from tenancy.base.names import (
+    GROUP,
+    GROUPS,
+    NAMESPACE_MAX_LENGTH,
+    TENANT_NAME_LENGTH_REASON,
+    TENANT_NAME_MAX_LENGTH,
+    VERSION,
+    namespace_name,
+)
+from tenancy.base.patterns import DNS_NAME
 from tenancy.spec.aisession import AISESSION_COLUMNS, AISESSION_RULES, AISessionSpec, AISessionStatus
 from tenancy.spec.crd_schema import structural_schema
 from tenancy.spec.tenant import TenantSpec
@@ -21,7 +29,6 @@ CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
 # `kubectl get CATEGORY` lists the objects of all kinds in the category.
 CATEGORY: Final = "tenancy"
 
-_TENANT_NAME_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name(""))
 # The maximum length of `<tenant>` and `<name>` together in the namespace name `tenant-<tenant>-<name>`.
 _JOINED_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name("", "")) - 1
 
@@ -32,9 +39,8 @@ _OBJECT_RULES: Final = [
         "message": "metadata.name: must be a DNS label (no dots): it becomes part of namespace names",
     },
     {
-        "rule": f"size(self.metadata.name) <= {_TENANT_NAME_MAX_LENGTH}",
-        "message": f"metadata.name: must be at most {_TENANT_NAME_MAX_LENGTH} characters: "
-        f"the namespace tenant-<tenant> must be at most {NAMESPACE_MAX_LENGTH}",
+        "rule": f"size(self.metadata.name) <= {TENANT_NAME_MAX_LENGTH}",
+        "message": f"metadata.name: {TENANT_NAME_LENGTH_REASON}",
     },
     {
         "rule": "!has(self.spec) || !has(self.spec.namespaces) || self.spec.namespaces.all(n, "

@@ -32,6 +32,22 @@ def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
     return TenantSettings.model_construct(**merged)
 
 
+def settings_from_plan(plan: Settings, tenant_spec: Settings) -> dict[str, Any]:
+    """The settings of the plan that the tenant does not override. The names of the fields are camelCase."""
+    plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
+    kept = {name: value for name, value in plan_fields.items() if name not in tenant_fields}
+    for name in _NESTED_MODELS:
+        if name in plan_fields and name in tenant_fields:
+            nested = plan_fields[name].model_copy(update=dict.fromkeys(_set_fields(tenant_fields[name])))
+            kept |= {name: nested} if _set_fields(nested) else {}
+    own_quotas = {quota.name for quota in tenant_fields.get("quotas", ())}
+    if quotas := tuple(quota for quota in plan_fields.get("quotas", ()) if quota.name not in own_quotas):
+        kept["quotas"] = quotas
+    if extra_resources := plan_fields.get("extra_resources"):
+        kept["extra_resources"] = extra_resources
+    return Settings.model_construct(**kept).model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
 def _set_fields(model: Model) -> dict[str, Any]:
     """The fields of a model, without fields whose value is None.
 

@@ -23,6 +23,7 @@ from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest
 from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity
+from tenancy.base.validation import raise_problems
 
 _RESERVED_LABEL_PREFIX: Final = TENANT_LABEL.partition("/")[0] + "/"
 _RESERVED_ANNOTATION_PREFIX: Final = "pulumi.com/"
@@ -175,7 +176,9 @@ SCHEMAS: Final[dict[Kind, type[ExtraObject]]] = {
 
 
 def _check_prefix(entries: dict[str, str], reserved_prefix: str) -> dict[str, str]:
-    for name in entries:
-        if name.startswith(reserved_prefix):
-            raise ValueError(f"{name!r} is reserved: use a name that does not begin with {reserved_prefix}")
+    raise_problems(
+        ((name,), f"{name!r} is reserved: use a name that does not begin with {reserved_prefix}")
+        for name in entries
+        if name.startswith(reserved_prefix)
+    )
     return entries

@@ -19,6 +19,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from tenancy.base.kinds import RBAC_GROUP
 from tenancy.base.model import Model
 from tenancy.base.names import GROUP, KLEFF_GROUP
+from tenancy.base.validation import raise_problems
 
 READ_VERBS: Final = ("get", "list", "watch")
 # Other verbs (escalate, bind, impersonate, approve, sign, use, …) would allow a subject to get more
@@ -104,38 +105,31 @@ class PolicyRule(Model):
     @field_validator("api_groups")
     @classmethod
     def _groups_are_allowed(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
-        for group in groups:
-            if not _GROUP.fullmatch(group):
-                raise ValueError(f"{group!r} is not an API group; wildcards are not allowed")
-            if group in _FORBIDDEN_GROUPS:
-                raise ValueError(f"API group {group!r} can't be granted to a tenant")
+        raise_problems(
+            ((index,), text) for index, group in enumerate(groups) if (text := _group_problem(group))
+        )
         return groups
 
     @field_validator("resources")
     @classmethod
     def _resources_are_allowed(cls, resources: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        for resource in resources:
-            if not _RESOURCE.fullmatch(resource):
-                raise ValueError(f"{resource!r} is not a resource; wildcards are not allowed")
-            for group in info.data.get("api_groups", ()):
-                if _is_in(_FORBIDDEN_RESOURCES, group, resource):
-                    raise ValueError(f"{resource!r} in API group {group!r} can't be granted to a tenant")
+        groups = info.data.get("api_groups", ())
+        raise_problems(
+            ((index,), text)
+            for index, resource in enumerate(resources)
+            if (text := _resource_problem(resource, groups))
+        )
         return resources
 
     @field_validator("verbs")
     @classmethod
     def _verbs_are_allowed(cls, verbs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        for verb in verbs:
-            if verb not in _VERBS:
-                raise ValueError(f"{verb!r} can't be granted to a tenant; allowed are {', '.join(_VERBS)}")
-        if write_verbs := [verb for verb in verbs if verb not in READ_VERBS]:
-            groups = info.data.get("api_groups", ())
-            for resource in info.data.get("resources", ()):
-                if any(_is_in(_READ_ONLY_RESOURCES, group, resource) for group in groups):
-                    raise ValueError(
-                        f"{write_verbs[0]!r} on {resource!r} can't be granted to a tenant; "
-                        f"allowed are {', '.join(READ_VERBS)}"
-                    )
+        groups, resources = info.data.get("api_groups", ()), info.data.get("resources", ())
+        raise_problems(
+            ((index,), text)
+            for index, verb in enumerate(verbs)
+            if (text := _verb_problem(verb, groups, resources))
+        )
         return verbs
 
 
@@ -167,3 +161,32 @@ class RoleRules(Model):
 def _is_in(resources: set[tuple[str, str]], group: str, resource: str) -> bool:
     """Whether `resources` contains the resource or, for a subresource, its parent resource."""
     return (group, resource) in resources or (group, resource.partition("/")[0]) in resources
+
+
+def _group_problem(group: str) -> str | None:
+    if not _GROUP.fullmatch(group):
+        return f"{group!r} is not an API group; wildcards are not allowed"
+    if group in _FORBIDDEN_GROUPS:
+        return f"API group {group!r} can't be granted to a tenant"
+    return None
+
+
+def _resource_problem(resource: str, groups: tuple[str, ...]) -> str | None:
+    if not _RESOURCE.fullmatch(resource):
+        return f"{resource!r} is not a resource; wildcards are not allowed"
+    for group in groups:
+        if _is_in(_FORBIDDEN_RESOURCES, group, resource):
+            return f"{resource!r} in API group {group!r} can't be granted to a tenant"
+    return None
+
+
+def _verb_problem(verb: str, groups: tuple[str, ...], resources: tuple[str, ...]) -> str | None:
+    if verb not in _VERBS:
+        return f"{verb!r} can't be granted to a tenant; allowed are {', '.join(_VERBS)}"
+    if verb in READ_VERBS:
+        return None
+    for resource in resources:
+        if any(_is_in(_READ_ONLY_RESOURCES, group, resource) for group in groups):
+            allowed = ", ".join(READ_VERBS)
+            return f"{verb!r} on {resource!r} can't be granted to a tenant; allowed are {allowed}"
+    return None

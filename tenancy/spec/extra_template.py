@@ -8,20 +8,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from tenancy.base.errors import InvalidSpec
 from tenancy.base.kinds import EXTRA_KINDS
 from tenancy.base.manifest import Manifest
+from tenancy.base.validation import FieldPath, raise_problems
 from tenancy.spec.extra_kinds import SCHEMAS
 
 _PLACEHOLDER_NAMES: Final = ("name", "namespace", "purpose", "plan")
 # Also matches a placeholder without the closing brace, so that such a placeholder is rejected.
 _PLACEHOLDER = re.compile(r"\$\{tenant\.[^}]*\}?")
 _KNOWN_PLACEHOLDER = re.compile(rf"\$\{{tenant\.({'|'.join(_PLACEHOLDER_NAMES)}|labels\[[^\]]+\])\}}")
-
-FieldPath = tuple[str | int, ...]
 
 
 def filled_template(node: Any, values: Mapping[str, str], field: str) -> Any:
@@ -58,14 +56,16 @@ def _checked_template(manifest: Manifest) -> Manifest:
         allowed = ", ".join(f"{kind.kind} ({kind.api_version})" for kind in EXTRA_KINDS)
         is_version = kind_name in {kind.kind for kind in EXTRA_KINDS}
         field, value = ("apiVersion", api_version) if is_version else ("kind", kind_name)
-        raise _validation_error((field,), f"{value!r} is not allowed; allowed are {allowed}")
+        raise_problems([((field,), f"{value!r} is not allowed; allowed are {allowed}")])
     model = SCHEMAS[kinds[api_version, kind_name]].model_validate(manifest)
     template: Manifest = model.model_dump(by_alias=True, exclude_none=True)
-    for path, text in _texts(template, ()):
-        for placeholder in _PLACEHOLDER.findall(text):
-            if not _KNOWN_PLACEHOLDER.fullmatch(placeholder):
-                known = ", ".join(f"${{tenant.{name}}}" for name in (*_PLACEHOLDER_NAMES, "labels[KEY]"))
-                raise _validation_error(path, f"unknown placeholder {placeholder}; known: {known}")
+    known = ", ".join(f"${{tenant.{name}}}" for name in (*_PLACEHOLDER_NAMES, "labels[KEY]"))
+    raise_problems(
+        (path, f"unknown placeholder {placeholder}; known: {known}")
+        for path, text in _texts(template, ())
+        for placeholder in _PLACEHOLDER.findall(text)
+        if not _KNOWN_PLACEHOLDER.fullmatch(placeholder)
+    )
     return template
 
 
@@ -83,21 +83,13 @@ def _texts(node: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
 
 
 def _check_names_are_unique(templates: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
-    seen = set()
-    for index, manifest in enumerate(templates):
-        kind, name = manifest["kind"], manifest["metadata"]["name"]
-        if (kind, name) in seen:
-            raise _validation_error((index, "metadata", "name"), f"{kind} {name!r} is given twice")
-        seen.add((kind, name))
-    return templates
-
-
-def _validation_error(path: FieldPath, problem: str) -> ValidationError:
-    """An error at `path`. The path is relative to the value that the validator checks."""
-    error_type = PydanticCustomError("extra_resource", "{problem}", {"problem": problem})
-    return ValidationError.from_exception_data(
-        "ExtraResource", [InitErrorDetails(type=error_type, loc=path, input=None)]
+    keys = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in templates]
+    raise_problems(
+        ((index, "metadata", "name"), f"{kind} {name!r} is given twice")
+        for index, (kind, name) in enumerate(keys)
+        if (kind, name) in keys[:index]
     )
+    return templates
 
 
 ExtraResource = Annotated[

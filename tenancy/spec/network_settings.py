@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from tenancy.base.fields import Cidr, SelectorLabels
 from tenancy.base.model import Model
+from tenancy.base.validation import raise_problems
 
 PortNumber = Annotated[int, Field(ge=1, le=65535)]
 
@@ -31,7 +32,7 @@ class PortRange(Model):
     @model_validator(mode="after")
     def _range_is_ascending(self) -> "PortRange":
         if self.end_port is not None and self.end_port < self.port:
-            raise ValueError(f"endPort {self.end_port} is below port {self.port}")
+            raise_problems([(("endPort",), f"endPort {self.end_port} is below port {self.port}")])
         return self
 
 
@@ -51,16 +52,11 @@ class Addresses(Model):
 
     @model_validator(mode="after")
     def _exceptions_are_inside(self) -> "Addresses":
-        whole_range = ip_network(self.cidr)
-        for text in self.except_:
-            part = ip_network(text)
-            is_inside = (
-                part.version == whole_range.version
-                and part.subnet_of(whole_range)  # type: ignore[arg-type]
-                and part != whole_range
-            )
-            if not is_inside:
-                raise ValueError(f"except {text!r} must be a smaller CIDR inside {self.cidr}")
+        raise_problems(
+            (("except", index), f"except {text!r} must be a smaller CIDR inside {self.cidr}")
+            for index, text in enumerate(self.except_)
+            if not _is_smaller_part(text, self.cidr)
+        )
         return self
 
 
@@ -86,4 +82,13 @@ class Network(Model):
         default=None,
         max_length=64,
         description="Addresses outside the cluster from which clients can connect to the tenant's pods.",
+    )
+
+
+def _is_smaller_part(part: str, whole: str) -> bool:
+    inner, outer = ip_network(part), ip_network(whole)
+    return (
+        inner.version == outer.version
+        and inner.subnet_of(outer)  # type: ignore[arg-type]
+        and inner != outer
     )

@@ -6,28 +6,30 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from tenancy.base.fields import DnsName
+from tenancy.base.fields import DnsName, Image
 from tenancy.base.model import Model
+from tenancy.base.validation import raise_problems
 from tenancy.spec.aisession import SessionType
 
 # The prefix of the environment variables that the platform sets in every session.
 RESERVED_ENV_PREFIX: Final = "AISESSION_"
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-Image = Annotated[str, StringConstraints(pattern=r"^[^\s]+$", max_length=512)]
 Arguments = Annotated[tuple[str, ...], Field(max_length=64)]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 
 def _check_env_names(env: dict[str, str]) -> dict[str, str]:
-    for name in env:
-        if not _ENV_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} must be the name of an environment variable, such as LOG_LEVEL")
-        if name.startswith(RESERVED_ENV_PREFIX):
-            raise ValueError(
-                f"{name!r} is reserved: use a name that does not begin with {RESERVED_ENV_PREFIX}"
-            )
+    raise_problems(((name,), problem) for name in env if (problem := _env_name_problem(name)))
     return env
+
+
+def _env_name_problem(name: str) -> str | None:
+    if not _ENV_NAME.fullmatch(name):
+        return f"{name!r} must be the name of an environment variable, such as LOG_LEVEL"
+    if name.startswith(RESERVED_ENV_PREFIX):
+        return f"{name!r} is reserved: use a name that does not begin with {RESERVED_ENV_PREFIX}"
+    return None
 
 
 Env = Annotated[dict[str, str], Field(max_length=64), AfterValidator(_check_env_names)]
@@ -100,8 +102,10 @@ class SessionsConfig(Model):
 
     @model_validator(mode="after")
     def _models_are_known(self) -> "SessionsConfig":
-        for name, config in self.types.items():
-            if config.model not in self.models:
-                known = ", ".join(sorted(self.models)) or "none"
-                raise ValueError(f"types.{name}.model: there is no model {config.model!r}; known: {known}")
+        known = ", ".join(sorted(self.models)) or "none"
+        raise_problems(
+            (("types", name.value, "model"), f"there is no model {config.model!r}; known: {known}")
+            for name, config in self.types.items()
+            if config.model not in self.models
+        )
         return self

@@ -5,21 +5,18 @@ of these checks too. Some checks need the plan, such as the check of the number 
 `desired` makes the checks that need the plan.
 """
 
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
-from tenancy.base.errors import InvalidSpec, validation_message
-from tenancy.base.fields import (
-    DnsLabel,
-    Subjects,
-    Text,
-    require_unique,
-)
+from tenancy.base.errors import InvalidSpec, combined
+from tenancy.base.fields import DnsLabel, Subjects, Text
 from tenancy.base.model import Model
-from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name
+from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name, tenant_name_problem
 from tenancy.base.quantity import Quantity
+from tenancy.base.validation import Problem, raise_problems, validation_problems
 from tenancy.spec.access import Access, RbacConfig
 from tenancy.spec.settings import Settings
 
@@ -89,8 +86,9 @@ class TenantSpec(Settings):
     )
     username: Text | None = Field(
         default=None,
-        description="The user name of the account that the tenant belongs to. The tenant's namespaces get it "
-        "as a label. It grants no access.",
+        description="The user name of the account that the tenant belongs to. It is only a label: the "
+        "tenant's namespaces get it as the label `kleff.io/tenant-username`, and unchanged as the annotation "
+        "of the same name. It grants no access. To give a user access, use `adminUsers` or `access`.",
     )
     display_name: Text | None = Field(
         default=None,
@@ -155,8 +153,13 @@ class TenantSpec(Settings):
     @field_validator("namespaces")
     @classmethod
     def _names_are_unique(cls, namespaces: tuple[NamespaceSpec, ...]) -> tuple[NamespaceSpec, ...]:
-        require_unique(tuple(namespace.name for namespace in namespaces))
-        require_unique(tuple(namespace.existing for namespace in namespaces if namespace.existing))
+        raise_problems(
+            ((index, field), f"{value!r} is given twice")
+            for field in ("name", "existing")
+            for index, namespace in enumerate(namespaces)
+            if (value := getattr(namespace, field))
+            and value in [getattr(other, field) for other in namespaces[:index]]
+        )
         return namespaces
 
     @field_validator("adopt")
@@ -198,24 +201,44 @@ class TenantModel(Model):
 
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
-    """The tenant that a manifest describes. Raises InvalidSpec with the path of the first invalid field."""
-    name = manifest["metadata"]["name"]
+    """The tenant that a manifest describes. Raises InvalidSpec with the path of each invalid field."""
+    name, spec = manifest["metadata"]["name"], manifest.get("spec") or {}
+    problems: list[Problem] = []
     try:
-        tenant = TenantModel(name=name, spec=TenantSpec.model_validate(manifest.get("spec") or {}))
+        valid_spec: TenantSpec | None = TenantSpec.model_validate(spec)
     except ValidationError as error:
-        raise InvalidSpec(*validation_message(error, "spec")) from None
+        problems += validation_problems(error, "spec")
+        valid_spec = _valid_part(spec, error)
+    if valid_spec is not None:
+        problems += _name_problems(TenantModel(name=name, spec=valid_spec))
+    if problems or valid_spec is None:
+        raise combined([InvalidSpec(*problem) for problem in problems])
+    return TenantModel(name=name, spec=valid_spec)
+
+
+def _valid_part(spec: Any, error: ValidationError) -> TenantSpec | None:
+    """The spec without its invalid fields. None if a field is invalid that `_name_problems` needs."""
+    invalid = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
+    if not isinstance(spec, Mapping) or invalid & {"access", "name", "namespaces"}:
+        return None
+    try:
+        return TenantSpec.model_validate({key: value for key, value in spec.items() if key not in invalid})
+    except ValidationError:
+        return None
+
+
+def _name_problems(tenant: TenantModel) -> Iterator[Problem]:
+    """Problems with the names of the tenant and of its namespaces, and with references to namespaces."""
+    if problem := tenant_name_problem(tenant.name):
+        yield Problem("metadata.name", problem)
     short_names = {namespace.name for namespace in tenant.spec.namespaces}
     for index, access in enumerate(tenant.spec.access):
         for position, short_name in enumerate(access.namespaces):
             if short_name not in short_names:
-                raise InvalidSpec(
-                    f"spec.access[{index}].namespaces[{position}]",
-                    f"{short_name!r} is not in spec.namespaces",
-                )
+                field = f"spec.access[{index}].namespaces[{position}]"
+                yield Problem(field, f"{short_name!r} is not in spec.namespaces")
     for index, full_name in enumerate(tenant.namespaces()):
-        if len(full_name) > NAMESPACE_MAX_LENGTH:
-            raise InvalidSpec(
-                tenant.namespace_field(index),
-                f"namespace {full_name!r} is longer than {NAMESPACE_MAX_LENGTH} characters",
-            )
-    return tenant
+        field = tenant.namespace_field(index)
+        if len(full_name) > NAMESPACE_MAX_LENGTH and field != "metadata.name":
+            limit = f"but the name of a namespace can have at most {NAMESPACE_MAX_LENGTH}"
+            yield Problem(field, f"namespace {full_name!r} has {len(full_name)} characters, {limit}")

@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from tenancy.base.manifest import Manifest
 from tests.cli.applying import named_fixture, write  # noqa: F401 - a fixture
 from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
@@ -61,21 +59,27 @@ def test_failed_tenant_ends_it_with_its_reason(named: Any, tenancy: Run, tmp_pat
     assert "error: apply-bad: UpdateFailed: " in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("spec", "line", "field"),
-    [
-        ({"plan": "basic", "cordonned": True}, 14, "spec.cordonned"),
-        ({"plan": "basic", "resourceQuotas": {"cpu": "lots"}}, 15, "spec.resourceQuotas.cpu"),
-    ],
-)
-def test_one_faulty_manifest_is_told_by_its_line_and_none_is_applied(
-    platform: Platform, tenancy: Run, tmp_path: Path, spec: Manifest, line: int, field: str
+def test_all_errors_are_reported_by_their_lines_and_no_tenant_is_applied(
+    platform: Platform, tenancy: Run, tmp_path: Path
 ) -> None:
     good = tenant_manifest("apply-never", plan="basic")
-    path = write(tmp_path / "two.yaml", good, tenant_manifest("apply-faulty", **spec))
-    result = tenancy("apply", path)
+    faulty = tenant_manifest("apply-faulty", plan="basic", cordonned=True, resourceQuotas={"cpu": "lots"})
+    path = write(tmp_path / "a.yaml", good, faulty, tenant_manifest("apply-planless", plan="none-such"))
+    (tmp_path / "b.yaml").write_text("kind: [\n")
+    result = tenancy("apply", str(tmp_path))
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"error: {path}:{line}: {field}: ")
+    head, *lines = result.stderr.splitlines()
+    assert head == "error: nothing was changed:"
+    assert [line.partition(" ")[2].partition(": ")[0] for line in lines] == [
+        "not YAML",
+        "spec.cordonned",
+        "spec.resourceQuotas.cpu",
+        "spec.plan",
+    ]
+    assert [line.partition(": ")[0] for line in lines] == [
+        f"{tmp_path.as_posix()}/b.yaml:2",
+        *(f"{path}:{number}" for number in (14, 16, 23)),
+    ]
     assert platform.tenant(good) is None
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.output import Format, console, print_data, print_table
+from cli.output import Format, console, print_changes, print_data, print_table
+from tenancy.changes import FieldChange, ObjectChange, Operation
 
 TRICKY = {"cidr": "2001:db8:a:b::/64", "note": "[bold]not bold[/bold] :key:"}
 
@@ -37,3 +38,42 @@ def test_a_narrow_terminal_folds_the_longest_column_and_cuts_nothing_off(
     assert first.split()[:2] == ["Drifted", "False"]
     assert " ".join([*first.split()[2:], *" ".join(rest).split()]) == "Role tenant-a/tenant-admin was deleted"
     assert all(len(line) <= 40 for line in (header, first, *rest))
+
+
+def test_equal_changes_in_several_namespaces_are_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def change(kind: str, namespace: str, name: str, cpu: str = "") -> ObjectChange:
+        fields = (FieldChange(path="spec.hard.cpu", before="1", after=cpu),) if cpu else ()
+        return ObjectChange(
+            operation=Operation.UPDATE if cpu else Operation.CREATE,
+            kind=kind,
+            namespace=namespace,
+            name=name,
+            fields=fields,
+        )
+
+    print_changes(
+        [
+            change("Namespace", "", "t-a"),
+            change("Namespace", "", "t-b"),
+            *(change("ResourceQuota", namespace, "quota", "2") for namespace in ("t-a", "t-b")),
+            change("ResourceQuota", "t-c", "quota", "3"),
+            change("Role", "t-a", "admin"),
+            change("Gateway", "", "x"),
+            change("Gateway", "", "y"),
+        ]
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "+ Namespace t-a, t-b",
+        "~ ResourceQuota t-c/quota",
+        "    spec.hard.cpu",
+        "      - 1",
+        "      + 3",
+        "+ Role t-a/admin",
+        "+ Gateway x",
+        "+ Gateway y",
+        "in 2 namespaces: t-a, t-b:",
+        "~ ResourceQuota quota",
+        "    spec.hard.cpu",
+        "      - 1",
+        "      + 2",
+    ]

@@ -17,8 +17,8 @@ def test_the_table_has_no_colours_in_a_pipe_and_obeys_no_manifest(offline_previe
     assert result.returncode == 1
     assert "\x1b" not in result.stdout
     assert "+ Namespace tenant-plain" in result.stdout
-    assert "error: sick: spec.plan:" in result.stdout
-    assert "(tenants/sick.yaml:6) [invalid-spec]" in result.stdout
+    assert "error: tenants/sick.yaml:6: spec.plan: the value '" in result.stdout
+    assert "at both ends [invalid-spec]" in result.stdout
     last = result.stdout.splitlines()[-1]
     assert last.startswith("1 tenant is new, 1 has an error (compared with nothing")
 

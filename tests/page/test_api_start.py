@@ -32,8 +32,11 @@ def starting(
     cluster, command = Cluster.connect(control_plane.kubeconfig), PulumiProcess(60)
     stacks = Stacks(f"file://{tmp_path}", tmp_path, command)
     usage = UsageStore(tmp_path / "usage.db")
-    watcher = Watcher(cluster, stacks, command, FilePlans(cluster, SHIPPED_PLANS), usage, Options(workers=1))
-    data = PageData(cluster, watcher.tenants, watcher.managed, watcher.differences, watcher.sessions, stacks)
+    plans = FilePlans(cluster, SHIPPED_PLANS)
+    watcher = Watcher(cluster, stacks, command, plans, usage, Options(workers=1))
+    data = PageData(
+        cluster, watcher.tenants, watcher.managed, watcher.differences, watcher.sessions, stacks, plans
+    )
     feed = Feed(data.row)
     routes = PageRoutes(data, feed, usage, watcher.not_listed).routes()
     server = serve_http("127.0.0.1", 0, {}, {}, routes)

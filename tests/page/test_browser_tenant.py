@@ -16,13 +16,14 @@ def test_tenant_page_shows_namespaces_conditions_and_access(
         adminUsers=["alice"],
         access=[{"kind": "Group", "name": "night-shift", "role": "operator", "namespaces": ["prod"]}],
         namespaces=[{"name": "dev", "purpose": "development"}, {"name": "prod", "purpose": "production"}],
+        resourceQuotas={"cpu": "3"},
     )
     platform.await_active(manifest)
     tab.open()
     tab.page.get_by_role("link", name="browser-shown", exact=True).click()
     expect(tab.page).to_have_url(f"{tab.address}/tenants/browser-shown")
     expect(tab.page.get_by_role("heading", name="browser-shown", level=1)).to_be_visible()
-    expect(tab.page.get_by_text("The Shown")).to_be_visible()
+    expect(tab.page.get_by_text("The Shown", exact=True)).to_be_visible()
     namespaces = tab.section("Namespaces").get_by_role("article")
     expect(namespaces).to_have_count(2)
     expect(namespaces.nth(1)).to_contain_text("tenant-browser-shown-prod")
@@ -38,6 +39,13 @@ def test_tenant_page_shows_namespaces_conditions_and_access(
     expect(access.get_by_role("row").filter(has_text="night-shift")).to_contain_text(
         "tenant-browser-shown-prod"
     )
+    spec = tab.section("Spec")
+    own = spec.get_by_role("group", name="Set in the Tenant").inner_text()
+    from_plan = spec.get_by_role("group", name="From plan pro").inner_text()
+    assert {"plan: pro", "displayName: The Shown", '  cpu: "3"'} <= set(own.splitlines())
+    assert "  - {name: dev, purpose: development, weight: 1}" in own
+    assert {"podSecurity: restricted", "maxNamespaces: 20", '      pods: "50"'} <= set(from_plan.splitlines())
+    assert "requests.cpu" not in from_plan, "the Tenant sets the quota for CPU"
 
 
 def test_network_diagram_and_table_show_the_same_connections(

@@ -120,16 +120,16 @@ INVALID: dict[str, tuple[Manifest, str, str]] = {
     "a name that the API server generates": (
         {**extra(), "metadata": {"generateName": "x"}},
         "metadata.generateName",
-        "no such field here (and 1 more)",
+        "no such field here; spec.extraResources[1].metadata.name: is required",
     ),
     "a reserved label": (
         {**extra(), "metadata": {"name": "x", "labels": {"tenant.platform.ai/name": "other"}}},
-        "metadata.labels",
+        "metadata.labels.tenant.platform.ai/name",
         "reserved",
     ),
     "an annotation that configures Pulumi": (
         {**extra(), "metadata": {"name": "x", "annotations": {"pulumi.com/waitFor": "x"}}},
-        "metadata.annotations",
+        "metadata.annotations.pulumi.com/waitFor",
         "reserved",
     ),
     "a status": (extra(status={}), "status", "no such field"),
@@ -144,7 +144,7 @@ INVALID: dict[str, tuple[Manifest, str, str]] = {
     "an external IP": (
         extra("Service", spec={"externalIPs": ["192.0.2.1"]}),
         "spec.externalIPs",
-        "0 items",
+        "must be empty",
     ),
     "an invalid quantity": (
         extra("ResourceQuota", spec={"hard": {"cpu": "lots"}}),

@@ -58,10 +58,10 @@ def test_type_is_told_apart_by_its_name() -> None:
             {"types": {"analysis": {**ANALYSIS, "serviceAccount": "Not One"}}, "models": {"small": {}}},
             r"sessions\.types\.analysis\.serviceAccount",
         ),
-        ({"models": {"small": {"env": {"1x": "y"}}}}, r"sessions\.models\.small\.env: '1x' must be the name"),
+        ({"models": {"small": {"env": {"1x": "y"}}}}, r"small\.env\.1x: '1x' must be the name"),
         (
             {"models": {"small": {"env": {"AISESSION_NAME": "y"}}}},
-            r"sessions\.models\.small\.env: 'AISESSION_NAME' is reserved",
+            r"sessions\.models\.small\.env\.AISESSION_NAME: 'AISESSION_NAME' is reserved",
         ),
         ({"model": {}}, r"sessions\.model: there is no such field"),
     ],

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenancy.plans import Plan
-from tenancy.spec.effective_settings import effective_settings
+from tenancy.spec.effective_settings import effective_settings, settings_from_plan
 from tenancy.spec.settings import PodSecurity, QuotaScope, TenantSettings
 from tenancy.spec.tenant import TenantSpec
 
@@ -63,3 +63,30 @@ def test_rules_of_a_tenant_stand_instead_of_the_plans_for_that_role_alone() -> N
     settings = merged({"roles": {"admin": [rule], "viewer": [rule]}}, {"roles": {"viewer": []}})
     assert len(settings.roles.of("admin")) == 1
     assert settings.roles.of("viewer") == ()
+
+
+def test_settings_from_the_plan_are_those_that_the_tenant_does_not_set() -> None:
+    plan = Plan.model_validate(
+        {
+            "maxNamespaces": 2,
+            "quotas": [QUOTA, {"name": "own", "hard": {"cpu": 1}}],
+            "limits": {},
+            "registries": [],
+            "network": {"monitoring": {"a": "b"}, "ingressController": {"c": "d"}},
+            "istio": {"enabled": True},
+        }
+    )
+    spec = TenantSpec.model_validate(
+        {
+            "maxNamespaces": 1,
+            "quotas": [{"name": "own", "hard": {"cpu": 2}}],
+            "network": {"monitoring": {"x": "y"}},
+            "istio": {"enabled": False},
+        }
+    )
+    assert settings_from_plan(plan, spec) == {
+        "limits": {"defaultRequest": {}, "default": {}, "max": {}},
+        "network": {"ingressController": {"c": "d"}},
+        "quotas": [{"name": "q", "hard": {"cpu": "1"}}],
+        "registries": [],
+    }

@@ -9,12 +9,14 @@ from cachetools import TTLCache
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.live_objects import ManagedObjects
+from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants
 from stacks.errors import StackNotFound
 from stacks.stack import Stacks
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
 from tenancy.base.manifest import Manifest, Objects
 from tenancy.changes import Differences
+from watcher.page.plan_defaults import plan_defaults
 from watcher.page.reachability_graph import reachability
 from watcher.sessions.controller import SessionController
 from watcher.view import TenantRow, UpdateView, tenant_row, tenant_view, update_view
@@ -47,6 +49,7 @@ class PageData:
         differences: Callable[[Manifest], Differences],
         sessions: SessionController,
         stacks: Stacks,
+        plans: LivePlans,
     ) -> None:
         self._cluster = cluster
         self._tenants = tenants
@@ -54,6 +57,7 @@ class PageData:
         self._differences = differences
         self._sessions = sessions
         self._stacks = stacks
+        self._plans = plans
         # Cached histories, by the Tenant's uid and the version of its last update.
         self._histories: TTLCache[tuple[str, int], list[UpdateView]] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S)
         self._guard = threading.Lock()
@@ -78,6 +82,8 @@ class PageData:
         sessions = self._sessions.rows(name)
         return {
             **view,
+            "spec": tenant["spec"],
+            "planDefaults": self._plan_defaults(tenant),
             "network": network.model_dump(by_alias=True, mode="json"),
             "sessions": [row.model_dump(by_alias=True, mode="json") for row in sessions[:_MAX_SESSIONS]],
             "sessionCount": len(sessions),
@@ -107,6 +113,9 @@ class PageData:
 
     def _tenant(self, name: str) -> Manifest | None:
         return next(iter(self._tenants.named(name)), None)
+
+    def _plan_defaults(self, tenant: Manifest) -> dict[str, Any] | None:
+        return plan_defaults(tenant, self._plans.current) if self._plans.is_loaded.is_set() else None
 
     def _policies(self, namespaces: list[Manifest], live: Objects) -> list[Manifest]:
         """All NetworkPolicies in the namespaces, read from the API server.

@@ -15,10 +15,10 @@ from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.live_objects import tenant_of
 from cluster.plans_in_force import LivePlans
-from tenancy.base.errors import validation_message
 from tenancy.base.kinds import JOB, NAMESPACE, POD
 from tenancy.base.labels import SESSION_LABEL, label_value
 from tenancy.base.manifest import Manifest, is_deleting
+from tenancy.base.validation import validation_message
 from tenancy.sessions.job import first_created, is_job_of, owner_job
 from tenancy.sessions.phase import is_finished, is_pod_done, status_from_job, time_text, with_execution_time
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionPhase, SessionReason
@@ -76,7 +76,7 @@ class SessionReconciler:
         try:
             spec = AISessionSpec.model_validate(session["spec"])
         except ValidationError as error:
-            message = ": ".join(validation_message(error, "spec"))
+            message = validation_message(error, "spec")
             self._finish(session, SessionPhase.FAILED, SessionReason.INVALID_SPEC, message)
             return None
         job = self._job(session)

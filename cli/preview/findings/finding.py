@@ -112,6 +112,7 @@ class Finding(Model):
     tenant: str = Field(default="", description="The tenant's name. Empty if a file cannot be read.")
     object: str = Field(default="", description="The first object that the finding is about.")
     subject: str = Field(default="", description="The subject that gets a role, such as `User alice`.")
+    field: str = Field(default="", description="The field that causes an error. Empty if it is unknown.")
     message: str = Field(description="The text of the finding.")
     file: str = Field(default="", description="The file that causes the finding. Empty if there is none.")
     line: int = Field(default=0, description="The line in the file. The first line is 1.")

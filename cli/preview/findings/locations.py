@@ -32,15 +32,20 @@ def placed(finding: Finding, document: TenantDocument) -> Finding:
     return finding.model_copy(update={"file": document.file, "line": document.line_of(*fields)})
 
 
-def error_finding(error: Rejection, document: TenantDocument) -> Finding:
-    """A finding for a rejection, with the line of the field that causes the rejection."""
+def error_findings(error: Rejection, document: TenantDocument) -> list[Finding]:
+    """A finding for each rejection, with the line of the field that causes the rejection."""
+    return [_error_finding(rejection, document) for rejection in error.each]
+
+
+def _error_finding(error: Rejection, document: TenantDocument) -> Finding:
     rule = rule_for_reason(error.reason)
     is_in_manifest = error.field.startswith(_ROOTS)
     fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
     return Finding(
         rule=rule,
         tenant=document.name,
-        message=str(error),
+        field=error.field,
+        message=error.text,
         file=document.file,
         line=document.line_of(*fields),
     )

@@ -7,6 +7,7 @@ from rich.text import Text
 from cli.output import console, print_changes, print_table
 from cli.preview.findings.finding import Finding, Severity
 from cli.preview.formats.escape import printable
+from cli.preview.manifest_checks import finding_text
 from cli.preview.result import Outcome, Preview, TenantPreview
 from tenancy.changes import FieldChange, ObjectChange, Operation
 
@@ -56,9 +57,7 @@ def _cells(tenant: TenantPreview) -> tuple[str | Text, ...]:
 
 
 def _finding_line(finding: Finding) -> Text:
-    location = f" ({finding.file}:{finding.line})" if finding.file else ""
-    tenant = f"{finding.tenant}: " if finding.tenant else ""
     return Text.assemble(
         (f"{finding.severity}: ", _SEVERITY_STYLES[finding.severity]),
-        printable(f"{tenant}{finding.message}{location} [{finding.rule}]"),
+        printable(f"{finding_text(finding)} [{finding.rule}]"),
     )

@@ -7,6 +7,7 @@ import { History } from "../history/history.js";
 import { deletedTenantNotice, loadingNotice, problemNotice, unknownTenantNotice } from "../shared/notices.js";
 import { access, conditions, drift, head, namespaces, network, pending } from "./sections.js";
 import { sessions } from "./sessions.js";
+import { spec } from "./spec.js";
 import { tenants } from "../shared/tenant-rows.js";
 
 // Wait this long after a change, because a tenant changes several times in a row while it is applied.
@@ -26,6 +27,7 @@ export function showTenant(main, name, { listAddress }) {
     network: part(network),
     access: part(access),
     sessions: part(sessions),
+    spec: part(spec),
   };
   const historyNotice = el("div", {}, loadingNotice("Loading the history…"));
   const history = section("History", historyNotice, updates.element);
@@ -86,6 +88,7 @@ export function showTenant(main, name, { listAddress }) {
     parts.network.update({ network: view.network, name });
     parts.access.update({ access: view.access, namespaceCount: view.namespaces.length });
     parts.sessions.update({ rows: view.sessions, count: view.sessionCount });
+    parts.spec.update({ spec: view.spec, plan: view.row.plan, planDefaults: view.planDefaults });
   }
 
   function showSections() {
@@ -105,6 +108,7 @@ export function showTenant(main, name, { listAddress }) {
       ),
       section("Sessions", parts.sessions.element),
       section("Network", parts.network.element),
+      section("Spec", parts.spec.element),
       history,
     );
   }

@@ -1,0 +1,64 @@
+"""Checks manifests without a cluster and without plans: documents, names and specs. No I/O."""
+
+from collections.abc import Sequence
+
+from cli.manifests import ManifestError, ManifestSet, TenantDocument
+from cli.preview.findings.finding import Finding, Rule
+from cli.preview.findings.locations import error_findings
+from tenancy.base.errors import NameTaken, Rejection, TenancyError
+from tenancy.spec.tenant import tenant_from_manifest
+
+
+class InvalidManifests(TenancyError):
+    """Some manifests are invalid. The message lists all errors, one per line."""
+
+    reason = "InvalidManifest"
+
+
+def check_manifests(manifests: ManifestSet) -> None:
+    """Validate the manifests like the watcher does. Raises InvalidManifests with all errors."""
+    if findings := manifest_findings(manifests):
+        raise InvalidManifests(findings_text(findings))
+
+
+def manifest_findings(manifests: ManifestSet) -> list[Finding]:
+    """The errors of all documents: invalid documents, repeated names, and invalid specs."""
+    findings = fault_findings(manifests.faults)
+    seen: dict[str, TenantDocument] = {}
+    for document in manifests.tenants:
+        try:
+            check_name_is_new(document, seen)
+            tenant_from_manifest(document.manifest)
+        except Rejection as error:
+            findings += error_findings(error, document)
+    return sorted(findings, key=lambda finding: (finding.file, finding.line))
+
+
+def fault_findings(faults: Sequence[ManifestError]) -> list[Finding]:
+    return [
+        Finding(rule=Rule.INVALID_MANIFEST, message=fault.problem, file=fault.file, line=fault.line)
+        for fault in faults
+    ]
+
+
+def check_name_is_new(document: TenantDocument, seen: dict[str, TenantDocument]) -> None:
+    """Add the document to `seen`. Raises NameTaken if another document there has the same name."""
+    first = seen.setdefault(document.name, document)
+    if first is not document:
+        raise NameTaken(
+            "metadata.name",
+            f"the Tenant {document.name!r} is also in {first.file}:{first.line}; remove or rename one of the "
+            "two Tenants",
+        )
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """The findings, one per line."""
+    return "\n".join(map(finding_text, findings))
+
+
+def finding_text(finding: Finding) -> str:
+    """The finding as `FILE:LINE: FIELD: MESSAGE`. Without a field, the name of the tenant comes first."""
+    location = f"{finding.file}:{finding.line}: " if finding.file else ""
+    tenant = f"{finding.tenant}: " if finding.tenant and not finding.field else ""
+    return f"{location}{tenant}{finding.message}"

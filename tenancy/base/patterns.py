@@ -1,0 +1,29 @@
+"""Regular expressions for fields, and the text that explains each of them in a message."""
+
+from typing import Final
+
+from tenancy.base.names import DNS_LABEL_PATTERN, DNS_LABEL_TEXT
+
+DNS_NAME: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+DNS_NAME_PATTERN: Final = f"^{DNS_NAME}$"
+SERVICE_ACCOUNT_PATTERN: Final = rf"^([a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?/)?{DNS_NAME}$"
+LABEL_VALUE_PATTERN: Final = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
+# Control characters are rejected. Pulumi's Kubernetes provider can't send them, and terminals interpret them.
+NO_CONTROL_CHARACTERS: Final = r"^\P{Cc}*$"
+REGISTRY_PATTERN: Final = r"^[a-z0-9][-a-z0-9.]*(:[0-9]+)?(/[-a-z0-9._]+)*$"
+HOST_PATTERN: Final = r"^(\*\.)?([-a-z0-9]|\.|\$\{tenant\.name\})+$"
+CLASS_PATTERN: Final = f"^({DNS_NAME})?$"
+NO_SPACES: Final = r"^\S+$"
+# The values that each pattern accepts, for messages. Each text completes the sentence "the value must …".
+PATTERN_TEXTS: Final = {
+    DNS_LABEL_PATTERN: f"have only {DNS_LABEL_TEXT}",
+    DNS_NAME_PATTERN: "be a DNS name such as name or name.example",
+    SERVICE_ACCOUNT_PATTERN: "be the name of a service account, or namespace/name",
+    LABEL_VALUE_PATTERN: "be a label value: letters, digits, dashes, underscores and dots, with a letter or "
+    "digit at both ends",
+    NO_CONTROL_CHARACTERS: "have no control characters, such as line breaks",
+    REGISTRY_PATTERN: "be an image registry with an optional path, such as registry.example.com/team",
+    HOST_PATTERN: "be a host name such as shop.example.com or *.shop.example.com",
+    CLASS_PATTERN: "be the name of a class, or empty",
+    NO_SPACES: "have no spaces, and must not be empty",
+}
