@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from cli.commands.diff import PlansOption, current_drift
-from cli.commands.history import UPDATE_COLUMNS, read_updates, update_cells
+from cli.commands.history import UPDATE_COLUMNS, read_history, update_cells
 from cli.completion import TenantName
 from cli.connection import Connection
 from cli.output import (
@@ -31,7 +31,8 @@ from tenancy.base.model import Model
 from tenancy.base.names import stack_name
 from tenancy.changes import ObjectChange
 from tenancy.sessions.row import SessionRow, session_row, sorted_rows
-from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
+from watcher.history_view import UpdateView
+from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, tenant_view
 
 _SHOWN_UPDATES: Final = 5
 _BAR_WIDTH: Final = 20
@@ -82,7 +83,7 @@ def _last_updates(connection: Connection, name: str) -> tuple[list[UpdateView], 
     An error does not stop the command, because the rest of the output does not need the updates.
     """
     try:
-        return read_updates(connection, name)[:_SHOWN_UPDATES], ""
+        return read_history(connection, name)[:_SHOWN_UPDATES], ""
     except StackError as error:
         return [], str(error)
 
