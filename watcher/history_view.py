@@ -67,16 +67,24 @@ def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] =
     Tenant's status, oldest first.
     """
     entries: list[UpdateView] = []
-    shown: set[int] = set()
+    shown: set[tuple[int, str]] = set()
     for update in sorted(updates, key=lambda update: update.version):
         changes = update.record.spec_changes if update.record else ()
         own = update.record.spec_change if update.record else None
-        others = (change for change in changes if change is not own and change.generation not in shown)
+        others = (change for change in changes if change is not own and _key(change) not in shown)
         entries += [_change_view(change, f"in update {update.version}") for change in others]
         entries.append(update_view(update))
-        shown |= {change.generation for change in changes}
-    entries += _unrecorded_views([change for change in unrecorded if change.generation not in shown])
+        shown.update(map(_key, changes))
+    entries += _unrecorded_views([change for change in unrecorded if _key(change) not in shown])
     return entries[::-1]
+
+
+def _key(change: SpecChange) -> tuple[int, str]:
+    """The identity of a change. A repeated update records a change again.
+
+    The generation alone is not unique: a Tenant that is restored from a backup starts again at generation 1.
+    """
+    return change.generation, change.time
 
 
 def _unrecorded_views(changes: Sequence[SpecChange]) -> list[UpdateView]:

@@ -134,6 +134,12 @@ def test_changes_of_a_repeated_update_are_shown_once() -> None:
     assert rows(entries) == [(2, "bob", "succeeded"), (1, "bob", "succeeded"), (None, "alice", "in update 1")]
 
 
+def test_changes_of_a_restored_tenant_are_shown_although_their_generations_are_not_new() -> None:
+    restored = change(1, "bob").model_copy(update={"time": "2026-02-01T12:00:00Z"})
+    entries = history_view([update(1, 1, change(1, "alice"))], [restored])
+    assert rows(entries) == [(None, "bob", "pending"), (1, "alice", "succeeded")]
+
+
 def test_update_with_another_cause_has_no_author_but_records_changes() -> None:
     entries = history_view([update(2, 2, change(2, "alice", SpecResult.UNCHANGED), cause=Cause.DRIFT)])
     assert rows(entries) == [(2, "", "succeeded"), (None, "alice", "no changes")]
