@@ -22,7 +22,7 @@ from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.facts import decide_on_live_facts
 from cluster.plans_in_force import plans_in_force
-from cluster.served_kinds import is_served
+from cluster.served_kinds import is_served, served_mutating_policies
 from cluster.tenants import leaving_namespaces, live_quotas, read_tenant
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest, is_deleting
@@ -89,6 +89,7 @@ def build_platform(config: pulumi.Config) -> None:
             f"some objects are left out, because the cluster lacks these CRDs: {', '.join(absent)}. "
             "After the CRDs are installed, the next `pulumi up` adds these objects."
         )
+    served += served_mutating_policies(cluster)
     PlatformResources(PLATFORM_STACK, platform_manifests(settings, served))
 
 

@@ -5,17 +5,20 @@ Optional kinds are custom resources of other projects. Their CRDs can be missing
 
 import threading
 from collections.abc import Callable
+from typing import Final
 
 import structlog
 
 from cluster.client import Cluster
+from cluster.errors import ClusterError
 from cluster.informer import Informer, OnChange
-from tenancy.base.kinds import CRD, OPTIONAL_KINDS, Kind
+from tenancy.base.kinds import CRD, MUTATING_POLICIES, OPTIONAL_KINDS, Kind
 from tenancy.base.labels import MANAGED_SELECTOR
 from tenancy.base.manifest import Manifest, is_deleting
 
 log = structlog.get_logger(__name__)
 
+_NOT_FOUND: Final = 404
 _KIND_BY_CRD = {kind.crd: kind for kind in OPTIONAL_KINDS}
 
 
@@ -38,6 +41,20 @@ def is_established(crd: Manifest | None) -> bool:
 def served_kinds(cluster: Cluster) -> frozenset[Kind]:
     """The optional kinds that the cluster serves now, read from the API server."""
     return frozenset(kind for kind in OPTIONAL_KINDS if is_served(cluster, kind))
+
+
+def served_mutating_policies(cluster: Cluster) -> list[Kind]:
+    """The versions of MutatingAdmissionPolicy that the API server serves and that the user may list."""
+    served = []
+    for kind in MUTATING_POLICIES:
+        try:
+            cluster.list(kind, is_metadata_only=True)
+        except ClusterError as error:
+            if error.status != _NOT_FOUND and not error.is_forbidden:
+                raise
+            continue
+        served.append(kind)
+    return served
 
 
 class Integrations:

@@ -16,6 +16,8 @@ from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import FINALIZER
 from tenancy.changes import Cause, ObjectChange, UpdateRecord
 from tenancy.same_name_in_both_groups import has_finalizer, precedence
+from tenancy.spec_author import newest_writer
+from tenancy.spec_changes import unrecorded_changes
 
 if TYPE_CHECKING:
     from tenancy.desired import DesiredState
@@ -48,17 +50,13 @@ def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
 
 def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
     """The record that the stack's history stores for an update with these changes."""
-    metadata = tenant["metadata"]
-    writers = [
-        entry for entry in metadata.get("managedFields", ()) if "f:spec" in (entry.get("fieldsV1") or {})
-    ]
-    newest: Manifest = max(writers, key=lambda entry: str(entry.get("time", "")), default={})
     return UpdateRecord(
         cause_type=cause,
-        generation=metadata["generation"],
-        written_by=newest.get("manager", ""),
+        generation=tenant["metadata"]["generation"],
+        written_by=newest_writer(tenant).get("manager", ""),
         spec=tenant["spec"],
         changes=changes,
+        spec_changes=unrecorded_changes(tenant.get("status")),
     )
 
 

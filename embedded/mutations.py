@@ -205,7 +205,7 @@ MUTATIONS: Final = (
         "cli/commands/rollback.py",
         '"value": target.spec}',
         '"value": {**tenant["spec"], **target.spec}}',
-        ("tests/cli/test_rollback.py::test_rollback_that_only_removes_is_by_the_rollback_too",),
+        ("tests/cli/test_rollback.py::test_rollback_that_only_removes_is_by_the_user_too",),
     ),
     Mutation(
         "page-ignores-rights",

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from stacks.project import RECORD_KEY
+from stacks.project import RECORD_KEY, SPEC_CHANGES_KEY
 from tenancy.changes import UpdateRecord
+from tenancy.spec.tenant_status import SpecChange
 
 # The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, every update
 # has a message, because the CLI uses the message of the newest commit by default.
 _BY_HAND: Final = "by hand"
+_SPEC_CHANGES: Final = TypeAdapter(tuple[SpecChange, ...])
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,16 @@ def _update(entry: dict[str, Any], number: int) -> Update:
 def _record(config: Mapping[str, Mapping[str, Any]]) -> UpdateRecord | None:
     text = config.get(RECORD_KEY, {}).get("value")
     try:
-        return UpdateRecord.model_validate_json(text) if text else None
+        record = UpdateRecord.model_validate_json(text) if text else None
     except ValidationError:
         return None  # An incompatible version of the watcher wrote the record.
+    return record.model_copy(update={"spec_changes": _spec_changes(config)}) if record else None
+
+
+def _spec_changes(config: Mapping[str, Mapping[str, Any]]) -> tuple[SpecChange, ...]:
+    """The changes of the spec that an update has recorded. Earlier versions of the watcher recorded none."""
+    text = config.get(SPEC_CHANGES_KEY, {}).get("value")
+    try:
+        return _SPEC_CHANGES.validate_json(text) if text else ()
+    except ValidationError:
+        return ()

@@ -22,6 +22,8 @@ from tenancy.changes import UpdateRecord
 
 # The key of the update record in the stack's configuration.
 RECORD_KEY: Final = f"{PROJECT}:update"
+# The key of the changes of the spec that the update records. Older versions read only the update record.
+SPEC_CHANGES_KEY: Final = f"{PROJECT}:specChanges"
 
 # Must be equal to the `Pulumi.yaml` that operators use. A test compares them.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
@@ -48,15 +50,23 @@ def work_folder(
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
         settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
         if record is not None:
-            # The text is ASCII. Otherwise, the settings file would contain JSON surrogate pairs for
-            # characters such as emoji, and the CLI's YAML parser rejects surrogate pairs.
-            text = json.dumps(record.model_dump(by_alias=True, mode="json"), separators=(",", ":"))
-            settings["config"] = {RECORD_KEY: text}
+            settings["config"] = _record_config(record)
         if settings:
             (folder / f"Pulumi.{stack}.yaml").write_text(json.dumps(settings), encoding="utf-8")
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _record_config(record: UpdateRecord) -> dict[str, str]:
+    changes = [change.model_dump(by_alias=True, mode="json") for change in record.spec_changes]
+    values = {
+        RECORD_KEY: record.model_dump(by_alias=True, mode="json"),
+        **({SPEC_CHANGES_KEY: changes} if changes else {}),
+    }
+    # The texts are ASCII. Otherwise, the settings file would contain JSON surrogate pairs for characters such
+    # as emoji, and the CLI's YAML parser rejects surrogate pairs.
+    return {key: json.dumps(value, separators=(",", ":")) for key, value in values.items()}
 
 
 def lock_run_folder(run_dir: Path) -> IO[str]:

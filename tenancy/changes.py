@@ -12,8 +12,9 @@ from pydantic import Field
 
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
-from tenancy.base.model import Model
+from tenancy.base.model import Model, StoredModel
 from tenancy.drift import field_differences, unwanted
+from tenancy.spec.tenant_status import SpecChange
 
 if TYPE_CHECKING:
     from tenancy.desired import DesiredState
@@ -27,7 +28,7 @@ class Operation(StrEnum):
     RELEASE = "release"
 
 
-class FieldChange(Model):
+class FieldChange(StoredModel):
     """A changed field. For an added field, `before` is None. For a removed field, `after` is None."""
 
     path: str
@@ -35,7 +36,7 @@ class FieldChange(Model):
     after: Any = None
 
 
-class ObjectChange(Model):
+class ObjectChange(StoredModel):
     """A created, changed or removed object. For a changed object, `fields` lists the changed fields."""
 
     operation: Operation
@@ -67,7 +68,7 @@ class Cause(StrEnum):
     DRIFT = "drift"
 
 
-class UpdateRecord(Model):
+class UpdateRecord(StoredModel):
     """The spec and the changes of one update of a stack. Pulumi stores the record in the stack's history."""
 
     cause_type: Cause = Field(default=Cause.SPEC, description="Why the update ran.")
@@ -75,6 +76,19 @@ class UpdateRecord(Model):
     written_by: str = Field(default="", description="The field manager that wrote the spec last.")
     spec: dict[str, Any] = Field(description="The tenant's spec.")
     changes: tuple[ObjectChange, ...] = ()
+    spec_changes: tuple[SpecChange, ...] = Field(
+        default=(),
+        # Stored under another key, because older versions drop a record with an unknown field.
+        exclude=True,
+        description="The changes of the spec since the last successful update.",
+    )
+
+    @property
+    def spec_change(self) -> SpecChange | None:
+        """The change of the spec that caused the update. None if the update has another cause."""
+        if self.cause_type is not Cause.SPEC:
+            return None
+        return next((each for each in self.spec_changes if each.generation == self.generation), None)
 
 
 def tenant_differences(

@@ -205,8 +205,7 @@ class Watcher:
                 self._reconciler.reporter.report_internal_error(tenant, error)
 
     def _tenant_changed(self, before: Manifest | None, after: Manifest | None) -> None:
-        if before is None and after is not None:
-            self._reconciler.restore(after)
+        self._reconciler.notice(before, after)
         known = after or before
         if known is None:
             return

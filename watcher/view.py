@@ -1,22 +1,18 @@
-"""The data that the page, `tenancy list`, `tenancy show` and `tenancy history` display. No I/O.
+"""The data that the page, `tenancy list` and `tenancy show` display. No I/O.
 
-The data is computed from the Tenant, its live objects and its stack's history. Field names in JSON are
-camelCase.
+The data is computed from the Tenant and its live objects. Field names in JSON are camelCase.
 """
 
 from collections.abc import Container
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.labels import PURPOSE_LABEL
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
-from tenancy.changes import Cause, Differences, ObjectChange
+from tenancy.changes import Differences, ObjectChange
 from tenancy.spec.tenant_status import ConditionType, Phase, is_spec_applied
 from tenancy.usage import Amounts, namespace_amounts, total_amounts
-
-if TYPE_CHECKING:
-    from stacks.history import Update
 
 
 class QuotaBar(Model):
@@ -93,24 +89,6 @@ class TenantView(Model):
     pending_changes: tuple[ObjectChange, ...] | None
 
 
-class UpdateView(Model):
-    """An update in the stack's history."""
-
-    version: int
-    operation: str
-    cause: str
-    # None if the watcher did not run the update.
-    cause_type: Cause | None = None
-    # The field manager that wrote the spec. Empty if the cause of the update is not a new spec.
-    by: str = ""
-    result: str
-    started: str
-    duration_s: float | None
-    counts: dict[str, int]
-    changes: tuple[ObjectChange, ...] = ()
-    spec: dict[str, Any] | None = None
-
-
 def tenant_row(tenant: Manifest, live: Objects) -> TenantRow:
     metadata, spec, status = tenant["metadata"], tenant["spec"], tenant.get("status") or {}
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
@@ -163,23 +141,6 @@ def tenant_view(
         access=tuple(_access(live)),
         drift=differences.drift,
         pending_changes=differences.pending_changes,
-    )
-
-
-def update_view(update: "Update") -> UpdateView:
-    record = update.record
-    return UpdateView(
-        version=update.version,
-        operation=update.operation,
-        cause=update.cause,
-        cause_type=record.cause_type if record else None,
-        by=record.written_by if record and record.cause_type is Cause.SPEC else "",
-        result=update.result,
-        started=update.started.isoformat(),
-        duration_s=update.duration_s,
-        counts=dict(update.counts),
-        changes=record.changes if record else (),
-        spec=record.spec if record else None,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import FIELD_MANAGER
 
@@ -30,6 +31,9 @@ _SPEC: Final = "f:spec"
 # A manifest changes these fields only if it contains them. So a manifest without `paused` does not resume a
 # tenant.
 _STATES: Final = ("paused", "cordoned")
+_METADATA: Final = "f:metadata"
+_ANNOTATIONS: Final = "f:annotations"
+_AUTHOR: Final = f"f:{SPEC_AUTHOR_ANNOTATION}"
 
 
 @dataclass(frozen=True)
@@ -80,23 +84,30 @@ def other_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> F
 def transferred_managed_fields(
     tenant: Manifest, new_spec: Manifest, method: ApplyMethod
 ) -> list[Manifest] | None:
-    """The managedFields after the take-over. None if there is nothing to take over."""
+    """The managedFields after the take-over. None if there is nothing to take over.
+
+    No other manager keeps the annotation with the author, so that each command can write it.
+    """
     entries: list[Manifest] = []
     own: Manifest = {"manager": method.manager, "operation": _APPLY, "apiVersion": tenant["apiVersion"]}
     is_changed = False
     for entry in _entries(tenant, with_status=True):
         if method.is_own(entry):
             own = entry
-        elif method.is_taken_over(entry) and (fields := _transferable(entry, new_spec)):
-            is_changed = True
-            if (left := _without(entry, fields))["fieldsV1"]:
-                entries.append(left)
-        else:
-            entries.append(entry)
+            continue
+        left = _without_author(entry)
+        if method.is_taken_over(entry) and (fields := _transferable(entry, new_spec)):
+            left = _without(left, fields)
+        is_changed = is_changed or left != entry
+        if left["fieldsV1"] or left == entry:
+            entries.append(left)
     if not is_changed:
         return None
     times = [entry["time"] for entry in _entries(tenant) if "time" in entry]
-    fields = {**own.get("fieldsV1", {}), _SPEC: own_fields(tenant, new_spec, method)}
+    spec = own_fields(tenant, new_spec, method)
+    fields = {**own.get("fieldsV1", {}), **({_SPEC: spec} if spec else {})}
+    if not fields:
+        return entries
     return [*entries, {"time": max(times, default=""), "fieldsType": "FieldsV1", **own, "fieldsV1": fields}]
 
 
@@ -135,6 +146,20 @@ def _without(entry: Manifest, spec: FieldSet) -> Manifest:
     left = {key: value for key, value in entry["fieldsV1"].get(_SPEC, {}).items() if key not in spec}
     fields = {key: value for key, value in entry["fieldsV1"].items() if key != _SPEC}
     return {**entry, "fieldsV1": fields | ({_SPEC: left} if left else {})}
+
+
+def _without_author(entry: Manifest) -> Manifest:
+    """The entry without the annotation that names the author of the spec."""
+    metadata = entry["fieldsV1"].get(_METADATA, {})
+    annotations = metadata.get(_ANNOTATIONS, {})
+    if _AUTHOR not in annotations:
+        return entry
+    left = {key: value for key, value in annotations.items() if key != _AUTHOR}
+    others = {key: value for key, value in metadata.items() if key != _ANNOTATIONS}
+    # The key `.` means the map of annotations itself.
+    metadata = others | ({_ANNOTATIONS: left} if left.keys() - {"."} else {})
+    fields = {key: value for key, value in entry["fieldsV1"].items() if key != _METADATA}
+    return {**entry, "fieldsV1": fields | ({_METADATA: metadata} if metadata else {})}
 
 
 def _union(first: FieldSet, second: FieldSet) -> FieldSet:

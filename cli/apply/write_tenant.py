@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from cli.apply.author import Author, with_annotation
 from cli.apply.field_ownership import (
     STATE_MANAGERS,
     ApplyMethod,
@@ -83,7 +84,7 @@ def predicted_tenant(
 
 
 def write_tenant(
-    cluster: Cluster, live: Manifest | None, manifest: Manifest, method: ApplyMethod
+    cluster: Cluster, live: Manifest | None, manifest: Manifest, method: ApplyMethod, author: Author
 ) -> Manifest:
     """Apply the manifest, and return the new Tenant. Raises FieldConflict and ClusterError."""
     manifest = without_server_fields(manifest)
@@ -95,15 +96,20 @@ def write_tenant(
         if managed_fields is None or _take_over(cluster, live, managed_fields, method):
             break
         live = cluster.get(kind_of(manifest), manifest["metadata"]["name"])
-    return _send(cluster, manifest, method, is_dry_run=False)
+
+    def send(annotation: str, is_dry_run: bool) -> Manifest:
+        return _send(cluster, with_annotation(manifest, annotation), method, is_dry_run=is_dry_run)
+
+    return author.write(cluster, manifest, send)
 
 
 def without_server_fields(manifest: Manifest) -> Manifest:
-    """The manifest without its status, and without metadata that the API server sets."""
+    """The manifest without its status, its author, and metadata that the API server sets."""
     metadata = {
         field: value for field, value in manifest["metadata"].items() if field not in _SERVER_SET_METADATA
     }
-    return {**{field: value for field, value in manifest.items() if field != "status"}, "metadata": metadata}
+    fields = {field: value for field, value in manifest.items() if field != "status"}
+    return with_annotation({**fields, "metadata": metadata}, "")
 
 
 def _computed_spec(live: Manifest, new: Manifest, method: ApplyMethod) -> Manifest:

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
+from cli.apply.author import Author, MessageOption, with_annotation
 from cli.apply.field_ownership import ApplyMethod
 from cli.apply.write_tenant import FieldConflict, write_tenant
 from cli.connection import Connection
@@ -91,6 +92,7 @@ def apply_tenants(
     is_agreed: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask for confirmation if namespaces are deleted.")
     ] = False,
+    message: MessageOption = "",
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Apply Tenants from files with server-side apply, and wait until all tenants are Active.
@@ -116,8 +118,9 @@ def apply_tenants(
     else:
         if checks.destructive and not is_agreed:
             confirm("Apply these changes?", _refusal(checks.destructive))
+        author = Author(connection.cluster, message)
         after = [
-            _write(connection, live, document, method)
+            _write(connection, live, document, method, author)
             for live, document in zip(checks.live, documents, strict=True)
         ]
     rows = [_row(old, new) for old, new in zip(checks.live, after, strict=True)]
@@ -156,10 +159,14 @@ def _refusal(findings: list[Finding]) -> ApplyRefused:
 
 
 def _write(
-    connection: Connection, live: Manifest | None, document: TenantDocument, method: ApplyMethod
+    connection: Connection,
+    live: Manifest | None,
+    document: TenantDocument,
+    method: ApplyMethod,
+    author: Author,
 ) -> Manifest:
     try:
-        return write_tenant(connection.cluster, live, document.manifest, method)
+        return write_tenant(connection.cluster, live, document.manifest, method, author)
     except (ClusterError, FieldConflict) as error:
         raise ApplyRefused(f"{document.name}: {error}") from None
 
@@ -174,9 +181,9 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 def _content(tenant: Manifest) -> tuple[object, ...]:
     """The parts of a Tenant that users change: the spec, labels and annotations.
 
-    The watcher or the API server writes all other parts.
+    The watcher, the API server or this command itself writes all other parts.
     """
-    metadata = tenant["metadata"]
+    metadata = with_annotation(tenant, "")["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")
 
 

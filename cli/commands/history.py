@@ -1,21 +1,25 @@
 """`tenancy history`: prints the updates of a tenant's stack, with their causes, authors and changes."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final
 
 import typer
 from rich.text import Text
 
 from cli.completion import TenantName
-from cli.connection import Connection
+from cli.connection import Connection, NoSuchTenant
 from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
 from cli.times import display_time
+from cluster.errors import ClusterError
 from cluster.impersonation import NO_IMPERSONATION
 from stacks.errors import StackNotFound
-from watcher.view import UpdateView, update_view
+from stacks.history import Update
+from tenancy.spec_changes import Changes, unrecorded_changes
+from watcher.history_view import NO_UPDATE, UpdateView, history_view, update_view
 
-UPDATE_COLUMNS = ("UPDATE", "WHEN", "OPERATION", "CAUSE", "BY", "RESULT", "CHANGES", "DURATION")
+UPDATE_COLUMNS = ("UPDATE", "WHEN", "CAUSE", "BY", "RESULT", "CHANGES")
+_SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "release": "^"}
+_GOOD_RESULTS: Final = ("succeeded", "no changes", "pending", "paused", "superseded")
 
 
 def history(
@@ -25,28 +29,29 @@ def history(
         bool, typer.Option("--diff", help="Show the changes of each update, field by field.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="The number of updates to show. Default: all updates.")
+        int | None, typer.Option(min=1, help="The number of entries to show. Default: all entries.")
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
-    An update is one run of `pulumi up` on the tenant's stack. The column BY shows the field manager that
-    wrote the spec. The column CHANGES shows how many objects were created (`+`), updated (`~`) and deleted
-    (`-`). JSON and YAML also contain the spec of each update. To restore an earlier spec, run
-    `tenancy rollback`.
+    An update is one run of `pulumi up` on the tenant's stack. A change of the spec without an update of its
+    own has no number, for example if the spec was rejected. The column BY shows the user who wrote the spec.
+    If no user is known, it shows the field manager. The column CHANGES shows how many objects were created
+    (`+`), updated (`~`), deleted (`-`) and released (`^`). JSON and YAML also contain the spec of each
+    update. To restore an earlier spec, run `tenancy rollback`.
     """
     connection: Connection = context.obj
     if connection.impersonation != NO_IMPERSONATION:
         # The state backend does not know the impersonated user. The user must be able to read the Tenant.
         connection.tenant(name)
-    updates = read_updates(connection, name)
-    if not updates:
+    entries = read_history(connection, name)
+    if not entries:
         # Raises NoSuchTenant if the tenant does not exist.
         connection.tenant(name)
-    shown = updates[:limit]
+    shown = entries[:limit]
     if output is not Format.TABLE:
-        print_data([update.model_dump(by_alias=True, mode="json") for update in shown], output)
+        print_data([entry.model_dump(by_alias=True, mode="json") for entry in shown], output)
     elif not shown:
         console.print(f"{name} has no updates yet.")
     elif with_changes:
@@ -55,28 +60,45 @@ def history(
         print_table(UPDATE_COLUMNS, map(update_cells, shown))
 
 
+def read_history(connection: Connection, tenant: str) -> list[UpdateView]:
+    """Read all updates of a tenant and the other changes of its spec, newest first."""
+    return history_view(_stack_updates(connection, tenant), _unrecorded(connection, tenant))
+
+
 def read_updates(connection: Connection, tenant: str) -> list[UpdateView]:
     """Read all updates of a tenant, newest first. Empty if the tenant has no stack yet."""
+    return [update_view(update) for update in _stack_updates(connection, tenant)]
+
+
+def _stack_updates(connection: Connection, tenant: str) -> list[Update]:
     with connection.stacks() as stacks, error_console.status("reading the history"):
         try:
-            return [update_view(update) for update in stacks.history(tenant)]
+            return stacks.history(tenant)
         except StackNotFound:
             return []
 
 
+def _unrecorded(connection: Connection, tenant: str) -> Changes:
+    """The changes of the spec in the Tenant's status. Prints a note if the Tenant cannot be read."""
+    try:
+        return unrecorded_changes(connection.tenant(tenant).get("status"))
+    except NoSuchTenant:
+        return ()
+    except ClusterError as error:
+        error_console.print(Text(f"changes of the spec without an update are not shown: {error}"))
+        return ()
+
+
 def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
     """The cells of an update's table row, in the order of UPDATE_COLUMNS."""
-    result = Text(update.result, style="" if update.result == "succeeded" else "bold red")
-    took = "-" if update.duration_s is None else f"{update.duration_s:.0f} s"
+    first_line = update.message.partition("\n")[0]
     return (
-        str(update.version),
+        "-" if update.version is None else str(update.version),
         display_time(update.started),
-        "up" if update.operation == "update" else update.operation,
-        update.cause,
-        update.by or ("by hand" if is_by_hand(update) else "-"),
-        result,
-        _change_counts(update),
-        took,
+        f"{_cause(update)}: {first_line}" if first_line else _cause(update),
+        _author(update),
+        _result(update),
+        change_counts(update),
     )
 
 
@@ -88,31 +110,51 @@ def is_by_hand(update: UpdateView) -> bool:
     return update.operation == "update" and update.spec is None
 
 
-def _change_counts(update: UpdateView) -> str:
-    """The numbers of objects that Pulumi created, updated and deleted, such as `+1 ~2`.
-
-    The watcher can repair objects before it runs Pulumi. If Pulumi then changes nothing, the result shows the
-    numbers of repaired objects.
-    """
-    recorded = Counter(change.operation.value for change in update.changes)
-    return _tally(update.counts) or _tally(recorded) or "none"
+def change_counts(update: UpdateView) -> str:
+    """The numbers of objects that the update created, updated, deleted and released, such as `+1 ~2`."""
+    counts = [f"{sign}{update.counts[name]}" for name, sign in _SIGNS.items() if update.counts.get(name)]
+    return " ".join(counts) or ("-" if update.operation == NO_UPDATE else "none")
 
 
-def _tally(counts: Mapping[str, int]) -> str:
-    signs = {"+": ("create",), "~": ("update", "replace"), "-": ("delete",)}
-    sums = {sign: sum(counts.get(name, 0) for name in names) for sign, names in signs.items()}
-    return " ".join(f"{sign}{count}" for sign, count in sums.items() if count)
+def _cause(update: UpdateView) -> str:
+    is_usual = update.operation in ("update", NO_UPDATE)
+    return update.cause if is_usual else f"{update.operation}: {update.cause}"
+
+
+def _author(update: UpdateView) -> str:
+    return update.by or ("by hand" if is_by_hand(update) else "-")
+
+
+def _result(update: UpdateView) -> Text:
+    is_good = update.result in _GOOD_RESULTS or update.result.startswith("in update ")
+    reason = f": {update.reason}" if update.reason else ""
+    return Text(f"{update.result}{reason}", style="" if is_good else "bold red")
 
 
 def _print_each(updates: Iterable[UpdateView]) -> None:
     for update in updates:
-        number, *rest = update_cells(update)
-        console.print(Text(f"update {number}  ", style="bold") + Text("  ").join(map(_as_text, rest)))
-        if update.spec is None:
+        title = "no update" if update.version is None else f"update {update.version}"
+        console.print(Text(f"{title}  ", style="bold").append_text(_result(update)))
+        for label, value in _details(update):
+            console.print(Text(f"  {label:<8} {value}"))
+        if update.version is not None and update.spec is None:
             console.print("  the changes of this update were not recorded")
         print_changes(update.changes)
         console.print()
 
 
-def _as_text(cell: str | Text) -> Text:
-    return cell if isinstance(cell, Text) else Text(cell)
+def _details(update: UpdateView) -> Iterator[tuple[str, str]]:
+    """The lines above the changes of an update: labels and values."""
+    took = "" if update.duration_s is None else f", {update.duration_s:.0f} s"
+    yield "when", f"{display_time(update.started)}{took}"
+    yield "cause", _cause(update)
+    yield "by", _author(update)
+    # A message can have several lines.
+    for index, line in enumerate(update.message.splitlines()):
+        yield "" if index else "message", line
+    if update.commit:
+        yield "commit", update.commit
+    if update.detail:
+        yield "reason", update.detail
+    if update.version is not None:
+        yield "changes", change_counts(update)

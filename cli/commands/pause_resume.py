@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from cli.apply.author import Author, MessageOption
 from cli.apply.field_ownership import CORDON_MANAGER, PAUSE_MANAGER
 from cli.completion import SelectorOption, TenantNames
 from cli.connection import Connection
@@ -13,6 +14,7 @@ from cli.selection.tenants import selected_tenants
 from cli.wait import phase_of, reason_text, wait_until_settled
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
+from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.spec.tenant_status import Phase
 
@@ -38,7 +40,12 @@ class NotInEffect(TenancyError):
     reason = "NotInEffect"
 
 
-def pause(context: typer.Context, names: TenantNames = None, selector: SelectorOption = "") -> None:
+def pause(
+    context: typer.Context,
+    names: TenantNames = None,
+    selector: SelectorOption = "",
+    message: MessageOption = "",
+) -> None:
     """Pause tenants. The watcher then changes none of their objects.
 
     The status of a paused tenant reports drift, but the watcher does not repair it. The command sets
@@ -46,8 +53,10 @@ def pause(context: typer.Context, names: TenantNames = None, selector: SelectorO
     resume the tenant.
     """
     connection: Connection = context.obj
-    for tenant in selected_tenants(connection, names, selector):
-        if _set(connection, tenant, "paused", True):
+    tenants = selected_tenants(connection, names, selector)
+    author = Author(connection.cluster, message)
+    for tenant in tenants:
+        if _set(connection, tenant, "paused", True, author):
             console.print(f"{tenant['metadata']['name']} is paused.")
 
 
@@ -55,13 +64,17 @@ def resume(
     context: typer.Context,
     names: TenantNames = None,
     selector: SelectorOption = "",
+    message: MessageOption = "",
     timeout_s: TimeoutOption = _TIMEOUT_S,
 ) -> None:
     """Resume paused tenants. Wait until the watcher has applied their specs and repaired drift."""
     connection: Connection = context.obj
     tenants = selected_tenants(connection, names, selector)
+    author = Author(connection.cluster, message)
     resumed = [
-        updated for tenant in tenants if (updated := _set(connection, tenant, "paused", False)) is not None
+        updated
+        for tenant in tenants
+        if (updated := _set(connection, tenant, "paused", False, author)) is not None
     ]
     settled = _settled(connection, resumed, timeout_s)
     failed = [tenant for tenant in settled if phase_of(tenant) != Phase.ACTIVE]
@@ -75,6 +88,7 @@ def cordon(
     context: typer.Context,
     names: TenantNames = None,
     selector: SelectorOption = "",
+    message: MessageOption = "",
     timeout_s: TimeoutOption = _TIMEOUT_S,
 ) -> None:
     """Cordon tenants: their users can no longer write in their namespaces. Running workloads continue.
@@ -84,26 +98,31 @@ def cordon(
 
     A cordon does not restrict users who may update Tenants, the watcher, and the controllers of Kubernetes.
     """
-    _set_cordoned(context.obj, selected_tenants(context.obj, names, selector), True, timeout_s)
+    connection: Connection = context.obj
+    tenants = selected_tenants(connection, names, selector)
+    _set_cordoned(connection, tenants, True, timeout_s, Author(connection.cluster, message))
 
 
 def uncordon(
     context: typer.Context,
     names: TenantNames = None,
     selector: SelectorOption = "",
+    message: MessageOption = "",
     timeout_s: TimeoutOption = _TIMEOUT_S,
 ) -> None:
     """Uncordon tenants: their users can write again. Wait until the watcher has applied the change."""
-    _set_cordoned(context.obj, selected_tenants(context.obj, names, selector), False, timeout_s)
+    connection: Connection = context.obj
+    tenants = selected_tenants(connection, names, selector)
+    _set_cordoned(connection, tenants, False, timeout_s, Author(connection.cluster, message))
 
 
 def _set_cordoned(
-    connection: Connection, tenants: Sequence[Manifest], is_cordoned: bool, timeout_s: float
+    connection: Connection, tenants: Sequence[Manifest], is_cordoned: bool, timeout_s: float, author: Author
 ) -> None:
     changed = [
         updated
         for tenant in tenants
-        if (updated := _set(connection, tenant, "cordoned", is_cordoned)) is not None
+        if (updated := _set(connection, tenant, "cordoned", is_cordoned, author)) is not None
     ]
     failed = [
         tenant
@@ -127,11 +146,20 @@ def _reasons(tenants: Sequence[Manifest]) -> str:
     return "; ".join(f"{tenant['metadata']['name']}: {reason_text(tenant)}" for tenant in tenants)
 
 
-def _set(connection: Connection, tenant: Manifest, field: str, value: bool) -> Manifest | None:
+def _set(
+    connection: Connection, tenant: Manifest, field: str, value: bool, author: Author
+) -> Manifest | None:
     """Write the field of the spec, and return the updated Tenant. None if it already has this value."""
     name = tenant["metadata"]["name"]
     if bool(tenant["spec"].get(field)) == value:
         console.print(f"{name} is already {field}." if value else f"{name} is not {field}.")
         return None
-    change = {"spec": {field: value}}
-    return connection.cluster.patch(kind_of(tenant), name, change, field_manager=_MANAGERS[field])
+
+    def send(annotation: str, is_dry_run: bool) -> Manifest:
+        annotations = {SPEC_AUTHOR_ANNOTATION: annotation or None}
+        change = {"metadata": {"annotations": annotations}, "spec": {field: value}}
+        return connection.cluster.patch(
+            kind_of(tenant), name, change, field_manager=_MANAGERS[field], is_dry_run=is_dry_run
+        )
+
+    return author.write(connection.cluster, tenant, send)

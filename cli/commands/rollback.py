@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
+from cli.apply.author import Author, MessageOption, with_annotation
 from cli.apply.field_ownership import ROLLBACK_MANAGER
 from cli.commands.diff import PlansOption
 from cli.commands.history import read_updates
@@ -67,6 +68,7 @@ def rollback(
             help="The maximum time to wait until the watcher has applied the spec.",
         ),
     ] = _TIMEOUT_S,
+    message: MessageOption = "",
 ) -> None:
     """Restore the spec of an earlier update. The command shows the changes, and asks for confirmation.
 
@@ -90,7 +92,7 @@ def rollback(
         raise typer.Exit(2)
     if not is_agreed:
         _confirm(name, target)
-    written = _write(connection, tenant, target)
+    written = _write(connection, tenant, target, Author(connection.cluster, message))
     if written["spec"].get("paused"):
         console.print(f"{name} has the spec of update {target.update.version}, but is paused: ", end="")
         console.print(f"run `tenancy resume {name}` to apply it.")
@@ -106,7 +108,7 @@ def rollback(
 
 def _print_target(name: str, target: Target) -> None:
     update = target.update
-    by = f" by {update.by}" if update.by else ""
+    by = f", by {update.by}" if update.by else ""
     console.print(
         Text(f"{name}: back to update {update.version}", style="bold")
         + Text(f", {display_time(update.started)}, {update.cause}{by}")
@@ -124,7 +126,7 @@ def _confirm(name: str, target: Target) -> None:
     confirm(f"\nRoll {name} back to update {target.update.version}?", refusal)
 
 
-def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Manifest:
+def _write(connection: Connection, shown_tenant: Manifest, target: Target, author: Author) -> Manifest:
     """Replace the spec of the live Tenant with the target's spec, and return the updated Tenant.
 
     Raises RollbackRefused if the live spec is no longer the spec of `shown_tenant`, or if the API server
@@ -136,13 +138,21 @@ def _write(connection: Connection, shown_tenant: Manifest, target: Target) -> Ma
         raise RollbackRefused(
             f"nothing was changed: the spec of {name} has changed since this command read it; try again"
         )
-    patch = [
-        {"op": "test", "path": "/metadata/resourceVersion", "value": tenant["metadata"]["resourceVersion"]},
-        {"op": "add", "path": "/metadata/managedFields", "value": _managed_fields(tenant)},
-        {"op": "replace", "path": "/spec", "value": target.spec},
-    ]
+
+    def send(annotation: str, is_dry_run: bool) -> Manifest:
+        metadata = with_annotation(tenant, annotation)["metadata"]
+        patch = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+            {"op": "add", "path": "/metadata/managedFields", "value": _managed_fields(tenant)},
+            {"op": "add", "path": "/metadata/annotations", "value": metadata.get("annotations", {})},
+            {"op": "replace", "path": "/spec", "value": target.spec},
+        ]
+        return connection.cluster.patch(
+            kind_of(tenant), name, patch, field_manager=ROLLBACK_MANAGER, is_dry_run=is_dry_run
+        )
+
     try:
-        return connection.cluster.patch(kind_of(tenant), name, patch, field_manager=ROLLBACK_MANAGER)
+        return author.write(connection.cluster, tenant, send)
     except ClusterError as error:
         if not error.is_refusal:
             raise

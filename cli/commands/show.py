@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from cli.commands.diff import PlansOption
-from cli.commands.history import UPDATE_COLUMNS, read_updates, update_cells
+from cli.commands.history import UPDATE_COLUMNS, read_history, update_cells
 from cli.completion import TenantName
 from cli.differences import (
     CurrentDifferences,
@@ -42,7 +42,8 @@ from tenancy.base.platform_names import EVENT_NAMESPACE
 from tenancy.base.reasons import Reason
 from tenancy.same_name_in_both_groups import is_duplicate
 from tenancy.sessions.row import SessionRow, session_row, sorted_rows
-from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, UpdateView, tenant_view
+from watcher.history_view import UpdateView
+from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, tenant_view
 
 _SHOWN_UPDATES: Final = 5
 _SHOWN_EVENTS: Final = 10
@@ -118,7 +119,7 @@ def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], s
     if is_duplicate(tenant, {}):
         return [], ""
     try:
-        return read_updates(reader.connection, tenant["metadata"]["name"])[:_SHOWN_UPDATES], ""
+        return read_history(reader.connection, tenant["metadata"]["name"])[:_SHOWN_UPDATES], ""
     except StackError as error:
         return [], str(error)
 

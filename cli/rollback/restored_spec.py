@@ -8,6 +8,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from cli.apply.merged_spec import LAST_APPLIED
+from tenancy.base.labels import CHANGE_ANNOTATIONS, SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.changes import FieldChange, ObjectChange, Operation
 from tenancy.drift import field_differences
@@ -17,6 +18,8 @@ Spec = dict[str, Any]
 
 # A rollback does not restore this field, which controls whether the watcher reconciles the tenant.
 _PAUSED: Final = "paused"
+# These annotations describe the live spec, not the restored spec.
+_NOT_IN_GIT: Final = (LAST_APPLIED, SPEC_AUTHOR_ANNOTATION, *CHANGE_ANNOTATIONS)
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
@@ -62,7 +65,7 @@ def manifest_for_git(tenant: Manifest, spec: Spec) -> Manifest:
     metadata = {"name": tenant["metadata"]["name"]}
     for field in ("labels", "annotations"):
         values = tenant["metadata"].get(field) or {}
-        if kept := {key: value for key, value in values.items() if key != LAST_APPLIED}:
+        if kept := {key: value for key, value in values.items() if key not in _NOT_IN_GIT}:
             metadata[field] = kept
     return {
         "apiVersion": tenant["apiVersion"],

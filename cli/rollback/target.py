@@ -14,7 +14,7 @@ from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.changes import Cause, ObjectChange, object_changes
 from tenancy.plans import Plans
-from watcher.view import UpdateView
+from watcher.history_view import UpdateView
 
 
 class RollbackRefused(TenancyError):
@@ -50,7 +50,7 @@ def find_target(
     spec = restored_spec(tenant, update.spec or {})
     tenant_change = spec_change(tenant, spec)
     if tenant_change is None:
-        later_updates = [later for later in updates if later.version > update.version]
+        later_updates = updates[: updates.index(update)]
         raise RollbackRefused(
             f"{name} already has the spec of update {update.version}{_other_causes_text(later_updates)}"
         )

@@ -7,7 +7,7 @@ of the pods, but runs no containers.
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -50,6 +50,7 @@ class ControlPlane:
     - `data` is the data folder. `logs` is the folder for logs. By default, this is the folder `logs` in the
       data folder.
     - `is_throw_away`: If true, etcd does not sync data to disk. This is faster.
+    - `api_server_flags` are additional flags of the API server, such as feature gates.
     - `has_nodes`: If true, the control plane starts with nodes. `binaries` must then also contain kubectl,
       kube-scheduler and kwok. If false, `start_nodes` can add nodes later.
     """
@@ -62,6 +63,7 @@ class ControlPlane:
         logs: Path | None = None,
         is_throw_away: bool = False,
         has_nodes: bool = False,
+        api_server_flags: Sequence[str] = (),
     ) -> None:
         self.data = data.absolute()
         self.logs = (logs or self.data / "logs").absolute()
@@ -72,6 +74,7 @@ class ControlPlane:
         self._binaries = binaries
         self._is_throw_away = is_throw_away
         self._has_nodes = has_nodes
+        self._api_server_flags = api_server_flags
         self._group: ProcessGroup | None = None
         self._tokens: dict[str, str] = {}
         # The port on 127.0.0.1 of each process, by process name. etcd has no port, because it listens on a
@@ -173,7 +176,10 @@ class ControlPlane:
         )
         # Wait for the socket. If the API server starts before the socket exists, it retries after a second.
         self._await("etcd", etcd_socket.exists)
-        self._start_server("kube-apiserver", components.apiserver_argv)
+        self._start_server(
+            "kube-apiserver",
+            lambda binary, port: [*components.apiserver_argv(binary, port), *self._api_server_flags],
+        )
         self._await_ok("kube-apiserver", "/readyz")
         self.url = f"https://{HOST}:{self._ports['kube-apiserver']}"
         for identity, token in self._tokens.items():

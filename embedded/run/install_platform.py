@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from cluster.client import Cluster
-from cluster.served_kinds import is_established
+from cluster.served_kinds import is_established, served_mutating_policies
 from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.errors import SetupFailed
 from tenancy.base.kinds import CRD, Kind
@@ -25,7 +25,7 @@ TOKEN_REQUEST = Kind("v1", "TokenRequest", f"serviceaccounts/{WATCHER}/token")
 
 def install_platform(cluster: Cluster) -> None:
     """Apply the platform's manifests, and wait until the API server serves the platform's CRDs."""
-    manifests = platform_manifests()
+    manifests = platform_manifests(served=served_mutating_policies(cluster))
     for manifest in manifests:
         cluster.apply(manifest)
     for manifest in manifests:

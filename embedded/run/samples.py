@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from cli.apply.author import Author, with_annotation
 from cli.apply.field_ownership import APPLY_MANAGER
 from cli.wait import is_status_current, phase_of, reason_text
 from cluster.client import Cluster
@@ -40,9 +41,18 @@ def apply_samples(cluster: Cluster, manifests: Iterable[Manifest]) -> list[Manif
     A sample tenant can exist from an earlier run. The returned object then contains the status from that run.
     """
     try:
-        return [cluster.apply(manifest, field_manager=APPLY_MANAGER) for manifest in manifests]
+        author = Author(cluster, "applied by ./dev run")
+        return [_apply(cluster, manifest, author) for manifest in manifests]
     except ClusterError as error:
         raise SetupFailed(f"The API server rejected a manifest under {FOLDER}: {error}") from error
+
+
+def _apply(cluster: Cluster, manifest: Manifest, author: Author) -> Manifest:
+    def send(annotation: str, is_dry_run: bool) -> Manifest:
+        annotated = with_annotation(manifest, annotation)
+        return cluster.apply(annotated, field_manager=APPLY_MANAGER, is_dry_run=is_dry_run)
+
+    return author.write(cluster, manifest, send)
 
 
 def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> SampleOutcome:

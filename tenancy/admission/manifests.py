@@ -3,6 +3,7 @@
 The API server evaluates the policies itself, so they need no webhook. These modules define the policies:
 
 - `managed_objects`, `cordon` and `deletion_protection` restrict who may create, change or delete objects.
+- `spec_author` checks which user a Tenant names as the author of its spec.
 - `sessions` restricts which AISessions a namespace accepts.
 - `network` and `endpoints` restrict objects that route or allow traffic.
 - `workloads` restricts pods and PersistentVolumeClaims.
@@ -18,6 +19,7 @@ from tenancy.admission.managed_objects import managed_object_policies
 from tenancy.admission.network import network_policies
 from tenancy.admission.policy_builder import KUBERNETES, sender_is
 from tenancy.admission.sessions import session_policies
+from tenancy.admission.spec_author import spec_author_policies
 from tenancy.admission.workloads import workload_policies
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES
@@ -40,6 +42,7 @@ def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS
         *managed_object_policies(is_platform),
         *cordon_policies(is_platform),
         *deletion_protection_policies(),
+        *spec_author_policies(),
         *session_policies(),
         *network_policies(),
         *endpoint_policies(),

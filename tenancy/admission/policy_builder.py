@@ -62,8 +62,8 @@ def policy(
     spec = {
         "failurePolicy": "Fail",
         "matchConstraints": match,
-        "matchConditions": _named_expressions(conditions or {}),
-        "variables": _named_expressions(variables or {}),
+        "matchConditions": named_expressions(conditions or {}),
+        "variables": named_expressions(variables or {}),
         "validations": checks,
     }
     metadata = {"name": name}
@@ -148,7 +148,8 @@ def list_check(field: str, value: str, annotation: str) -> Manifest:
     return check(is_listed(value, annotation), message)
 
 
-def _named_expressions(expressions: Mapping[str, str]) -> list[Manifest]:
+def named_expressions(expressions: Mapping[str, str]) -> list[Manifest]:
+    """CEL expressions with names, in the format of `variables` and `matchConditions`."""
     return [{"name": name, "expression": expression} for name, expression in expressions.items()]
 
 

@@ -10,7 +10,8 @@ from tenancy.base.names import GROUP, GROUPS, VERSION
 
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 _RBAC: Final = f"{RBAC_GROUP}/v1"
-_ADMISSION: Final = "admissionregistration.k8s.io/v1"
+_ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
+_ADMISSION: Final = f"{_ADMISSION_GROUP}/v1"
 
 
 class Kind(NamedTuple):
@@ -77,9 +78,17 @@ TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenrevi
 SUBJECT_ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False
 )
+SELF_SUBJECT_REVIEW: Final = Kind(
+    "authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False
+)
 # Served only if the cluster has a metrics server.
 POD_METRICS: Final = Kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods")
 TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
+# The versions in which an API server can serve MutatingAdmissionPolicies, newest first. Many serve none.
+MUTATING_POLICIES: Final = tuple(
+    Kind(f"{_ADMISSION_GROUP}/{version}", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", False)
+    for version in ("v1", "v1beta1", "v1alpha1")
+)
 
 # The kinds of objects that every tenant has.
 CORE_KINDS: Final = (NAMESPACE, ROLE, ROLE_BINDING, RESOURCE_QUOTA, LIMIT_RANGE, NETWORK_POLICY)
@@ -120,6 +129,11 @@ _PLATFORM_KINDS: Final = (
     Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", False),
     Kind(_ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False),
     Kind(_ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False),
+    *MUTATING_POLICIES,
+    *(
+        Kind(policy.api_version, f"{policy.kind}Binding", "mutatingadmissionpolicybindings", False)
+        for policy in MUTATING_POLICIES
+    ),
     STATEFUL_SET,
     Kind("monitoring.coreos.com/v1", "PrometheusRule", "prometheusrules"),
     Kind("monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors"),

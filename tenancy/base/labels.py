@@ -16,6 +16,17 @@ CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
 # A label of the Job and the pod of an AISession. Its value is the session's name, encoded with `label_value`.
 SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
+# The annotation of a Tenant that names the author of its spec. See `tenancy.spec_author`.
+SPEC_AUTHOR_ANNOTATION: Final = "platform.ai/spec-author"
+# Annotations of a Tenant that GitOps tools set. They describe the commit that changed the spec.
+CHANGE_MESSAGE_ANNOTATION: Final = "platform.ai/change-message"
+CHANGE_COMMIT_ANNOTATION: Final = "platform.ai/change-commit"
+CHANGE_AUTHOR_ANNOTATION: Final = "platform.ai/change-author"
+CHANGE_ANNOTATIONS: Final = (
+    CHANGE_MESSAGE_ANNOTATION,
+    CHANGE_COMMIT_ANNOTATION,
+    CHANGE_AUTHOR_ANNOTATION,
+)
 # The prefix of namespace annotations that the admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
 # If the admission plugin PodNodeSelector is enabled, the API server adds the node selector in this annotation

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from typing import Final
 
 from tenancy.admission.manifests import admission_manifests
-from tenancy.base.kinds import Kind, kind_of
+from tenancy.admission.spec_author import spec_author_mutations
+from tenancy.base.kinds import MUTATING_POLICIES, Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import WATCHER_USER
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
@@ -31,7 +32,9 @@ def platform_manifests(
     """All manifests, in an order in which they can be applied.
 
     `served` are the optional kinds that the cluster serves. Objects of other optional kinds are left out.
+    `served` can also contain versions of MutatingAdmissionPolicy.
     """
+    mutating = [kind for kind in MUTATING_POLICIES if kind in served][:1]
     return [
         *crds(),
         *platform_namespaces(),
@@ -39,6 +42,7 @@ def platform_manifests(
         *reader_roles(),
         *crd_guard(),
         *admission_manifests(WATCHER_USER),
+        *(manifest for kind in mutating for manifest in spec_author_mutations(kind)),
         *shared_network_policies(),
         *plans_config_map(settings),
         *watcher_workload(settings),

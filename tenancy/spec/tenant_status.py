@@ -1,11 +1,12 @@
 """The models of a Tenant's status."""
 
 from enum import StrEnum
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from tenancy.base.manifest import Manifest
-from tenancy.base.model import Model
+from tenancy.base.model import Model, StoredModel
 
 
 class Phase(StrEnum):
@@ -123,6 +124,51 @@ class LastUpdate(Model):
     )
 
 
+# An object with any fields, which the API server does not check.
+AnyObject = Annotated[
+    dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+]
+
+
+class SpecResult(StrEnum):
+    """The result of a change of the spec."""
+
+    PENDING = "Pending"
+    APPLIED = "Applied"
+    # The change needed no update, because it changed no object.
+    UNCHANGED = "Unchanged"
+    REJECTED = "Rejected"
+    FAILED = "Failed"
+    PAUSED = "Paused"
+
+
+class SpecChange(StoredModel):
+    """A change of the spec: its author, message and result."""
+
+    generation: int = Field(description="The generation to which the change led.")
+    time: str = Field(description="The time of the change.", json_schema_extra={"format": "date-time"})
+    user: str = Field(
+        default="", description="The user who wrote the spec. Empty if the API server did not check the user."
+    )
+    manager: str = Field(default="", description="The field manager that wrote the spec.")
+    message: str = Field(default="", description="The message that describes the change.")
+    commit: str = Field(default="", description="The commit, according to a GitOps tool.")
+    commit_author: str = Field(
+        default="", description="The author of the commit, according to a GitOps tool."
+    )
+    claims_hash: str = Field(
+        default="", description="A hash of the annotations that describe the commit. Empty without them."
+    )
+    result: SpecResult = Field(default=SpecResult.PENDING, description="The result of the change.")
+    reason: str = Field(
+        default="", description="The reason why the change is not applied, as one CamelCase word."
+    )
+    detail: str = Field(default="", description="Details about the reason, as readable text.")
+    spec: AnyObject | None = Field(
+        default=None, description="The rejected spec. Other specs, and very long specs, are not stored here."
+    )
+
+
 class TenantStatus(Model):
     """The observed state of a tenant. The watcher writes it."""
 
@@ -162,6 +208,11 @@ class TenantStatus(Model):
     applied_digest: str | None = Field(
         default=None,
         description="The digest (hash) of the desired state that was applied last.",
+    )
+    spec_changes: tuple[SpecChange, ...] = Field(
+        default=(),
+        description="The changes of the spec since the last successful update of the stack, oldest first. "
+        "The next update stores them in the stack's history. Only the newest 30 changes are kept.",
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cli.apply.author import Author
 from cli.apply.field_ownership import (
     APPLY_MANAGER,
     CLIENT_SIDE_MANAGER,
@@ -106,7 +107,7 @@ def test_prediction_is_the_outcome(
     with_dry_run, computed = predictions
     if isinstance(with_dry_run, str):
         with pytest.raises(FieldConflict):
-            write_tenant(platform.admin, live, after, method)
+            write_tenant(platform.admin, live, after, method, Author(platform.admin))
         unchanged = platform.admin.get(TENANT, name)
         assert unchanged is not None
         assert unchanged["spec"] == live["spec"]
@@ -114,7 +115,7 @@ def test_prediction_is_the_outcome(
     if method.is_client_side:
         kubectl_apply(platform, after, tmp_path)
     else:
-        write_tenant(platform.admin, live, after, method)
+        write_tenant(platform.admin, live, after, method, Author(platform.admin))
     outcome = platform.admin.get(TENANT, name)
     assert outcome is not None
     actual = comparable(outcome["spec"])

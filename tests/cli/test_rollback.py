@@ -76,7 +76,7 @@ def test_rollback_to_the_first_of_three_and_back_again(
     result = tenancy("rollback", "undone", "--to", "1", "--yes")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("undone: back to update 1, ")
-    assert ", spec generation 1 by tenancy-cli\n" in result.stdout
+    assert ", spec generation 1, by unknown, via manager tenancy-cli\n" in result.stdout
     assert "~ Tenant undone\n    spec.plan\n      - pro\n      + basic\n" in result.stdout
     assert "- Namespace tenant-undone-b\n" in result.stdout
     assert "spec.paused" not in result.stdout
@@ -84,7 +84,7 @@ def test_rollback_to_the_first_of_three_and_back_again(
     assert live(platform, manifest)["spec"] == spec
     eventually(lambda: content(platform, "undone") == as_first, "all objects are as they were at first")
     newest, *_ = updates(tenancy, "undone")
-    assert (newest["version"], newest["by"]) == (4, "tenancy-rollback")
+    assert (newest["version"], newest["by"]) == (4, "admin")
     assert newest["spec"] == spec
 
     # The default is the newest update with another spec: the one that the first rollback undid.
@@ -95,11 +95,11 @@ def test_rollback_to_the_first_of_three_and_back_again(
     assert ("Namespace", "", "tenant-undone-b") in content(platform, "undone")
 
 
-def test_rollback_that_only_removes_is_by_the_rollback_too(platform: Platform, tenancy: Run) -> None:
+def test_rollback_that_only_removes_is_by_the_user_too(platform: Platform, tenancy: Run) -> None:
     result = tenancy("rollback", "removing", "--yes")
     assert result.returncode == 0, result.stderr
     assert "adminUsers" not in live(platform, tenant_manifest("removing"))["spec"]
-    assert updates(tenancy, "removing")[0]["by"] == "tenancy-rollback"
+    assert updates(tenancy, "removing")[0]["by"] == "admin"
 
 
 def test_git_that_was_not_changed_meets_a_conflict_and_the_printed_manifest_none(

@@ -1,5 +1,6 @@
 """History of a stack: cause, spec and changes of each update."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,14 @@ import pytest
 
 from stacks.command import PulumiProcess
 from stacks.errors import StackNotFound
+from stacks.history import updates_from_json
 from stacks.stack import Stacks
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import UpdateRecord, object_changes
 from tenancy.desired import DesiredState, desired_state
 from tenancy.plans import read_plans
 from tenancy.spec.tenant import tenant_from_manifest
+from tenancy.spec.tenant_status import SpecChange
 from tests.stacks.conftest import OpenStacks
 
 
@@ -22,7 +25,10 @@ def desired(name: str, **spec: Any) -> DesiredState:
 
 def record(state: DesiredState, live: dict[ObjectKey, Manifest], **spec: Any) -> UpdateRecord:
     changes = object_changes(state, live)
-    return UpdateRecord(generation=1, written_by="kubectl", spec=spec, changes=changes)
+    change = SpecChange(generation=1, time="2026-01-31T12:00:00Z", user="alice", message="\N{ROCKET} ${x}")
+    return UpdateRecord(
+        generation=1, written_by="kubectl", spec=spec, changes=changes, spec_changes=(change,)
+    )
 
 
 def test_each_update_keeps_its_cause_spec_and_changes(open_stacks: OpenStacks, tmp_path: Path) -> None:
@@ -58,3 +64,37 @@ def test_special_characters_in_a_spec_are_kept(open_stacks: OpenStacks) -> None:
     (update,) = stacks.history("odd-text")
     assert update.record == expected
     stacks.destroy("odd-text", "bye")
+
+
+@pytest.mark.parametrize(
+    ("record", "spec_changes", "user"),
+    [
+        pytest.param({}, None, None, id="by an earlier version"),
+        pytest.param({}, [{"generation": 2, "time": "", "user": "alice"}], "alice", id="with an author"),
+        pytest.param(
+            {"later": 1, "changes": [{"operation": "create", "kind": "Role", "name": "r", "later": 1}]},
+            [{"generation": 2, "time": "", "user": "alice", "later": 1}],
+            "alice",
+            id="by a later version",
+        ),
+        pytest.param({}, [{"later": 1}], None, id="with changes that cannot be read"),
+    ],
+)
+def test_records_of_other_versions_are_read(
+    record: dict[str, Any], spec_changes: list[Any] | None, user: str | None
+) -> None:
+    values = {"tenancy:update": {"generation": 2, "writtenBy": "kubectl", "spec": {"plan": "pro"}, **record}}
+    if spec_changes is not None:
+        values["tenancy:specChanges"] = spec_changes  # type: ignore[assignment]
+    config = {key: {"value": json.dumps(value)} for key, value in values.items()}
+    entry = {
+        "kind": "update",
+        "startTime": "2026-01-31T12:00:00.000Z",
+        "result": "succeeded",
+        "config": config,
+    }
+    (update,) = updates_from_json(json.dumps([entry]))
+    assert update.record is not None
+    assert (update.record.written_by, update.record.spec) == ("kubectl", {"plan": "pro"})
+    change = update.record.spec_change
+    assert (change.user if change else None) == user

@@ -12,14 +12,17 @@ from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants
 from stacks.errors import StackNotFound
+from stacks.history import Update
 from stacks.stack import Stacks
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
 from tenancy.base.manifest import Manifest, Objects
 from tenancy.changes import Differences
+from tenancy.spec_changes import unrecorded_changes
+from watcher.history_view import UpdateView, history_view
 from watcher.page.plan_defaults import plan_defaults
 from watcher.page.reachability_graph import reachability
 from watcher.sessions.controller import SessionController
-from watcher.view import TenantRow, UpdateView, tenant_row, tenant_view, update_view
+from watcher.view import TenantRow, tenant_row, tenant_view
 
 # A cached history expires after this time. If a person runs `pulumi up`, the stack's history changes, but the
 # status does not change. So the watcher does not notice that the cached history is outdated.
@@ -58,8 +61,8 @@ class PageData:
         self._sessions = sessions
         self._stacks = stacks
         self._plans = plans
-        # Cached histories, by the Tenant's uid and the version of its last update.
-        self._histories: TTLCache[tuple[str, int], list[UpdateView]] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S)
+        # Cached updates, by the Tenant's uid and the version of its last update.
+        self._updates: TTLCache[tuple[str, int], list[Update]] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S)
         self._guard = threading.Lock()
 
     def row(self, name: str) -> PageRow | None:
@@ -90,25 +93,28 @@ class PageData:
         }
 
     def history(self, name: str) -> list[UpdateView] | None:
-        """The updates of a tenant's stack, newest first. None if there is no such tenant.
+        """The history of a tenant, newest first. None if there is no such tenant.
 
-        If the history is not cached, this method runs a Pulumi command, which takes about a second.
+        If the updates are not cached, this method runs a Pulumi command, which takes about a second.
         """
         tenant = self._tenant(name)
         if tenant is None:
             return None
+        return history_view(self._stack_updates(tenant), unrecorded_changes(tenant.get("status")))
+
+    def _stack_updates(self, tenant: Manifest) -> list[Update]:
         version: int = ((tenant.get("status") or {}).get("lastUpdate") or {}).get("version") or 0
         key = (tenant["metadata"]["uid"], version)
         with self._guard:
-            if key in self._histories:
-                return self._histories[key]
+            if key in self._updates:
+                return self._updates[key]
         try:
-            updates = [update_view(update) for update in self._stacks.history(name)]
+            updates = self._stacks.history(tenant["metadata"]["name"])
         except StackNotFound:
             return []
         if version:
             with self._guard:
-                self._histories[key] = updates
+                self._updates[key] = updates
         return updates
 
     def _tenant(self, name: str) -> Manifest | None:

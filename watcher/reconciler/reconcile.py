@@ -32,6 +32,7 @@ from watcher.reconciler.contested_objects import ContestedObjects, DriftConteste
 from watcher.reconciler.drift_repair import RepairFailed, Repairs
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.report import Reporter
+from watcher.reconciler.seen_specs import SeenSpecs
 from watcher.reconciler.sweep import sweep
 from watcher.reconciler.terminate import Terminator
 from watcher.reconciler.update_needed import (
@@ -80,6 +81,7 @@ class Reconciler:
         self._loader = loader
         self._repairs = repairs
         self._contested = ContestedObjects()
+        self._seen_specs = SeenSpecs()
         self.reporter = Reporter(cluster, tenants, managed, applied, loader, repairs, metrics, measured)
         self._terminator = Terminator(cluster, stacks, tenants, self._claims, served, loader, repairs)
         self._desired: dict[str, DesiredState] = {}
@@ -123,9 +125,18 @@ class Reconciler:
                 if not is_deleting(manifest) and self._loader.load_from_spec(manifest):
                     self._repairs.check(name)
 
-    def restore(self, manifest: Manifest) -> None:
-        """Reserve the namespaces and hosts in a Tenant's status. Call this before its first reconcile."""
-        self._claims.remember(manifest["metadata"]["name"], known_namespaces(manifest), known_hosts(manifest))
+    def notice(self, before: Manifest | None, after: Manifest | None) -> None:
+        """Remember a version of a Tenant. Call this for each change, before the Tenant's next reconcile.
+
+        For a new Tenant, reserve the namespaces and hosts in its status.
+        """
+        if after is not None:
+            if before is None:
+                name = after["metadata"]["name"]
+                self._claims.remember(name, known_namespaces(after), known_hosts(after))
+            self._seen_specs.add(before, after)
+        elif before is not None:
+            self._seen_specs.forget(before)
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
         """The tenants to reconcile after a change of a managed object."""
@@ -133,6 +144,7 @@ class Reconciler:
 
     def _build(self, name: str, manifest: Manifest) -> float | None:
         """Reconcile a tenant that is not being deleted."""
+        manifest = self._seen_specs.noted(manifest)
         step: Step | None = None
         try:
             tenant, desired = self._claims.decide_and_reserve(manifest, self._facts(manifest))

@@ -17,6 +17,8 @@ from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
 from tenancy.drift import drift_text
 from tenancy.same_name_in_both_groups import has_finalizer, name_taken
+from tenancy.spec.tenant_status import SpecResult
+from tenancy.spec_changes import with_result
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
@@ -65,22 +67,27 @@ class Reporter:
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
+        `manifest` has the changes of the spec in its status, which may not be written yet.
+
         Call this before the first object of the tenant is created.
         """
         if not has_finalizer(manifest):
-            manifest = self._tenants.add_finalizer(manifest)
-        if "status" not in manifest:
+            # The status is not a part of this request. So keep the changes of the spec in it.
+            manifest = {**self._tenants.add_finalizer(manifest), "status": manifest["status"]}
+        if "phase" not in manifest["status"]:
             applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")
             manifest = self._tenants.write_status(manifest, applying)
         return manifest
 
     def report_in_sync(self, manifest: Manifest, desired: DesiredState) -> None:
-        self._write_status(manifest, active_status(manifest, desired))
+        status = active_status(manifest, desired)
+        self._write_status(manifest, with_result(status, manifest, SpecResult.UNCHANGED))
         log.debug("tenant unchanged", tenant=desired.tenant)
         self._metrics.count_unchanged()
 
     def report_paused(self, manifest: Manifest, desired: DesiredState) -> None:
-        self._write_status(manifest, paused_status(manifest, desired, self._paused_drift(desired.tenant)))
+        status = paused_status(manifest, desired, self._paused_drift(desired.tenant))
+        self._write_status(manifest, with_result(status, manifest, SpecResult.PAUSED))
 
     def report_waiting(self, manifest: Manifest, desired: DesiredState, wait: MustWait) -> None:
         name = manifest["metadata"]["name"]
@@ -112,7 +119,7 @@ class Reporter:
         message = f"{update.message}: {summary} in {result.duration_s} s"
         record_event(self._cluster, manifest, NORMAL, reason, message)
         status = active_status(manifest, desired, result, update.message, drift_text(update.drift))
-        self._write_status(manifest, status)
+        self._write_status(manifest, with_result(status, manifest, SpecResult.APPLIED))
 
     def report_failure(self, manifest: Manifest, error: Failure, step: Step | None = None) -> None:
         """Report an error in the status. Also write an Event if the reason or the message has changed.
@@ -138,7 +145,8 @@ class Reporter:
         log.warning("tenant failed", tenant=name, reason=error.reason, problem=str(error))
         if ready_verdict(manifest) != (error.reason, message):
             record_event(self._cluster, manifest, WARNING, error.reason, message)
-        self._write_status(manifest, status)
+        outcome = SpecResult.REJECTED if isinstance(error, Rejection) else SpecResult.FAILED
+        self._write_status(manifest, with_result(status, manifest, outcome, error.reason, str(error)))
 
     def report_internal_error(self, name: str, error: Exception) -> None:
         """Report an unexpected exception in the tenant's status."""

@@ -1,0 +1,91 @@
+"""Writes a Tenant together with the annotation that names the author of its spec."""
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import typer
+
+from cluster.client import Cluster
+from cluster.errors import ClusterError
+from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import SELF_SUBJECT_REVIEW, kind_of
+from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
+from tenancy.base.manifest import Manifest
+from tenancy.spec_author import MESSAGE_MAX_LENGTH, author_annotation
+
+MessageOption = Annotated[
+    str,
+    typer.Option(
+        "--message",
+        "-m",
+        metavar="TEXT",
+        help="A message that describes the change. `tenancy history` shows it.",
+    ),
+]
+
+# Sends a write request. Arguments: the annotation, which may be empty, and whether the request is a dry run.
+Send = Callable[[str, bool], Manifest]
+
+_NO_USER: Final = "the API server does not return your user name (SelfSubjectReview)"
+
+
+class MessageRefused(TenancyError):
+    """The message cannot be stored. Nothing was changed."""
+
+    reason = "MessageRefused"
+
+
+class Author:
+    """The user of a command, and the message for the history."""
+
+    def __init__(self, cluster: Cluster, message: str = "") -> None:
+        """Raises MessageRefused if the message is too long, or if the user name is unknown."""
+        self._user = _user_name(cluster)
+        self._message = message.strip()
+        if len(self._message) > MESSAGE_MAX_LENGTH:
+            raise MessageRefused(f"--message: the message is longer than {MESSAGE_MAX_LENGTH} characters")
+        if self._message and not self._user:
+            raise MessageRefused(f"--message: the message cannot be stored, because {_NO_USER}")
+
+    def write(self, cluster: Cluster, manifest: Manifest, send: Send) -> Manifest:
+        """Send a request that writes the spec and the annotation, and return the new Tenant.
+
+        `manifest` identifies the Tenant. A dry run finds out to which spec and generation the request leads.
+        If the request does not change the spec, the annotation stays as it is.
+        """
+        live = cluster.get(kind_of(manifest), manifest["metadata"]["name"])
+        predicted = send("", True)
+        if live is not None and predicted["metadata"]["generation"] == live["metadata"]["generation"]:
+            return send(_annotation(live), False)
+        return send(author_annotation(predicted, self._user, self._message), False)
+
+
+def with_annotation(manifest: Manifest, annotation: str) -> Manifest:
+    """The manifest with this annotation, or without it if the annotation is empty."""
+    metadata = manifest["metadata"]
+    annotations = {
+        key: value
+        for key, value in (metadata.get("annotations") or {}).items()
+        if key != SPEC_AUTHOR_ANNOTATION
+    }
+    if annotation:
+        annotations[SPEC_AUTHOR_ANNOTATION] = annotation
+    others = {field: value for field, value in metadata.items() if field != "annotations"}
+    return {**manifest, "metadata": others | ({"annotations": annotations} if annotations else {})}
+
+
+def _annotation(tenant: Manifest) -> str:
+    value: str = (tenant["metadata"].get("annotations") or {}).get(SPEC_AUTHOR_ANNOTATION, "")
+    return value
+
+
+def _user_name(cluster: Cluster) -> str:
+    """The user name of the client. Empty if the user may not read it."""
+    review = {"apiVersion": SELF_SUBJECT_REVIEW.api_version, "kind": SELF_SUBJECT_REVIEW.kind, "metadata": {}}
+    try:
+        name: str = cluster.create(SELF_SUBJECT_REVIEW, review)["status"]["userInfo"]["username"]
+    except ClusterError as error:
+        if not error.is_refusal and error.status != 404:
+            raise
+        return ""
+    return name

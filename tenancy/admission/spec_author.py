@@ -1,0 +1,120 @@
+"""Admission policies for the annotation that names the author of a Tenant's spec (`tenancy.spec_author`).
+
+The validating policy rejects an annotation that names another user than the sender of the request. It checks
+only annotations for the generation to which the request leads. Other annotations, such as those of a restored
+backup, do not count, so they are not checked.
+
+The mutating policy writes the annotation for clients that do not write it themselves. Most clusters do not
+serve MutatingAdmissionPolicies yet.
+"""
+
+from typing import Final
+
+from tenancy.admission.policy_builder import cel_string, check, named_expressions, policy, rule
+from tenancy.base.kinds import Kind
+from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
+from tenancy.base.manifest import Manifest
+from tenancy.base.names import GROUPS
+from tenancy.spec_author import MESSAGE_SEPARATOR, NO_HASH, SEPARATOR
+
+_NAME: Final = "tenancy-spec-author"
+_RULE: Final = {**rule("", "tenants"), "apiGroups": list(GROUPS)}
+_FIELD: Final = f"metadata.annotations[{SPEC_AUTHOR_ANNOTATION}]"
+_USER: Final = "request.userInfo.username"
+# CEL: the parts of the annotation, and the user name in them. The name is empty if a part is missing.
+_PARTS: Final = f"variables.annotation.split({cel_string(SEPARATOR)}, 4)"
+_NAMED_USER: Final = (
+    f"variables.parts.size() == 4 ? variables.parts[3].split({cel_string(MESSAGE_SEPARATOR)}, 2)[0] : ''"
+)
+_REMOVE: Final = "remove this annotation from the manifest, for example before you restore a backup"
+
+
+def spec_author_policies() -> list[Manifest]:
+    """The validating policy and its binding."""
+    return policy(
+        _NAME,
+        [_RULE],
+        [
+            check(
+                f"!variables.counts || !variables.isNewSpec || variables.user == {_USER}",
+                f"{cel_string(f'{_FIELD}: names ')} + variables.user + ' as the author of this spec, but the "
+                f"request comes from ' + {_USER} + {cel_string(f'; {_REMOVE}')}",
+                "Forbidden",
+            ),
+            check(
+                "!variables.counts || variables.isNewSpec || variables.annotation == variables.before",
+                cel_string(
+                    f"{_FIELD}: another request has written this spec; to change the spec, try again; "
+                    f"otherwise {_REMOVE}"
+                ),
+                "Invalid",
+            ),
+        ],
+        variables={
+            "annotation": _annotation("object"),
+            "before": f"request.operation == 'CREATE' ? '' : {_annotation('oldObject')}",
+            "parts": _PARTS,
+            "user": _NAMED_USER,
+            "generation": "object.metadata.generation",
+            "counts": "variables.parts.size() == 4 && variables.parts[0] == string(variables.generation) && "
+            "variables.parts[1] == (variables.generation > 1 ? object.metadata.uid : '')",
+            "isNewSpec": "request.operation == 'CREATE' || "
+            "object.metadata.generation != oldObject.metadata.generation",
+        },
+    )
+
+
+def spec_author_mutations(kind: Kind) -> list[Manifest]:
+    """The mutating policy and its binding. `kind` is the served version of MutatingAdmissionPolicy.
+
+    The policy keeps an annotation that already names the sender, because it contains a message.
+    """
+    metadata = {"name": _NAME}
+    spec = {
+        "failurePolicy": "Fail",
+        "reinvocationPolicy": "Never",
+        "matchConstraints": {"resourceRules": [_RULE]},
+        "matchConditions": named_expressions(
+            {
+                "new-spec": "request.operation == 'CREATE' || object.spec != oldObject.spec",
+                "one-line": f"!{_USER}.contains({cel_string(MESSAGE_SEPARATOR)})",
+            }
+        ),
+        "variables": named_expressions(
+            {
+                "annotation": _annotation("object"),
+                "parts": _PARTS,
+                # The API server increases the generation after the mutating policies.
+                "start": f"request.operation == 'CREATE' ? '1{SEPARATOR * 2}' : "
+                f"string(oldObject.metadata.generation + 1) + '{SEPARATOR}' + oldObject.metadata.uid + "
+                f"'{SEPARATOR}'",
+                "user": _NAMED_USER,
+                "isRight": f"variables.annotation.startsWith(variables.start) && variables.user == {_USER}",
+            }
+        ),
+        "mutations": [
+            {
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {
+                    "expression": "Object{metadata: Object.metadata{annotations: "
+                    f"{{{cel_string(SPEC_AUTHOR_ANNOTATION)}: variables.isRight ? variables.annotation : "
+                    f"variables.start + '{NO_HASH}{SEPARATOR}' + {_USER}}}}}}}",
+                },
+            }
+        ],
+    }
+    binding_spec = {"policyName": _NAME}
+    return [
+        {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec},
+        {
+            "apiVersion": kind.api_version,
+            "kind": f"{kind.kind}Binding",
+            "metadata": metadata,
+            "spec": binding_spec,
+        },
+    ]
+
+
+def _annotation(version: str) -> str:
+    """CEL: the annotation of `object` or `oldObject`, or an empty string."""
+    return f"{version}.metadata.?annotations[?{cel_string(SPEC_AUTHOR_ANNOTATION)}].orValue('')"

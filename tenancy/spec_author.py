@@ -1,0 +1,127 @@
+"""The author of a Tenant's spec, from an annotation that the API server checks. No I/O.
+
+Our commands write the annotation together with the spec. The annotation contains the generation to which the
+write leads, the uid of the Tenant, a hash of the spec, the user name of the writer, and a message. The
+admission policy `tenancy-spec-author` rejects a request if the annotation names another user. An annotation
+for another generation, such as the annotation in a restored backup, does not count.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tenancy.base.labels import CHANGE_ANNOTATIONS, SPEC_AUTHOR_ANNOTATION
+from tenancy.base.manifest import Manifest
+from tenancy.spec.tenant_status import SpecChange
+
+MESSAGE_MAX_LENGTH: Final = 1000
+# The separator of the first four parts, and the separator between the user name and the message.
+SEPARATOR: Final = ":"
+MESSAGE_SEPARATOR: Final = "\n"
+# The hash in annotations that the MutatingAdmissionPolicy writes, because CEL has no hash function.
+NO_HASH: Final = "-"
+
+
+@dataclass(frozen=True)
+class SpecAuthor:
+    """The content of the annotation. `uid` is empty for generation 1, because the writer cannot know it."""
+
+    generation: int
+    uid: str
+    spec_hash: str
+    user: str
+    message: str = ""
+
+    def __str__(self) -> str:
+        fields = (str(self.generation), self.uid, self.spec_hash, self.user)
+        message = f"{MESSAGE_SEPARATOR}{self.message}" if self.message else ""
+        return SEPARATOR.join(fields) + message
+
+
+def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
+    """The value of the annotation for a write by `user`.
+
+    `tenant` is the Tenant to which the write leads, as the API server returns it after a dry run. The result
+    is empty if the user name cannot be a part of the annotation.
+    """
+    if not user or MESSAGE_SEPARATOR in user:
+        return ""
+    metadata = tenant["metadata"]
+    generation = metadata["generation"]
+    uid = metadata["uid"] if generation > 1 else ""
+    return str(SpecAuthor(generation, uid, spec_hash(tenant["spec"]), user, message))
+
+
+def spec_author(tenant: Manifest) -> SpecAuthor | None:
+    """The author of the Tenant's current spec. None if the annotation is missing or does not count."""
+    metadata = tenant["metadata"]
+    author = _parsed((metadata.get("annotations") or {}).get(SPEC_AUTHOR_ANNOTATION, ""))
+    if author is None or author.generation != metadata["generation"]:
+        return None
+    is_same_object = author.uid == metadata["uid"] if author.generation > 1 else author.uid == ""
+    is_same_spec = author.spec_hash in (NO_HASH, spec_hash(tenant["spec"]))
+    return author if is_same_object and is_same_spec else None
+
+
+def spec_change(tenant: Manifest, before: SpecChange | None, now: str) -> SpecChange:
+    """The change of the spec that led to the Tenant's current generation.
+
+    `before` is the previous known change. A GitOps tool applies the annotations about the commit together
+    with the spec. If they are the same as at the previous change, another client has written the spec.
+    """
+    metadata, author = tenant["metadata"], spec_author(tenant)
+    annotations: Mapping[str, str] = metadata.get("annotations") or {}
+    claims = [annotations.get(key, "")[:MESSAGE_MAX_LENGTH] for key in CHANGE_ANNOTATIONS]
+    digest = _digest(claims) if any(claims) else ""
+    is_new = before is None or digest != before.claims_hash
+    message, commit, commit_author = claims if is_new else ("", "", "")
+    writer = newest_writer(tenant)
+    return SpecChange(
+        generation=metadata["generation"],
+        time=writer.get("time") or now,
+        user=author.user if author else "",
+        manager=writer.get("manager", ""),
+        message=(author.message if author else "") or message,
+        commit=commit,
+        commit_author=commit_author,
+        claims_hash=digest,
+    )
+
+
+def newest_writer(tenant: Manifest) -> Manifest:
+    """The newest entry of managedFields that owns fields of the spec. Empty if there is no such entry."""
+    entries = tenant["metadata"].get("managedFields") or ()
+    writers = [entry for entry in entries if "f:spec" in (entry.get("fieldsV1") or {})]
+    return max(writers, key=lambda entry: str(entry.get("time", "")), default={})
+
+
+def author_text(change: SpecChange) -> str:
+    """The author of a change, as text for people. Says whether the API server has checked the name."""
+    if change.commit_author:
+        writer = f"by {change.user}" if change.user else f"via manager {change.manager}"
+        return f"{change.commit_author} (according to the commit), applied {writer}"
+    return change.user or unknown_author_text(change.manager)
+
+
+def unknown_author_text(manager: str) -> str:
+    """The text for an author whom no annotation names. Any client can choose its field manager."""
+    return f"unknown, via manager {manager}" if manager else "unknown"
+
+
+def spec_hash(spec: Mapping[str, Any]) -> str:
+    return _digest(spec)
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _parsed(value: str) -> SpecAuthor | None:
+    parts = value.split(SEPARATOR, 3)
+    if len(parts) != 4 or not parts[0].isdecimal():
+        return None
+    user, _, message = parts[3].partition(MESSAGE_SEPARATOR)
+    return SpecAuthor(int(parts[0]), parts[1], parts[2], user, message[:MESSAGE_MAX_LENGTH])

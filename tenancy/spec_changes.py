@@ -1,0 +1,93 @@
+"""The changes of a Tenant's spec that no successful update has recorded yet. No I/O.
+
+The status contains these changes, so that they survive a restart of the watcher. They include changes that
+are not applied, because the spec is rejected or the tenant is paused. The next successful update records them
+in the stack's history. Then the status keeps only the newest change.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Final
+
+from pydantic import ValidationError
+
+from tenancy.base.manifest import Manifest
+from tenancy.spec.tenant_status import SpecChange, SpecResult
+from tenancy.spec_author import spec_change
+
+Changes = tuple[SpecChange, ...]
+
+_FIELD: Final = "specChanges"
+_MAX_CHANGES: Final = 30
+_DETAIL_MAX_LENGTH: Final = 1000
+# A longer rejected spec is not stored, because the size of a Tenant is limited.
+_SPEC_MAX_LENGTH: Final = 8000
+_NOT_APPLIED: Final = frozenset({SpecResult.REJECTED, SpecResult.FAILED, SpecResult.PAUSED})
+
+
+def changes_in(status: Manifest | None) -> Changes:
+    """The changes in a Tenant's status, oldest first. Entries that this version cannot read are left out."""
+    return tuple(
+        change for entry in (status or {}).get(_FIELD) or () if (change := _change(entry)) is not None
+    )
+
+
+def with_changes(status: Manifest, changes: Changes) -> Manifest:
+    """The status with these changes."""
+    entries = [change.model_dump(by_alias=True, mode="json", exclude_none=True) for change in changes]
+    return {**status, _FIELD: entries} if entries else status
+
+
+def unrecorded_changes(status: Manifest | None) -> Changes:
+    """The changes that no successful update has recorded."""
+    return tuple(change for change in changes_in(status) if change.result is not SpecResult.APPLIED)
+
+
+def noted_changes(tenant: Manifest, earlier: Iterable[Manifest], now: str) -> Changes:
+    """The changes in the status, and those that led to the generations of `earlier` and of the Tenant.
+
+    `earlier` are older versions of the Tenant that the watcher has seen, but not reconciled.
+    """
+    status = tenant.get("status") or {}
+    changes = changes_in(status)
+    newest = changes[-1].generation if changes else status.get("observedGeneration") or 0
+    versions = {version["metadata"]["generation"]: version for version in (*earlier, tenant)}
+    for generation in sorted(versions):
+        if newest < generation <= tenant["metadata"]["generation"]:
+            before = changes[-1] if changes else None
+            changes = (*changes, spec_change(versions[generation], before, now))
+    return changes[-_MAX_CHANGES:]
+
+
+def with_result(
+    status: Manifest, tenant: Manifest, result: SpecResult, reason: str = "", detail: str = ""
+) -> Manifest:
+    """The status with the result of the Tenant's current spec."""
+    changes = changes_in(status)
+    if not changes or changes[-1].generation != tenant["metadata"]["generation"]:
+        return status
+    is_settled = changes[-1].result in (SpecResult.APPLIED, SpecResult.UNCHANGED)
+    if is_settled and result is not SpecResult.APPLIED:
+        return status  # The spec was applied before. The result is about a later repair or change of a plan.
+    newest = changes[-1].model_copy(
+        update={
+            "result": result,
+            "reason": reason if result in _NOT_APPLIED else "",
+            "detail": detail[:_DETAIL_MAX_LENGTH] if result in _NOT_APPLIED else "",
+            "spec": _short_spec(tenant) if result is SpecResult.REJECTED else None,
+        }
+    )
+    earlier = () if result is SpecResult.APPLIED else changes[:-1]
+    return with_changes(status, (*earlier, newest))
+
+
+def _change(entry: Manifest) -> SpecChange | None:
+    try:
+        return SpecChange.model_validate(entry)
+    except ValidationError:
+        return None
+
+
+def _short_spec(tenant: Manifest) -> Manifest | None:
+    spec: Manifest = tenant["spec"]
+    return spec if len(json.dumps(spec)) <= _SPEC_MAX_LENGTH else None

@@ -1,0 +1,153 @@
+"""The history of a tenant that the page, `tenancy history` and `tenancy show` display. No I/O.
+
+The history contains the updates of the tenant's stack. It also contains the changes of the spec that led to
+no update of their own, because the spec was rejected, or because another change followed before the update.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from tenancy.base.model import Model
+from tenancy.changes import Cause, ObjectChange, Operation
+from tenancy.spec.tenant_status import SpecChange, SpecResult
+from tenancy.spec_author import author_text, unknown_author_text
+
+if TYPE_CHECKING:
+    from stacks.history import Update
+
+# The operation of an entry that is not an update.
+NO_UPDATE: Final = "none"
+# The operations of Pulumi that change objects, with the operation that the history shows.
+_PULUMI_OPERATIONS: Final = {
+    "create": Operation.CREATE,
+    "update": Operation.UPDATE,
+    "replace": Operation.UPDATE,
+    "delete": Operation.DELETE,
+}
+_RESULTS: Final = {
+    SpecResult.PENDING: "pending",
+    SpecResult.APPLIED: "succeeded",
+    SpecResult.UNCHANGED: "no changes",
+    SpecResult.REJECTED: "rejected",
+    SpecResult.FAILED: "failed",
+    SpecResult.PAUSED: "paused",
+}
+
+
+class UpdateView(Model):
+    """An update in the stack's history, or a change of the spec without an update of its own."""
+
+    # None if the entry is not an update.
+    version: int | None
+    operation: str
+    cause: str
+    # None if the watcher did not run the update.
+    cause_type: Cause | None = None
+    # The author of the spec. Empty if the cause of the update is not a new spec.
+    by: str = ""
+    message: str = ""
+    commit: str = ""
+    result: str
+    # Why a change of the spec is not applied.
+    reason: str = ""
+    detail: str = ""
+    started: str
+    duration_s: float | None
+    # The numbers of changed objects, by operation.
+    counts: dict[str, int]
+    changes: tuple[ObjectChange, ...] = ()
+    spec: dict[str, Any] | None = None
+
+
+def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] = ()) -> list[UpdateView]:
+    """All entries of the history, newest first.
+
+    `updates` are the updates of the stack, newest first. `unrecorded` are the changes of the spec in the
+    Tenant's status, oldest first.
+    """
+    entries: list[UpdateView] = []
+    shown: set[tuple[int, str]] = set()
+    for update in sorted(updates, key=lambda update: update.version):
+        changes = update.record.spec_changes if update.record else ()
+        own = update.record.spec_change if update.record else None
+        others = (change for change in changes if change is not own and _key(change) not in shown)
+        entries += [_change_view(change, f"in update {update.version}") for change in others]
+        entries.append(update_view(update))
+        shown.update(map(_key, changes))
+    entries += _unrecorded_views([change for change in unrecorded if _key(change) not in shown])
+    return entries[::-1]
+
+
+def _key(change: SpecChange) -> tuple[int, str]:
+    """The identity of a change. A repeated update records a change again.
+
+    The generation alone is not unique: a Tenant that is restored from a backup starts again at generation 1.
+    """
+    return change.generation, change.time
+
+
+def _unrecorded_views(changes: Sequence[SpecChange]) -> list[UpdateView]:
+    """The entries of changes that no update has recorded. Another change may have followed before the result
+    of a change was known."""
+    return [
+        _change_view(change, "superseded" if change.result is SpecResult.PENDING else "")
+        for change in changes[:-1]
+    ] + [_change_view(change, "") for change in changes[-1:]]
+
+
+def update_view(update: "Update") -> UpdateView:
+    record = update.record
+    change = record.spec_change if record else None
+    by = ""
+    if record and record.cause_type is Cause.SPEC:
+        by = author_text(change) if change else unknown_author_text(record.written_by)
+    return UpdateView(
+        version=update.version,
+        operation=update.operation,
+        cause=update.cause,
+        cause_type=record.cause_type if record else None,
+        by=by,
+        message=change.message if change else "",
+        commit=change.commit if change else "",
+        result=update.result,
+        started=update.started.isoformat(),
+        duration_s=update.duration_s,
+        counts=_change_counts(record.changes) if record else _pulumi_counts(update.counts),
+        changes=record.changes if record else (),
+        spec=record.spec if record else None,
+    )
+
+
+def _change_view(change: SpecChange, result: str) -> UpdateView:
+    """The entry of a change of the spec. `result` replaces a result that does not describe the change."""
+    is_final = change.result in (SpecResult.REJECTED, SpecResult.UNCHANGED)
+    return UpdateView(
+        version=None,
+        operation=NO_UPDATE,
+        cause=f"spec generation {change.generation}",
+        cause_type=Cause.SPEC,
+        by=author_text(change),
+        message=change.message,
+        commit=change.commit,
+        result=result if result and not is_final else _RESULTS[change.result],
+        reason=change.reason,
+        detail=change.detail,
+        started=change.time,
+        duration_s=None,
+        counts={},
+        spec=change.spec,
+    )
+
+
+def _change_counts(changes: Iterable[ObjectChange]) -> dict[str, int]:
+    """The numbers of the objects in the changes that are displayed."""
+    return dict(Counter(change.operation.value for change in changes))
+
+
+def _pulumi_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """The numbers of the objects that Pulumi changed in an update without recorded changes."""
+    shown: Counter[str] = Counter()
+    for name, operation in _PULUMI_OPERATIONS.items():
+        shown[operation.value] += counts.get(name, 0)
+    return dict(+shown)

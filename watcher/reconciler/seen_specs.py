@@ -1,0 +1,42 @@
+"""Keeps each version of a Tenant's spec that the watcher has seen, until the status contains its author.
+
+Users can change a spec several times while an update runs. The next reconcile reads only the newest version.
+"""
+
+import threading
+
+from tenancy.base.manifest import Manifest
+from tenancy.spec_changes import changes_in, noted_changes, with_changes
+from watcher.reconciler.status_change import now_text
+
+
+class SeenSpecs:
+    """The versions of Tenants that are not recorded yet, by the uid of the Tenant. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._versions: dict[str, list[Manifest]] = {}
+        self._guard = threading.Lock()
+
+    def add(self, before: Manifest | None, after: Manifest) -> None:
+        """Keep a version of a Tenant that an informer has received, if its generation is new."""
+        generation = after["metadata"]["generation"]
+        if before is not None and before["metadata"]["generation"] == generation:
+            return
+        with self._guard:
+            self._versions.setdefault(after["metadata"]["uid"], []).append(after)
+
+    def forget(self, tenant: Manifest) -> None:
+        with self._guard:
+            self._versions.pop(tenant["metadata"]["uid"], None)
+
+    def noted(self, tenant: Manifest) -> Manifest:
+        """The Tenant with all known changes of its spec in its status. The caller writes the status."""
+        uid = tenant["metadata"]["uid"]
+        written = changes_in(tenant.get("status"))
+        newest = written[-1].generation if written else 0
+        with self._guard:
+            versions = self._versions.get(uid, [])
+            versions[:] = [each for each in versions if each["metadata"]["generation"] > newest]
+            earlier = tuple(versions)
+        changes = noted_changes(tenant, earlier, now_text())
+        return {**tenant, "status": with_changes(tenant.get("status") or {}, changes)}
