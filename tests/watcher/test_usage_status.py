@@ -93,7 +93,7 @@ def test_page_and_status_have_the_same_amounts() -> None:
     new_status = with_usage(
         status("a", "b"), live(a="250m", b="500m"), MeasuredUsage(Decimal("0.1"), Decimal(2**20))
     )
-    metadata = {"name": "acme", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    metadata = {"name": "acme", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
     tenant = {
         "apiVersion": "platform.ai/v1",
         "metadata": metadata,
