@@ -11,8 +11,8 @@ from typing import Final
 from rich.text import Text
 
 from cli.output import console, error_console, print_changes
-from cli.permissions import rights_text
-from cli.reader import READ_CRDS, READ_PLANS, Reader
+from cli.rights.permissions import rights_text
+from cli.rights.reader import READ_CRDS, READ_PLANS, Reader
 from stacks.applied_objects import read_applied
 from stacks.errors import StackError
 from tenancy.base.errors import Rejection

@@ -14,8 +14,8 @@ from cluster.errors import ClusterError
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import served_kinds
 from embedded.run.install_platform import install_platform, write_watcher_kubeconfig
-from tenancy.base.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE, kind_of
-from tenancy.base.labels import TENANT_LABEL, tenant_selector
+from tenancy.base.kinds import MANAGED_KINDS, kind_of
+from tenancy.base.labels import tenant_selector
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.names import GROUP, VERSION
 from tenancy.desired import DesiredState, desired_state
@@ -23,6 +23,7 @@ from tenancy.drift import drift
 from tenancy.plans import read_plans
 from tenancy.spec.tenant import tenant_from_manifest
 from tests.checkpoint import checkpoint_differences
+from tests.live_objects import LiveObjects
 from tests.stack_commands import StackCommands
 from tests.waiting import eventually
 from tests.watcher_process import WatcherProcess
@@ -43,10 +44,9 @@ def tenant_manifest(name: str, group: str = GROUP, **spec: Any) -> Manifest:
 
 
 @dataclass(kw_only=True)
-class Platform(WatcherProcess, StackCommands):
+class Platform(WatcherProcess, StackCommands, LiveObjects):
     """A cluster with the platform installed, a file backend for its stacks, and a watcher process."""
 
-    admin: Cluster
     # Test files for which `verify_and_abandon` has already run a Pulumi preview.
     previewed_files: set[str] = field(default_factory=set)
 
@@ -222,35 +222,6 @@ class Platform(WatcherProcess, StackCommands):
 
     def await_gone(self, manifest: Manifest) -> None:
         eventually(lambda: self.tenant(manifest) is None, f"{manifest['metadata']['name']} is gone")
-
-    def objects(self, tenant: str) -> dict[tuple[str, str, str], Manifest]:
-        """The objects with the tenant's label, keyed by kind, namespace and name."""
-        return {
-            (kind.kind, item["metadata"].get("namespace", ""), item["metadata"]["name"]): item
-            for kind in MANAGED_KINDS
-            for item in self.admin.list(kind, f"{TENANT_LABEL}={tenant}")[0]
-        }
-
-    def events(self, tenant: str) -> list[tuple[str, str]]:
-        """Reason and message of each Event about the tenant."""
-        return [
-            (event["reason"], event["message"])
-            for event in self.admin.list(EVENT)[0]
-            # `involvedObject.name` is optional.
-            if event["involvedObject"].get("name") == tenant
-        ]
-
-    def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
-        return self.admin.get(KIND_BY_KEY[kind], name, namespace)
-
-    def patch(self, kind: str, namespace: str, name: str, change: Manifest) -> None:
-        self.admin.patch(KIND_BY_KEY[kind], name, change, namespace=namespace)
-
-    def remove(self, kind: str, namespace: str, name: str) -> None:
-        self.admin.delete(KIND_BY_KEY[kind], name, namespace)
-
-    def namespace(self, name: str) -> Manifest | None:
-        return self.admin.get(NAMESPACE, name)
 
 
 def condition(manifest: Manifest, kind: str) -> Manifest:

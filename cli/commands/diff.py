@@ -8,7 +8,7 @@ import typer
 from cli.completion import TenantName
 from cli.differences import CurrentDifferences, print_differences, print_problems, read_differences
 from cli.output import Format, FormatOption, console, print_data
-from cli.reader import Reader
+from cli.rights.reader import Reader
 from tenancy.base.errors import NameTaken
 from tenancy.base.manifest import is_deleting
 from tenancy.changes import Differences

@@ -21,8 +21,8 @@ from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
 from cli.doctor.waiting_sessions import check_sessions
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
 from cli.output import Format, FormatOption, console, error_console, print_data
-from cli.permissions import MissingRight, Right
-from cli.reader import READ_CRDS, READ_PLANS
+from cli.rights.permissions import MissingRight, Right
+from cli.rights.reader import READ_CRDS, READ_PLANS
 from cluster.errors import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError

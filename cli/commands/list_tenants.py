@@ -12,7 +12,7 @@ from cli.completion import SelectorOption, TenantNames
 from cli.connection import no_such_tenant
 from cli.listing.formats import Cells, ListFormat, ListFormatOption, Tables, print_rows, row_stream
 from cli.output import PHASE_STYLES, console, print_error
-from cli.reader import Reader
+from cli.rights.reader import Reader
 from cli.selection.tenants import check_not_both, resources_named
 from cli.times import age
 from cluster.live_objects import tenant_of

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from cli.completion import tenant_names
 from cli.connection import Connection
 from cli.output import Format, FormatOption, confirm, console, error_console, print_data, print_table
-from cli.permissions import MissingRight
+from cli.rights.permissions import MissingRight
 from cli.sessions.log import read_log, write_log
 from cli.sessions.read import SESSIONS, needs_right, read_events, read_session, read_sessions
 from cli.sessions.text import (

@@ -1,7 +1,6 @@
 """`tenancy show`: prints the status, quotas, access, sessions, updates, events and drift of one tenant."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,38 +17,26 @@ from cli.differences import (
     read_differences,
     unknown_differences,
 )
-from cli.output import (
-    PHASE_STYLES,
-    Format,
-    FormatOption,
-    console,
-    error_console,
-    print_data,
-    print_table,
-)
-from cli.permissions import MissingRight, Right
-from cli.reader import Reader
+from cli.output import Format, FormatOption, console, error_console, print_data
+from cli.rights.permissions import MissingRight, Right
+from cli.rights.reader import Reader
 from cli.sessions.read import read_events, read_sessions
 from cli.sessions.text import EVENT_COLUMNS, SESSION_COLUMNS, event_cells, session_cells
-from cli.times import age, display_time
+from cli.tenant_text import print_section, print_tenant
+from cli.times import display_time
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import AISESSION, EVENT, RESOURCE_QUOTA, ROLE_BINDING, api_group
+from tenancy.base.kinds import AISESSION, EVENT
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.base.model import Model
-from tenancy.base.names import stack_name
 from tenancy.base.platform_names import EVENT_NAMESPACE
-from tenancy.base.reasons import Reason
 from tenancy.same_name_in_both_groups import is_duplicate
 from tenancy.sessions.row import SessionRow, session_row, sorted_rows
 from watcher.history_view import UpdateView
-from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView, tenant_view
+from watcher.view import TenantRow, TenantView, tenant_view
 
 _SHOWN_UPDATES: Final = 5
 _SHOWN_EVENTS: Final = 10
-_BAR_WIDTH: Final = 20
-# The colours of a quota bar. Each colour applies from this ratio of used to total quota.
-_COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
 
 
 def show(
@@ -76,10 +63,10 @@ def show(
     sessions, sessions_problem = _active_sessions(reader, view)
     events, events_problem = _last_events(reader, tenant)
     if output is Format.TABLE:
-        _print(view, reader.missing)
+        print_tenant(view, reader.missing)
         _print_sessions(sessions, sessions_problem)
         _print_updates(view.row, updates, updates_problem)
-        _section("Events", EVENT_COLUMNS, [event_cells(event) for event in events], events_problem)
+        print_section("Events", EVENT_COLUMNS, [event_cells(event) for event in events], events_problem)
         console.print()
         print_differences(differences)
     else:
@@ -150,100 +137,13 @@ def _data(model: Model) -> dict[str, object]:
     return model.model_dump(by_alias=True, mode="json")
 
 
-def _print(view: TenantView, missing: Sequence[Right]) -> None:
-    row, unknown = view.row, {right.kind: f"you may not {right}" for right in missing}
-    title = Text(row.name, style="bold")
-    if row.display_name:
-        title += Text(f"  {row.display_name}")
-    console.print(title)
-    for field, value in _header(row):
-        console.print(Text(f"{field:<8}").append_text(value))
-    _section(
-        "Quotas",
-        ("RESOURCE", "USED/HARD", "", ""),
-        [_bar(bar) for bar in row.quotas],
-        unknown.get(RESOURCE_QUOTA, ""),
-    )
-    _section(
-        "Namespaces",
-        ("NAME", "PURPOSE", "READY", "QUOTAS"),
-        [_namespace(namespace) for namespace in view.namespaces],
-    )
-    _section(
-        "Conditions",
-        ("TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"),
-        [
-            (
-                condition["type"],
-                condition["status"],
-                condition["reason"],
-                display_time(condition["lastTransitionTime"]),
-                condition.get("message", ""),
-            )
-            for condition in view.conditions
-        ],
-    )
-    _section(
-        "Access",
-        ("KIND", "NAME", "ROLE", "NAMESPACES"),
-        [(access.kind, access.name, access.role, ", ".join(access.namespaces)) for access in view.access],
-        unknown.get(ROLE_BINDING, ""),
-    )
-
-
-def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
-    flags = (
-        ("paused", row.is_paused),
-        ("spec not applied", row.is_held_back),
-        ("cordoned", row.is_cordoned),
-        ("drifted", row.is_drifted),
-    )
-    states = [state for state, is_set in flags if is_set]
-    phase = Text(row.phase, style=PHASE_STYLES.get(row.phase, ""))
-    yield "Phase", phase.append("".join(f", {state}" for state in states), style="yellow")
-    if row.message:
-        yield "Reason", Text(f"{row.reason}: {row.message}")
-    yield "Plan", Text(row.plan)
-    if row.in_use.cpu and row.in_use.memory:
-        yield "In use", Text(f"{row.in_use.cpu} CPU, {row.in_use.memory} memory")
-    yield "Age", Text(age(datetime.fromisoformat(row.created)))
-    yield "Group", Text(api_group(row.api_version))
-    if row.reason != Reason.NAME_TAKEN:
-        yield "Stack", Text(stack_name(row.name))
-
-
-def _section(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]], problem: str = ""
-) -> None:
-    console.print(Text(f"\n{title}", style="bold"))
-    if problem:
-        console.print(Text(f"unknown: {problem}"))
-    elif rows:
-        print_table(columns, rows)
-    else:
-        console.print("none")
-
-
-def _bar(bar: QuotaBar) -> tuple[str | Text, ...]:
-    colour = next(colour for ratio, colour in _COLOURS if bar.ratio >= ratio)
-    filled = min(_BAR_WIDTH, round(bar.ratio * _BAR_WIDTH))
-    blocks = Text("█" * filled + "░" * (_BAR_WIDTH - filled), style=colour)
-    return bar.resource, f"{bar.used}/{bar.hard}", blocks, f"{bar.ratio:.0%}"
-
-
-def _namespace(namespace: NamespaceView) -> tuple[str | Text, ...]:
-    ready = Text("yes", style="green") if namespace.is_ready else Text("no", style="bold red")
-    quotas = ", ".join(f"{bar.resource} {bar.used}/{bar.hard}" for bar in namespace.quotas)
-    return namespace.name, namespace.purpose or "-", ready, quotas
-
-
 def _print_sessions(rows: Sequence[SessionRow], problem: str) -> None:
-    _section("Sessions", SESSION_COLUMNS, [session_cells(row) for row in rows], problem)
+    print_section("Sessions", SESSION_COLUMNS, [session_cells(row) for row in rows], problem)
 
 
 def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) -> None:
     if not problem:
-        _section("Last updates", UPDATE_COLUMNS, [update_cells(update) for update in updates])
+        print_section("Last updates", UPDATE_COLUMNS, [update_cells(update) for update in updates])
         return
     # The history cannot be read, and the status of the Tenant contains only the last update.
     last = row.last_update or {}
@@ -253,5 +153,5 @@ def _print_updates(row: TenantRow, updates: Sequence[UpdateView], problem: str) 
         last.get("message", ""),
         last.get("result", ""),
     )
-    _section("Last update", ("UPDATE", "WHEN", "CAUSE", "RESULT"), [cells] if last else [])
+    print_section("Last update", ("UPDATE", "WHEN", "CAUSE", "RESULT"), [cells] if last else [])
     console.print(Text(f"Earlier updates cannot be read: {problem}", style="yellow"))

@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, ok, warning
-from cli.grants import bindings_for, current_user, new_role_commands
-from cli.permissions import Right, is_allowed, rights_text
-from cli.reader import READ_PLANS
+from cli.rights.grants import bindings_for, current_user, new_role_commands
+from cli.rights.permissions import Right, is_allowed, rights_text
+from cli.rights.reader import READ_PLANS
 from cluster.client import Cluster
 from tenancy.base.kinds import AISESSION, CONFIG_MAP, CRD, EVENT, MANAGED_KINDS, POD, TENANTS, Kind
 

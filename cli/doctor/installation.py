@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, failed, ok
-from cli.permissions import Right
+from cli.rights.permissions import Right
 from cluster.client import Cluster
 from cluster.served_kinds import is_established
 from tenancy.admission.manifests import admission_manifests

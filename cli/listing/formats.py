@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from cli.output import Format, console, print_data, print_table
-from cli.permissions import Right
+from cli.rights.permissions import Right
 from cli.selection.tenants import resource_and_name
 from watcher.view import TenantRow
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final, NamedTuple
 
-from cli.permissions import Right, is_allowed
+from cli.rights.permissions import Right, is_allowed
 from cli.wait import GONE
 from cluster.client import Cluster
 from cluster.informer import Informer

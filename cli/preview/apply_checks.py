@@ -11,14 +11,14 @@ from typing import Final
 from cli.apply.field_ownership import ApplyMethod
 from cli.connection import Connection
 from cli.manifests import ManifestSet, TenantDocument
-from cli.permissions import Right
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import readable_base
 from cli.preview.findings.finding import Finding, Rule, Severity
 from cli.preview.findings.locations import error_findings
 from cli.preview.manifest_checks import manifest_findings
 from cli.preview.predictions import Predict, predictions_on
-from cli.reader import READ_CRDS, READ_PLANS, Reader
+from cli.rights.permissions import Right
+from cli.rights.reader import READ_CRDS, READ_PLANS, Reader
 from cluster.errors import ClusterError
 from cluster.tenants import known_namespaces
 from tenancy.base.errors import Rejection

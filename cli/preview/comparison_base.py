@@ -9,9 +9,9 @@ from typing import Final
 
 from cli.connection import Connection
 from cli.manifests import TenantDocument, parsed_manifests
-from cli.permissions import Right, is_allowed
 from cli.preview.git_revision import sources_at_revision
-from cli.reader import Reader
+from cli.rights.permissions import Right, is_allowed
+from cli.rights.reader import Reader
 from cluster.client import Cluster
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import CORE_KINDS, CRD, TENANTS, Kind

@@ -6,7 +6,7 @@ from cli.connection import Connection
 from cli.preview.comparison_base import Base, is_protected
 from cli.preview.deleted_tenant import deleted_tenant_preview
 from cli.preview.result import Preview, TenantPreview
-from cli.reader import Reader
+from cli.rights.reader import Reader
 from cluster.tenants import known_namespaces
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from cli.permissions import MissingRight
+from cli.rights.permissions import MissingRight
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError

@@ -3,8 +3,8 @@
 import pytest
 
 from cli.commands.doctor import _CLUSTER_CHECKS
-from cli.grants import bindings_for, new_role_commands
-from cli.permissions import Right, rights_text
+from cli.rights.grants import bindings_for, new_role_commands
+from cli.rights.permissions import Right, rights_text
 from tenancy.base.kinds import AISESSION, CONFIG_MAP, RESOURCE_QUOTA, STATEFUL_SET, TENANTS
 
 PREVIEW = "kubectl create clusterrolebinding tenancy-preview-{} --clusterrole=tenancy-preview {}"

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from cli.permissions import Right, rights_text
+from cli.rights.permissions import Right, rights_text
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.kinds import Kind

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cli.connection import Connection, no_such_tenant
 from cli.output import error_console
-from cli.permissions import MissingRight, Right, rights_text
+from cli.rights.permissions import MissingRight, Right, rights_text
 from cli.selection.tenants import resources_named
 from cluster.errors import ClusterError
 from cluster.live_objects import tenant_of
@@ -108,7 +108,7 @@ class Reader:
 
     def _missing_text(self, rights: Sequence[Right]) -> str:
         # This import is slow, and most users lack no rights.
-        from cli.grants import grants_text
+        from cli.rights.grants import grants_text
 
         grants = grants_text(self.connection.cluster, rights)
         return f"you may not {rights_text(rights)}; {grants}"
