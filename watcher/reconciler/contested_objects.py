@@ -47,8 +47,8 @@ class _Streak:
     """The rounds in a row of one object.
 
     `rounds` is the number of rounds. `last_s` is the time when the last round ended. If the last round has
-    not ended yet, `last_s` is the time when the round began. `repair` is the repair of the last round. `cause`
-    is the first known cause of the rounds.
+    not ended yet, `last_s` is the time when the round began. `repair` is the repair of the last round.
+    `cause` is the first known cause of the rounds.
     """
 
     rounds: int

@@ -37,7 +37,7 @@ _MAX_FIELDS: Final = 3
 class Repair:
     """A repair of an object. `drift` describes the drift, and `change` is the change that the repair made.
 
-    `cause` names the client that changed the object, the time and the fields. It is empty if they are unknown.
+    `cause` names the client that changed the object, the time and the fields. Empty if they are unknown.
     """
 
     drift: str
