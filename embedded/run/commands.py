@@ -14,7 +14,13 @@ from dataclasses import replace
 
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
-from embedded.run.environment_variables import connection_text, environment_variables
+from embedded.run.environment_variables import (
+    connection_text,
+    dev_command,
+    environment_variables,
+    path_for_shell,
+    set_environment_command,
+)
 from embedded.run.later_tools import SHELL_TOOLS, later_tools, preparing_text
 from embedded.run.record import SUPERVISOR, InstanceRecord, live_record
 from embedded.run.state_folder import StateFolder
@@ -39,8 +45,9 @@ def run(args: argparse.Namespace) -> int:
         print(connection_text(record))
         if missing := [name for name in later_tools(args.cluster) if name not in record.tools]:
             print(preparing_text(missing, folder.tools_log))
-        print("Create the sample tenants with: kubectl apply -f examples/")
-        print("Stop with: ./dev stop")
+        examples = path_for_shell("examples")
+        print(f"Create the sample tenants with: {set_environment_command()} && kubectl apply -f {examples}")
+        print(f"Stop with: {dev_command('stop')}")
         return 0
     from embedded.run.foreground import run_in_foreground
 

@@ -1,8 +1,10 @@
 """The environment variables that connect kubectl, pulumi, tenancy and the watcher to an instance."""
 
 import os
+import shlex
 from pathlib import Path
 
+from embedded.environment import FOLDER_VARIABLE, ROOT
 from embedded.run.record import InstanceRecord
 from embedded.run.state_folder import StateFolder
 from embedded.toolchain.resolver import path_with
@@ -28,5 +30,21 @@ def connection_text(record: InstanceRecord) -> str:
         f"KUBECONFIG  {record.kubeconfig}\n"
         f"state       {record.backend_url}\n"
         f"page        {record.page_url}\n"
-        'To use kubectl, pulumi and tenancy in another terminal, run there: eval "$(./dev env)"'
+        f"To use kubectl, pulumi and tenancy in another terminal, run there: {set_environment_command()}"
     )
+
+
+def set_environment_command() -> str:
+    return f'eval "$({dev_command("env")})"'
+
+
+def dev_command(name: str) -> str:
+    """A shell command that runs a command of `./dev` for the same instance, also in another terminal."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    prefix = f"{FOLDER_VARIABLE}={shlex.quote(str(Path(folder).resolve()))} " if folder else ""
+    return f"{prefix}{path_for_shell('dev')} {name}"
+
+
+def path_for_shell(name: str) -> str:
+    """The path of a file in the checkout, for a shell command that users paste."""
+    return f"./{name}" if Path.cwd() == ROOT else shlex.quote(str(ROOT / name))

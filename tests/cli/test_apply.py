@@ -110,8 +110,9 @@ def test_fields_of_another_manager_are_kept_unless_forced(
     path = write(tmp_path / "x.yaml", {**manifest, "spec": {"plan": "pro"}})
     result = tenancy("apply", path)
     assert result.returncode == 1
-    assert "spec.plan: set to another value by argocd-controller at " in result.stderr
-    assert "tenancy apply --force-conflicts" in result.stderr
+    (entry,) = (platform.tenant(manifest) or {})["metadata"]["managedFields"][:1]
+    assert f"spec.plan: set to another value by argocd-controller at {entry['time']};" in result.stderr
+    assert "run `tenancy apply --force-conflicts` to take over all fields" in result.stderr
     assert (platform.tenant(manifest) or {})["spec"]["plan"] == "basic"
     result = tenancy("apply", path, "--force-conflicts")
     assert result.returncode == 0, result.stderr

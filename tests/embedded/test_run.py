@@ -2,9 +2,12 @@
 
 import argparse
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -13,12 +16,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from embedded.controlplane.loopback import is_ok
-from embedded.environment import FOLDER_VARIABLE
+from embedded.environment import FOLDER_VARIABLE, ROOT
 from embedded.run.commands import pid
 from embedded.run.environment_variables import connection_text
 from embedded.run.record import InstanceRecord
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS
-from tests.embedded.dev import Dev
+from tests.embedded.dev import COMMAND, Dev
 
 Alive = Callable[[Iterable[int]], list[int]]
 Eventually = Callable[[Callable[[], object]], None]
@@ -147,7 +150,7 @@ def test_tool_that_comes_later_is_used_and_stop_leaves_no_process(
     assert (dev.folder.control_plane / "etcd").is_dir()
 
 
-def test_killed_supervisor_leaves_no_process_and_no_obstacle(
+def test_killed_supervisor_leaves_no_obstacle_and_printed_commands_work_in_another_terminal(
     dev: Dev, alive: Alive, eventually: Eventually
 ) -> None:
     dev.succeeds("run", "--detach")
@@ -156,7 +159,18 @@ def test_killed_supervisor_leaves_no_process_and_no_obstacle(
     eventually(lambda: not alive(pids))
     assert dev.folder.record.exists()
     assert "./dev run is not running" in dev("env").stderr
-    dev.succeeds("run", "--detach")
+    commands = re.findall(r": (.*\./dev (?:env|stop).*)$", dev.succeeds("run", "--detach"), re.MULTILINE)
+    assert len(commands) == 3
+    pids = dev.pids()
+    python = f"{shlex.quote(sys.executable)} -c {shlex.quote(COMMAND)} "
+    terminal = {name: value for name, value in dev.env.items() if name != FOLDER_VARIABLE}
+    # Each command works on its own.
+    for command, printed in zip(commands, ("", "tenant.platform.ai/research created", ""), strict=True):
+        shell = ["bash", "-c", command.replace("./dev ", python)]
+        result = subprocess.run(shell, cwd=ROOT, env=terminal, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, (command, result.stderr)
+        assert printed in result.stdout
+    assert alive(pids) == []
 
 
 def test_nothing_to_stop_is_no_failure(dev: Dev) -> None:

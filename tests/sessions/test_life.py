@@ -4,6 +4,7 @@ import pytest
 
 from cluster.errors import ClusterError
 from tenancy.base.kinds import AISESSION, JOB, POD
+from tenancy.base.names import WATCHER_FIELD_MANAGER
 from tests.platform import NewTenant, Platform
 from tests.sessions.record import records
 from tests.sessions.sessions import Sessions, sessions_of
@@ -63,6 +64,9 @@ def test_pod_complies_with_the_tenants_policies(sessions: Sessions) -> None:
     sessions.await_phase("isolated", "Completed")
     job = sessions.job("isolated")
     assert job is not None
+    written = (sessions.all()["isolated"], job)
+    managers = [{entry["manager"] for entry in item["metadata"]["managedFields"]} for item in written]
+    assert managers == [{WATCHER_FIELD_MANAGER}, {WATCHER_FIELD_MANAGER, "kube-controller-manager"}]
     (owner,) = job["metadata"]["ownerReferences"]
     assert owner["uid"] == sessions.all()["isolated"]["metadata"]["uid"]
     (pod,) = sessions.pods("isolated")

@@ -76,3 +76,14 @@ def test_object_stays_contested_until_it_is_left_alone() -> None:
     assert rounds.contested.ongoing([QUOTA, ROLE]) == {QUOTA}
     rounds.now_s += 15
     assert rounds.contested.ongoing([QUOTA]) == set()
+
+
+def test_cause_stays_the_same_until_the_object_is_left_alone() -> None:
+    rounds = Rounds()
+    for number in range(5):
+        rounds.repair(QUOTA)
+        assert rounds.contested.cause(QUOTA, f"rival at {number}") == "rival at 0"
+    assert rounds.contested.cause(QUOTA, "") == "rival at 0"
+    rounds.now_s += 15
+    rounds.repair(QUOTA)
+    assert rounds.contested.cause(QUOTA, "rival at 9") == "rival at 9"

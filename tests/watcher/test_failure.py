@@ -1,12 +1,13 @@
 """Failures are reported and retried, and cause no endless series of updates."""
 
 import copy
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tenancy.base.kinds import Kind, kind_of
+from tenancy.base.kinds import RESOURCE_QUOTA, Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tests.holding import held_updates
@@ -79,7 +80,10 @@ def test_contested_object_is_reported_and_causes_no_more_updates(
     platform.await_active(manifest)
 
     def edit() -> None:
-        platform.patch(*quota, {"spec": {"hard": {"cpu": "64"}}})
+        change = {"spec": {"hard": {"cpu": "64"}}}
+        platform.admin.patch(
+            RESOURCE_QUOTA, "tenant-quota", change, namespace="tenant-fought", field_manager="rival"
+        )
 
     def contested_tenant() -> Manifest | None:
         edit()
@@ -102,6 +106,9 @@ def test_contested_object_is_reported_and_causes_no_more_updates(
     tenant = eventually(contested_tenant, "the status reports DriftContested", timeout_s=200)
     message = condition(tenant, "Ready")["message"]
     assert "ResourceQuota tenant-fought/tenant-quota was repaired" in message
+    assert re.search(r"\(the field manager rival changed spec\.hard\.cpu at \d{4}-\S+Z\)", message)
+    command = message.partition("run: ")[2]
+    assert command == "kubectl get resourcequotas tenant-quota -n tenant-fought -o yaml --show-managed-fields"
     assert condition(tenant, "Drifted")["status"] == "True"
     version = tenant["status"]["lastUpdate"]["version"]
     for _ in range(2):

@@ -23,7 +23,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "duplicate namespace": ("bad", {"namespaces": [{"name": "a"}, {"name": "a"}]}, "spec.namespaces[1]"),
     "namespace too long once prefixed": ("bad", {"namespaces": [{"name": "n" * 60}]}, "spec.namespaces"),
     "default namespace too long once prefixed": ("bad", {"name": "n" * 60}, "spec.name"),
-    "tenant name too long": ("t" * 57, {}, "metadata.name"),
+    "tenant name too long": ("t" * 71, {}, "metadata.name: must have at most 56 characters, because"),
+    "tenant name one character too long": ("t" * 57, {}, "metadata.name"),
     "tenant name with a dot": ("a.b", {}, "metadata.name"),
     "namespace of a user": (
         "bad",

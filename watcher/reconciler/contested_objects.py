@@ -8,10 +8,11 @@ the repairs. When nobody has changed the object for `_REST_S` seconds, the watch
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tenancy.base.errors import TenancyError
+from tenancy.base.kinds import KIND_BY_KEY
 from tenancy.base.manifest import ObjectKey
 from tenancy.base.reasons import Reason
 
@@ -28,10 +29,16 @@ class DriftContested(TenancyError):
 
     reason = Reason.DRIFT_CONTESTED
 
-    def __init__(self, key: ObjectKey) -> None:
+    def __init__(self, key: ObjectKey, cause: str) -> None:
+        """`cause` names the client, the time and the fields of a change, or is empty."""
+        kind = KIND_BY_KEY[key.kind]
+        resource = kind.crd if kind.group else kind.plural
+        place = f" -n {key.namespace}" if key.namespace else ""
+        by_whom = f" ({cause})" if cause else ""
         super().__init__(
             f"{key} was repaired {_ROUNDS} times in a row, and each time somebody changed it again within "
-            f"{_REST_S:g} s; find out who changes the object: kubectl get --show-managed-fields"
+            f"{_REST_S:g} s{by_whom}; stop the client that changes the object; to list all clients, run: "
+            f"kubectl get {resource} {key.name}{place} -o yaml --show-managed-fields"
         )
 
 
@@ -41,11 +48,13 @@ class _Streak:
 
     `rounds` is the number of rounds. `last_s` is the time when the last round ended. If the last round has
     not ended yet, `last_s` is the time when the round began. `repair` is the repair of the last round.
+    `cause` is the first known cause of the rounds.
     """
 
     rounds: int
     last_s: float
     repair: object
+    cause: str = ""
 
 
 class ContestedObjects:
@@ -70,8 +79,9 @@ class ContestedObjects:
                 streak = self._streaks.get(key)
                 if streak and streak.repair is repair:
                     continue
-                rounds = streak.rounds if streak and now_s - streak.last_s < _REST_S else 0
-                self._streaks[key] = _Streak(rounds + 1, now_s, repair)
+                if streak is None or now_s - streak.last_s >= _REST_S:
+                    streak = _Streak(0, now_s, repair)
+                self._streaks[key] = replace(streak, rounds=streak.rounds + 1, last_s=now_s, repair=repair)
             return {key for key in repairs if self._streaks[key].rounds > _ROUNDS}
 
     def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
@@ -87,6 +97,18 @@ class ContestedObjects:
             for key, streak in streaks.items()
             if streak.rounds > _ROUNDS and now_s - streak.last_s < _REST_S
         }
+
+    def cause(self, key: ObjectKey, newest: str) -> str:
+        """The first known cause of the rounds of an object. `newest` is the cause of the last round.
+
+        The cause contains a time. With the newest cause, each round would change the status.
+        """
+        with self._guard:
+            streak = self._streaks.get(key)
+            if streak is None:
+                return newest
+            streak.cause = streak.cause or newest
+            return streak.cause
 
     def end_round(self, repaired: Iterable[ObjectKey]) -> None:
         """End the round of these objects. The update that records their repairs has succeeded or failed."""

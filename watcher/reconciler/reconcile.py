@@ -193,7 +193,8 @@ class Reconciler:
                 raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")
             case Contested(key, repairs):
                 self._repairs.mark_recorded(desired.tenant, repairs)
-                raise DriftContested(key)
+                newest = repairs[key].cause if key in repairs else ""
+                raise DriftContested(key, self._contested.cause(key, newest))
             case RunUpdate():
                 self._update(manifest, desired, step)
             case InSync():

@@ -29,14 +29,20 @@ from watcher.reconciler.last_applied import Applied
 # Kinds with immutable fields. If such an object cannot be changed, it is deleted and created again.
 # A namespace is never deleted for a repair, because it contains the tenant's own objects.
 _WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
+# The number of changed fields that the cause of a repair lists.
+_MAX_FIELDS: Final = 3
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A repair of an object. `drift` describes the drift, and `change` is the change that the repair made."""
+    """A repair of an object. `drift` describes the drift, and `change` is the change that the repair made.
+
+    `cause` names the client that changed the object, the time and the fields. Empty if they are unknown.
+    """
 
     drift: str
     change: ObjectChange
+    cause: str = ""
 
 
 def restore_object(
@@ -64,7 +70,25 @@ def restore_object(
     _apply(cluster, kind, key, target, live)
     drift = object_drift(desired, live)
     assert drift is not None
-    return Repair(drift, object_change(key, desired, live)), is_done
+    change = object_change(key, desired, live)
+    return Repair(drift, change, _cause(live, change)), is_done
+
+
+def _cause(live: Manifest | None, change: ObjectChange) -> str:
+    """The last field manager other than the platform's, with the time of its write and the changed fields."""
+    entries = [
+        entry
+        for entry in ((live or {"metadata": {}})["metadata"].get("managedFields") or ())
+        if entry["manager"] != FIELD_MANAGER and not entry.get("subresource")
+    ]
+    if not entries:
+        return ""
+    last = max(entries, key=lambda entry: str(entry.get("time", "")))
+    fields = ", ".join(field.path for field in change.fields[:_MAX_FIELDS])
+    more = f" and {len(change.fields) - _MAX_FIELDS} more" if len(change.fields) > _MAX_FIELDS else ""
+    return (
+        f"the field manager {last['manager']} changed {fields}{more} at {last.get('time', 'an unknown time')}"
+    )
 
 
 def _can_be_created(cluster: Cluster, key: ObjectKey) -> bool:
