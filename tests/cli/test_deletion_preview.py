@@ -1,6 +1,5 @@
 """The preview of a deletion, with different rights of the user."""
 
-from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from cli.connection import Connection
@@ -8,15 +7,17 @@ from cli.preview.deletion import deletion_preview
 from cli.preview.result import Outcome
 from cluster.errors import ClusterError
 from tenancy.base.kinds import NAMESPACE, ROLE, Kind
-from tenancy.base.manifest import Manifest, Objects, object_key
+from tenancy.base.labels import MANAGED_SELECTOR, TENANT_LABEL
+from tenancy.base.manifest import Manifest
 from tenancy.base.names import FINALIZER
 from tests.platform import tenant_manifest
 
-_NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-a"}}
+_LABELS = {TENANT_LABEL: "a"}
+_NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-a", "labels": _LABELS}}
 _ROLE = {
     "apiVersion": ROLE.api_version,
     "kind": "Role",
-    "metadata": {"name": "admin", "namespace": "tenant-a"},
+    "metadata": {"name": "admin", "namespace": "tenant-a", "labels": _LABELS},
 }
 
 
@@ -29,19 +30,15 @@ class Rights(Connection):
     def served(self) -> frozenset[Kind]:
         raise ClusterError("forbidden", 403)
 
-    def live_objects_by_tenant(
-        self,
-        unreadable: set[str] | None = None,
-        required: Container[Kind] = (),
-        kinds: Iterable[Kind] = (),
-    ) -> Mapping[str, Objects]:
-        assert unreadable is not None
-        assert not any(kind in required for kind in kinds)
-        unreadable.update(kind.key for kind in (NAMESPACE, ROLE) if kind not in self.readable)
-        objects = [
-            item for item in (_NAMESPACE, _ROLE) if item["kind"] in {kind.kind for kind in self.readable}
-        ]
-        return {"a": {object_key(item): item for item in objects}}
+    @property
+    def cluster(self) -> Any:
+        return self
+
+    def list(self, kind: Kind, selector: str) -> tuple[list[Manifest], str]:
+        assert selector == MANAGED_SELECTOR
+        if kind in (NAMESPACE, ROLE) and kind not in self.readable:
+            raise ClusterError("forbidden", 403)
+        return [item for item in (_NAMESPACE, _ROLE) if item["kind"] == kind.kind], ""
 
 
 class TenantsOnly(Rights):

@@ -72,7 +72,7 @@ def test_growing_table_prints_its_header_once_and_keeps_its_columns(
 
 def test_stream_of_rows_has_one_document_per_row(capsys: pytest.CaptureFixture[str]) -> None:
     manifest = tenant_manifest("a", plan="pro")
-    manifest["metadata"]["creationTimestamp"] = "2026-01-31T12:00:00Z"
+    manifest["metadata"] |= {"creationTimestamp": "2026-01-31T12:00:00Z", "generation": 1}
     row = tenant_row(manifest, {})
     for output, parsed in ((ListFormat.JSON, json_documents), (ListFormat.YAML, yaml.safe_load_all)):
         print_rows, content = row_stream(output, {})
@@ -125,7 +125,7 @@ def test_validate_needs_no_cluster_and_its_exit_code_says_whether_manifests_are_
     assert validate(planless) == (0, "1 Tenant is valid.\n", "")
     code, output, error = validate(planless, "--plans", str(ROOT / "tenancy" / "plans.yaml"))
     assert (code, output) == (1, "")
-    assert f"{planless}:6: d: spec.plan: there is no plan 'none-such'" in error
+    assert f"{planless}:6: spec.plan: there is no plan 'none-such'" in error
 
     empty = write(tmp_path / "empty.yaml", {"kind": "ConfigMap", "apiVersion": "v1"})
     assert validate(empty)[0] == 1
