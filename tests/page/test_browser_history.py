@@ -32,6 +32,16 @@ def test_an_update_opens_to_the_changed_field_before_and_after(
     expect(updates.last).to_contain_text("objects created")
     expect(updates.last).to_contain_text("Namespace tenant-browser-past")
 
+    # A rejected spec leads to no update, but it is in the history.
+    platform.apply(tenant_manifest("browser-past", plan="none-such", resourceQuotas={"cpu": "3"}))
+    expect(updates).to_have_count(3)
+    rejected = updates.first
+    expect(rejected.locator(".update-head")).to_contain_text("rejected")
+    rejected.locator(".update-head").click()
+    expect(rejected).to_contain_text("unknown, via manager tenancy-cli")
+    expect(rejected).to_contain_text("UnknownPlan: spec.plan: there is no plan 'none-such'")
+    expect(rejected.locator("ins")).to_contain_text("plan: none-such")
+
 
 def test_a_repair_is_in_the_drift_log(platform: Platform, new_tenant: NewTenant, tab: Tab) -> None:
     platform.await_active(new_tenant("browser-repaired", adminUsers=["alice"]))

@@ -7,6 +7,7 @@ import pytest
 
 from tenancy.base.kinds import CONFIG_MAP, NAMESPACE
 from tenancy.base.manifest import Manifest
+from tenancy.changes import Operation
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 
@@ -182,6 +183,15 @@ def test_namespace_removed_together_with_the_change_to_retain_stays(
     eventually(is_released, "the namespace has no labels of the platform")
     assert not [key for key in platform.objects("waverer") if "departing" in key]
     assert _workload(platform, "departing")["data"] == {"kept": "yes"}
+    # The change needs two updates. Each update has only its own changes in the history.
+    released, marked, _ = platform.stacks.history("waverer")
+    assert marked.cause == f"{released.cause}: marks namespaces to keep"
+    assert released.record is not None
+    assert [(change.operation, str(change.key)) for change in released.record.changes] == [
+        (Operation.RELEASE, "Namespace departing")
+    ]
+    assert marked.record is not None
+    assert "departing" not in {change.name for change in marked.record.changes}
 
 
 def test_namespace_that_was_dropped_just_before_a_restart_is_released(

@@ -15,7 +15,8 @@ from cluster.client import Cluster
 from cluster.tenants import leaving_namespaces, live_quotas
 from stacks.result import StackResult
 from stacks.stack import Stacks
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, Objects
+from tenancy.changes import object_changes
 from tenancy.decision import check_quotas_in_use
 from tenancy.desired import DesiredState
 from tenancy.objects.namespace import with_managed_metadata_only
@@ -33,17 +34,27 @@ def apply(
     applied: LastApplied,
     manifest: Manifest,
     desired: DesiredState,
+    live: Objects,
     update: RunUpdate,
 ) -> StackResult:
     """Apply the desired state.
 
-    Raises MustWait if the tenant has to wait for a change in the cluster. Raises Rejection, StackError or
-    ClusterError if a step fails.
+    `live` are the tenant's live objects. If an additional run comes first, the history shows the changes of
+    each run. Raises MustWait if the tenant has to wait for a change in the cluster. Raises Rejection,
+    StackError or ClusterError if a step fails.
     """
+    # The objects before the next run.
+    objects, record = live, update.record
 
     def up(step: DesiredState, message: str) -> StackResult:
+        nonlocal objects
+        is_only_run = step is desired and objects is live
+        changes = record.changes if is_only_run else object_changes(step, objects)
+        step_record = record.model_copy(update={"changes": changes})
         with applied.updating(step):
-            return stacks.up(step, message, update.record, refresh=update.needs_refresh)
+            result = stacks.up(step, message, step_record, refresh=update.needs_refresh)
+        objects = step.by_key
+        return result
 
     if desired.retains:
         _mark_retained_namespaces(cluster, up, manifest, desired, update)

@@ -202,7 +202,8 @@ class Reconciler:
 
     def _update(self, manifest: Manifest, desired: DesiredState, update: RunUpdate) -> None:
         try:
-            result = apply(self._cluster, self._stacks, self._applied, manifest, desired, update)
+            live = self._managed.of(desired.tenant)
+            result = apply(self._cluster, self._stacks, self._applied, manifest, desired, live, update)
         finally:
             self._contested.end_round(update.repairs)
         self._repairs.mark_recorded(desired.tenant, update.repairs)
