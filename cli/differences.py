@@ -107,6 +107,7 @@ def print_differences(differences: CurrentDifferences) -> None:
     console.print(Text("Manual changes (drift)", style="bold"))
     if parts.drift is None:
         console.print(Text(f"unknown: {differences.drift_problem}"))
+        console.print(Text(_reported_drift(differences.tenant)))
     elif not parts.drift and differences.drift_problem:
         console.print("none in the objects that you may read")
         console.print(Text(_reported_drift(differences.tenant)))

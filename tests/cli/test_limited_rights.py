@@ -82,13 +82,13 @@ def test_list_shows_the_tenants_and_names_the_missing_right(limited: Run) -> Non
 def test_show_prints_the_status_and_names_each_missing_right(limited: Run) -> None:
     result = limited("show", "limited")
     assert result.returncode == 0, result.stderr
-    assert "Phase   Active, paused\n" in result.stdout
+    assert "Phase   Active, paused, drifted\n" in result.stdout
     assert f"\nQuotas\nunknown: you may not {QUOTAS}\n" in result.stdout
     assert "\ntenant-limited-dev   -         yes" in result.stdout
     assert (
         "\nAccess\nunknown: you may not list rolebindings.rbac.authorization.k8s.io in all" in result.stdout
     )
-    assert f"\nDrift\nunknown: you may not {PLANS}\n" in result.stdout
+    assert f"\nManual changes (drift)\nunknown: you may not {PLANS}\n" in result.stdout
     for binding in (
         "kubectl create clusterrolebinding tenancy-preview-",
         "kubectl -n tenancy-system create rolebinding",
@@ -103,11 +103,11 @@ def test_show_prints_the_status_and_names_each_missing_right(limited: Run) -> No
 def test_diff_reports_the_drift_in_the_status_and_fails(limited: Run) -> None:
     result = limited("diff", "limited")
     assert result.returncode == 1
-    assert "limited has no differences in the objects that you may read.\n" in result.stdout
+    assert f"unknown: you may not {PLANS}\n" in result.stdout
     assert "The watcher reports the condition Drifted=True" in result.stdout
     assert PLANS in result.stderr
     data = json.loads(limited("diff", "limited", "-o", "json").stdout)
-    assert data["changes"] == []
+    assert data["drift"] is None
     assert PLANS in data["missing"]
 
 
@@ -127,7 +127,7 @@ def test_diff_compares_the_kinds_that_the_user_may_list(
         return result if result.returncode == 2 else None
 
     result = eventually(difference, "the rights are effective")
-    assert result.stdout == "+ Role tenant-limited-dev/tenant-viewer\n"
+    assert result.stdout.startswith("Manual changes (drift)\n+ Role tenant-limited-dev/tenant-viewer\n\n")
     assert "you may not list namespaces; list " in result.stderr
 
 
