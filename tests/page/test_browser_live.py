@@ -67,7 +67,7 @@ def test_open_page_of_a_deleted_tenant_reports_the_deletion(platform: Platform, 
     platform.apply(manifest)
     platform.await_condition(manifest, "UnknownPlan")
     tab.open("/tenants/live-gone")
-    expect(tab.page.get_by_text("Going")).to_be_visible()
+    expect(tab.page.get_by_text("Going", exact=True)).to_be_visible()
     tab.expected_failures |= {"/api/tenants/live-gone", "/api/tenants/live-gone/history"}
     platform.delete(manifest)
     expect(tab.page.get_by_role("heading", name="Tenant live-gone was deleted")).to_be_visible()
