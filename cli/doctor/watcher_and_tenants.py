@@ -13,7 +13,7 @@ from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, STATEFUL_SET
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
 from tenancy.same_name_in_both_groups import full_name, is_duplicate
-from tenancy.spec.tenant_status import ConditionType, Phase
+from tenancy.spec.tenant_status import ConditionType, Phase, condition
 
 # A healthy watcher needs less time than this to observe a new spec, or to finish a deletion.
 _MAX_DELAY_S: Final = 60.0
@@ -88,9 +88,9 @@ def check_integrations(connection: Connection) -> list[CheckResult]:
     ]
     findings = [ok("integrations", f"installed: {', '.join(served) or 'none'}")]
     for tenant in read_tenants(connection.cluster):
-        condition = _condition(tenant, ConditionType.INTEGRATIONS_READY)
-        if condition.get("reason") == "CRDsMissing":
-            message = f"{condition['message']}; install the CRDs, and the watcher creates these objects"
+        integrations = condition(tenant, ConditionType.INTEGRATIONS_READY)
+        if integrations.get("reason") == "CRDsMissing":
+            message = f"{integrations['message']}; install the CRDs, and the watcher creates these objects"
             findings.append(warning(_subject(tenant), message, "kubectl get crds"))
     return findings
 
@@ -110,7 +110,7 @@ def tenant_findings(tenant: Manifest) -> Iterator[CheckResult]:
         )
     elif phase_of(tenant) == Phase.FAILED:
         yield failed(subject, reason_text(tenant), f"tenancy show {name}")
-    drifted = _condition(tenant, ConditionType.DRIFTED)
+    drifted = condition(tenant, ConditionType.DRIFTED)
     if drifted.get("status") == "True":
         yield warning(subject, f"has drifted: {drifted.get('message', '')}", f"tenancy diff {name}")
 
@@ -122,11 +122,6 @@ def _subject(tenant: Manifest) -> str:
 def _name(tenant: Manifest) -> str:
     """The name of the Tenant. The full name if an older Tenant has the same name in the other API group."""
     return full_name(tenant) if is_duplicate(tenant, {}) else str(tenant["metadata"]["name"])
-
-
-def _condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:
-    conditions: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
-    return next((condition for condition in conditions if condition["type"] == condition_type), {})
 
 
 def _written_at(tenant: Manifest) -> str:

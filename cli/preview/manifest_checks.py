@@ -15,12 +15,6 @@ class InvalidManifests(TenancyError):
     reason = "InvalidManifest"
 
 
-def check_manifests(manifests: ManifestSet) -> None:
-    """Validate the manifests like the watcher does. Raises InvalidManifests with all errors."""
-    if findings := manifest_findings(manifests):
-        raise InvalidManifests(findings_text(findings))
-
-
 def manifest_findings(manifests: ManifestSet) -> list[Finding]:
     """The errors of all documents: invalid documents, repeated names, and invalid specs."""
     findings = fault_findings(manifests.faults)
