@@ -16,7 +16,7 @@ class InvalidManifests(TenancyError):
 
 
 def check_manifests(manifests: ManifestSet) -> None:
-    """Validate the manifests like the watcher does. Raises InvalidManifests with all errors."""
+    """Validate the manifests as the watcher does. Raises InvalidManifests with all errors."""
     if findings := manifest_findings(manifests):
         raise InvalidManifests(findings_text(findings))
 
@@ -42,7 +42,7 @@ def fault_findings(faults: Sequence[ManifestError]) -> list[Finding]:
 
 
 def check_name_is_new(document: TenantDocument, seen: dict[str, TenantDocument]) -> None:
-    """Add the document to `seen`. Raises NameTaken if another document there has the same name."""
+    """Add the document to `seen`. Raises NameTaken if `seen` has another document with this name."""
     first = seen.setdefault(document.name, document)
     if first is not document:
         raise NameTaken(

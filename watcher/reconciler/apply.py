@@ -39,11 +39,11 @@ def apply(
 ) -> StackResult:
     """Apply the desired state.
 
-    `live` are the tenant's live objects. If an additional run comes first, the history shows the changes of
-    each run. Raises MustWait if the tenant has to wait for a change in the cluster. Raises Rejection,
-    StackError or ClusterError if a step fails.
+    `live` contains the tenant's live objects. Some updates need two or three runs of `up`. The history then
+    shows the changes of each run. Raises MustWait if the tenant has to wait for a change in the cluster.
+    Raises Rejection, StackError or ClusterError if a step fails.
     """
-    # The objects before the next run.
+    # `objects` contains the tenant's objects before the next run.
     objects, record = live, update.record
 
     def up(step: DesiredState, message: str) -> StackResult:

@@ -101,7 +101,8 @@ class ContestedObjects:
     def cause(self, key: ObjectKey, newest: str) -> str:
         """The first known cause of the rounds of an object. `newest` is the cause of the last round.
 
-        The cause contains a time. With the newest cause, each round would change the status.
+        The status contains the cause, and the cause contains a time. The newest cause would therefore change
+        the status in each round.
         """
         with self._guard:
             streak = self._streaks.get(key)

@@ -1,6 +1,6 @@
 """Computes the condition Drifted, which reports manual changes of a tenant's objects. No I/O.
 
-A spec that is not applied yet is not drift. The condition SpecApplied reports it.
+A spec that is not applied yet is not drift. The condition SpecApplied reports such a spec.
 """
 
 from tenancy.base.manifest import Objects
@@ -26,7 +26,7 @@ def paused_drift_verdict(applied: Objects | None, live: Objects, problem: str) -
     occurred when these objects were read.
     """
     if applied is None:
-        unknown = f"cannot be read: {problem}" if problem else "are not read yet"
+        unknown = f"cannot be read: {problem}" if problem else "have not been read yet"
         return Verdict(None, Reason.PAUSED, f"the last applied objects {unknown}")
     text = drift_text(drift(applied, live))
     return Verdict(bool(text), Reason.PAUSED if text else Reason.NO_DRIFT, text)

@@ -67,12 +67,12 @@ class Reporter:
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
-        `manifest` has the changes of the spec in its status, which may not be written yet.
+        The status in `manifest` contains the changes of the spec. The live Tenant may not contain them yet.
 
         Call this before the first object of the tenant is created.
         """
         if not has_finalizer(manifest):
-            # The status is not a part of this request. So keep the changes of the spec in it.
+            # The request does not write the status, so the response may lack the changes of the spec.
             manifest = {**self._tenants.add_finalizer(manifest), "status": manifest["status"]}
         if "phase" not in manifest["status"]:
             applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")

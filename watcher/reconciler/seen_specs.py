@@ -1,4 +1,4 @@
-"""Keeps each version of a Tenant's spec that the watcher has seen, until the status contains its author.
+"""Keeps each version of a Tenant's spec until the status contains the author of this version.
 
 Users can change a spec several times while an update runs. The next reconcile reads only the newest version.
 """
@@ -11,7 +11,7 @@ from watcher.reconciler.status_change import now_text
 
 
 class SeenSpecs:
-    """The versions of Tenants that are not recorded yet, by the uid of the Tenant. Thread-safe."""
+    """The versions of Tenants that the status does not contain yet, by uid. Thread-safe."""
 
     def __init__(self) -> None:
         self._versions: dict[str, list[Manifest]] = {}

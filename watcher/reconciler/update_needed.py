@@ -100,7 +100,7 @@ def next_step(seen: Observation) -> Step:
 
 
 def is_applied(step: Step | None) -> bool | None:
-    """Whether the newest spec is applied before this step. None if the step does not show it."""
+    """Whether the newest spec is applied before this step. None if this is unknown."""
     match step:
         case InSync() | Contested():
             return True
