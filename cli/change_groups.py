@@ -13,13 +13,16 @@ from tenancy.changes import ObjectChange
 class ChangeGroup:
     """Changes that differ only in the namespace."""
 
-    # The first of the changes. All others have the same operation and the same fields.
+    # The first change of the group. The other changes have the same operation and the same fields.
     change: ObjectChange
     namespaces: list[str] = field(default_factory=list)
 
     @property
     def title(self) -> str:
-        """The kind and the name of the object. The heading contains the namespaces, if there are several."""
+        """The kind, the name and the namespace of the object.
+
+        If a namespaced object has several namespaces, the heading contains them instead of the title.
+        """
         if len(self.namespaces) < 2:
             return str(self.change.key)
         if self.change.kind == NAMESPACE.kind:
@@ -28,7 +31,7 @@ class ChangeGroup:
 
     @property
     def heading(self) -> str:
-        """The list of namespaces. Empty if the title contains the namespace."""
+        """The list of namespaces. Empty if the title contains the namespaces."""
         if len(self.namespaces) < 2 or self.change.kind == NAMESPACE.kind:
             return ""
         return f"in {len(self.namespaces)} namespaces: {', '.join(self.namespaces)}"
@@ -39,8 +42,8 @@ def change_groups(
 ) -> list[ChangeGroup]:
     """The changes in groups. Groups without a heading come first. Groups with the same heading are adjacent.
 
-    `created` are manifests of created objects. Created objects are in one group only if their manifests are
-    equal, apart from the namespace.
+    `created` contains the manifests of created objects. Created objects are in one group only if their
+    manifests are equal, apart from the namespace.
     """
     groups: dict[str, ChangeGroup] = {}
     for change in changes:

@@ -1,4 +1,4 @@
-"""Reads and prints the differences of a tenant. Manual changes (drift) are separate from pending changes.
+"""Reads and prints the differences of a tenant: manual changes (drift), and pending changes.
 
 Pending changes are changes of the spec or the plan that are not applied yet, for example because the tenant
 is paused or the spec is rejected.
@@ -47,7 +47,7 @@ class CurrentDifferences:
 
     @property
     def reason(self) -> tuple[str, str]:
-        """The reason and message why the newest spec is not applied. Empty if it is applied."""
+        """The reason and the message for a spec that is not applied. Empty if the newest spec is applied."""
         if is_spec_applied(self.tenant) or is_deleting(self.tenant):
             return "", ""
         applied = condition(self.tenant, ConditionType.SPEC_APPLIED)
@@ -62,9 +62,9 @@ def read_differences(
 ) -> CurrentDifferences:
     """Compare the live objects of a tenant with the last applied state and the desired state.
 
-    If the newest spec is not applied, the function reads the last applied state from the state backend. It
-    skips live objects whose kind the user may not list, and removes rights from `reader.missing` that the
-    comparison does not need.
+    If the newest spec is not applied, the function reads the last applied state from the state backend.
+    The comparison skips the kinds that the user may not list. If the comparison does not need a right, the
+    function removes this right from `reader.missing`.
     """
     kinds = {kind.key for kind in CORE_KINDS}
     plans = reader.plans(plans_file)
@@ -97,12 +97,12 @@ def read_differences(
 
 
 def unknown_differences(tenant: Manifest, problem: str) -> CurrentDifferences:
-    """The differences if they cannot be read. `problem` is the reason."""
+    """Unknown differences. `problem` says why they are unknown."""
     return CurrentDifferences(tenant, Differences(drift=None, pending_changes=None), problem, problem)
 
 
 def print_differences(differences: CurrentDifferences) -> None:
-    """Print drift and pending changes as two sections, and the command that applies the pending changes."""
+    """Print two sections: drift, and pending changes with the next step for the user."""
     parts = differences.parts
     console.print(Text("Manual changes (drift)", style="bold"))
     if parts.drift is None:
@@ -123,7 +123,7 @@ def print_differences(differences: CurrentDifferences) -> None:
     if parts.pending_changes is None:
         console.print(Text(f"unknown: {differences.pending_problem}"))
     elif not parts.pending_changes:
-        console.print("no object changes")
+        console.print("none: the newest spec changes no objects")
     print_changes(parts.pending_changes or ())
     console.print(Text(_next_step(differences.tenant, reason)))
 
@@ -140,7 +140,7 @@ def print_problems(differences: CurrentDifferences) -> None:
 
 
 def _reported_drift(tenant: Manifest) -> str:
-    """The condition Drifted, which the watcher has written to the status."""
+    """A text about the condition Drifted, which the watcher has written to the status."""
     drifted = condition(tenant, ConditionType.DRIFTED)
     if not drifted:
         return "The status of the Tenant has no condition Drifted yet."

@@ -1,7 +1,7 @@
 """The entry points of the kubectl plugin: `kubectl tenancy`, and its shell completion.
 
-kubectl runs the executable `kubectl-tenancy` for `kubectl tenancy`. To complete the words after `tenancy`, it
-runs `kubectl_complete-tenancy` with these words. The last word is the incomplete one.
+kubectl runs the executable `kubectl-tenancy` for `kubectl tenancy`. To complete a word after `tenancy`,
+kubectl runs `kubectl_complete-tenancy` with all words after `tenancy`. The last word is the incomplete word.
 """
 
 import os
@@ -11,14 +11,14 @@ from typing import Final
 
 from cli import main as tenancy
 
-# kubectl expects a directive in the last line. With this one, the shell completes file names if there are no
-# other completions.
+# kubectl expects a directive in the last line of the output. With this directive, the shell completes file
+# names if there are no other completions.
 _DEFAULT_DIRECTIVE: Final = ":0"
 
 
 def main() -> None:
     """Run `tenancy` as `kubectl tenancy`."""
-    # Typer's options install a completion for a program, not for a plugin of kubectl.
+    # Hide Typer's options that install shell completion. They do not work for a plugin of kubectl.
     tenancy.app._add_completion = False
     tenancy.main("kubectl tenancy")
 

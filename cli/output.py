@@ -141,7 +141,7 @@ def _folded(widths: Sequence[int], total_width: int) -> set[int]:
 
 
 def print_changes(changes: Iterable["ObjectChange"]) -> None:
-    """Print one line per changed object, and for an updated object each changed field.
+    """Print one line per changed object. For an updated object, also print each changed field.
 
     Equal changes in several namespaces are printed once, below the list of these namespaces.
     """

@@ -15,12 +15,12 @@ from tenancy.base.reasons import Reason
 from watcher.view import NamespaceView, QuotaBar, TenantRow, TenantView
 
 _BAR_WIDTH: Final = 20
-# The colours of a quota bar. Each colour applies from this ratio of used to total quota.
+# The colours of a quota bar, with the lowest ratio of used quota to total quota for each colour.
 _COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
 
 
 def print_tenant(view: TenantView, missing: Sequence[Right]) -> None:
-    """Print the tenant. Sections that need one of the missing rights are unknown."""
+    """Print the tenant. If a section needs one of the missing rights, print that it is unknown."""
     row, unknown = view.row, {right.kind: f"you may not {right}" for right in missing}
     title = Text(row.name, style="bold")
     if row.display_name:

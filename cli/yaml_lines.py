@@ -45,7 +45,7 @@ def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | 
 
 
 def _first_name(path: str, children: Sequence[tuple[Any, Any]]) -> tuple[str, list[tuple[Any, Any]]]:
-    """The longest key that the path begins with, and its entries. A key can contain dots, as in a label."""
+    """The longest key at the start of the path, and its entries. Some keys, such as labels, contain dots."""
     names = [
         key.value
         for key, _ in children

@@ -31,7 +31,7 @@ def read_applied(stacks: "Stacks", tenant: Manifest, facts: Facts) -> DesiredSta
         desired = desired_from_spec(name, update.record.spec, facts) if update.record else None
         if desired and desired.digest == digest:
             return desired
-    # The plan or the served kinds have changed since the update.
+    # The plan or the served kinds have changed since the update, so no recorded spec leads to the digest.
     return _state(name, _objects_in_stack(stacks, tenant))
 
 
@@ -42,11 +42,11 @@ def read_half_done(
     before: Objects | None = None,
     after: Objects | None = None,
 ) -> DesiredState:
-    """The objects that are applied after an update from `before` to `after` has failed half way.
+    """The last applied objects, if an update from `before` to `after` has failed half way.
 
-    If `before` is None, the objects from before the update come from the stack's history. If `after` is None,
-    the objects that the update should have applied come from the tenant's spec. Raises StackError if the
-    stack cannot be read.
+    `before` contains the objects from before the update. If it is None, they come from the stack's history.
+    `after` contains the objects that the update should have applied. If it is None, they come from the
+    tenant's spec. Raises StackError if the stack cannot be read.
     """
     name = tenant["metadata"]["name"]
     if before is None:
@@ -69,7 +69,7 @@ def desired_from_spec(name: str, spec: Manifest, facts: Facts) -> DesiredState |
 
 
 def half_done_objects(state: Objects, before: Objects | None, after: Objects | None) -> Objects:
-    """The applied objects after an update from `before` to `after` has failed half way.
+    """The last applied objects, if an update from `before` to `after` has failed half way.
 
     `state` contains the objects in the stack's state. The state shows which objects the update has changed.
     The content of an object in the state is not reliable, because a refresh copies edits of other users into
@@ -89,7 +89,7 @@ def half_done_objects(state: Objects, before: Objects | None, after: Objects | N
 
 
 def _state(name: str, objects: Objects) -> DesiredState:
-    # Whether the quotas share a budget is unknown. With a budget, repairs of quotas are stricter.
+    # It is unknown whether the quotas share a budget. Repairs are stricter with a budget, so assume a budget.
     return DesiredState(name, tuple(objects.values()), has_budget=True)
 
 

@@ -52,7 +52,7 @@ class Decision(NamedTuple):
 def decide(manifest: Manifest, facts: Facts) -> Decision:
     """Parse and check a Tenant manifest, and compute the desired state.
 
-    Raises Rejection with all checks that fail. The checks of the desired state need a valid spec.
+    Raises one Rejection for all failed checks. If the spec is invalid, all other checks are skipped.
     """
     tenant = parsed_tenant(manifest, facts.plans)
     rejections = rejections_of(lambda: check_namespaces(tenant, facts.holders, facts.live))

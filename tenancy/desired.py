@@ -48,7 +48,7 @@ class DesiredState:
         return tuple(key.name for key in self.by_key if key.kind == "Namespace")
 
     def without(self, kinds: Container[str]) -> "DesiredState":
-        """A copy without the objects of these kinds. `kinds` contains kinds like `ObjectKey.kind`."""
+        """A copy without the objects of these kinds. `kinds` has the format of `ObjectKey.kind`."""
         kept = tuple(manifest for key, manifest in self.by_key.items() if key.kind not in kinds)
         return replace(self, manifests=kept)
 

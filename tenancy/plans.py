@@ -65,7 +65,7 @@ class Plan(Settings):
         raise_problems(
             (
                 ("quotas", index, "hard", "resourcequotas"),
-                f"quota {quota.name!r} allows only {limit}, but the plan has {count} quotas: raise it",
+                f"must be at least {count}, not {limit}, because the plan has {count} quotas",
             )
             for index, quota in enumerate(self.quotas)
             if (limit := quota.hard.get("resourcequotas")) is not None and quantity_value(limit) < count

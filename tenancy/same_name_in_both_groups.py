@@ -34,8 +34,8 @@ def tenants_by_name(tenants: Iterable[Manifest]) -> dict[str, Manifest]:
 def is_duplicate(tenant: Manifest, by_name: Mapping[str, Manifest]) -> bool:
     """Whether an older Tenant in the other API group has the same name.
 
-    The objects with the tenant's name then belong to the older Tenant. `by_name` comes from
-    `tenants_by_name`. If it does not contain the older Tenant, the status of the Tenant decides.
+    If so, all objects of the tenant belong to the older Tenant. `by_name` is a result of `tenants_by_name`.
+    If `by_name` does not contain the older Tenant, the function uses only the status of `tenant`.
     """
     first = by_name.get(tenant["metadata"]["name"], tenant)
     conditions = (tenant.get("status") or {}).get("conditions") or ()
@@ -44,7 +44,7 @@ def is_duplicate(tenant: Manifest, by_name: Mapping[str, Manifest]) -> bool:
 
 
 def full_name(tenant: Manifest) -> str:
-    """The resource and the name of a Tenant, such as `tenants.platform.ai/research`, as kubectl accepts it.
+    """The full name of a Tenant, such as `tenants.platform.ai/research`. kubectl accepts this name.
 
     The name alone is ambiguous if both API groups have a Tenant with this name.
     """

@@ -1,9 +1,15 @@
 """The author of a Tenant's spec, from an annotation that the API server checks. No I/O.
 
-Our commands write the annotation together with the spec. The annotation contains the generation to which the
-write leads, the uid of the Tenant, a hash of the spec, the user name of the writer, and a message. The
-admission policy `tenancy-spec-author` rejects a request if the annotation names another user. An annotation
-for another generation, such as the annotation in a restored backup, does not count.
+The commands of `tenancy` write the annotation together with the spec. The annotation contains:
+
+- the generation that results from the write
+- the uid of the Tenant
+- a hash of the spec
+- the user name of the writer
+- a message
+
+The admission policy `tenancy-spec-author` rejects a request if the annotation names a user other than the
+sender of the request. An annotation for another generation is ignored, for example after a restored backup.
 """
 
 import hashlib
@@ -26,7 +32,7 @@ NO_HASH: Final = "-"
 
 @dataclass(frozen=True)
 class SpecAuthor:
-    """The content of the annotation. `uid` is empty for generation 1, because the writer cannot know it."""
+    """The content of the annotation. `uid` is empty for generation 1: the writer cannot know it yet."""
 
     generation: int
     uid: str
@@ -43,8 +49,8 @@ class SpecAuthor:
 def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
     """The value of the annotation for a write by `user`.
 
-    `tenant` is the Tenant to which the write leads, as the API server returns it after a dry run. The result
-    is empty if the user name cannot be a part of the annotation.
+    `tenant` is the Tenant that the API server returns for a dry run of the write. The value is empty if the
+    user name is empty or contains a line break.
     """
     if not user or MESSAGE_SEPARATOR in user:
         return ""
@@ -55,7 +61,7 @@ def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
 
 
 def spec_author(tenant: Manifest) -> SpecAuthor | None:
-    """The author of the Tenant's current spec. None if the annotation is missing or does not count."""
+    """The author of the Tenant's current spec. None if there is no annotation for this spec."""
     metadata = tenant["metadata"]
     author = _parsed((metadata.get("annotations") or {}).get(SPEC_AUTHOR_ANNOTATION, ""))
     if author is None or author.generation != metadata["generation"]:
@@ -69,7 +75,8 @@ def spec_change(tenant: Manifest, before: SpecChange | None, now: str) -> SpecCh
     """The change of the spec that led to the Tenant's current generation.
 
     `before` is the previous known change. A GitOps tool applies the annotations about the commit together
-    with the spec. If they are the same as at the previous change, another client has written the spec.
+    with the spec. If these annotations are the same as at the previous change, the spec does not come from
+    the GitOps tool.
     """
     metadata, author = tenant["metadata"], spec_author(tenant)
     annotations: Mapping[str, str] = metadata.get("annotations") or {}
@@ -98,7 +105,7 @@ def newest_writer(tenant: Manifest) -> Manifest:
 
 
 def author_text(change: SpecChange) -> str:
-    """The author of a change, as text for people. Says whether the API server has checked the name."""
+    """The author of a change, as text for users. It shows whether the API server has checked the name."""
     if change.commit_author:
         writer = f"by {change.user}" if change.user else f"via manager {change.manager}"
         return f"{change.commit_author} (according to the commit), applied {writer}"
@@ -106,7 +113,7 @@ def author_text(change: SpecChange) -> str:
 
 
 def unknown_author_text(manager: str) -> str:
-    """The text for an author whom no annotation names. Any client can choose its field manager."""
+    """The text for an unknown author. A field manager proves nothing, because each client chooses its own."""
     return f"unknown, via manager {manager}" if manager else "unknown"
 
 

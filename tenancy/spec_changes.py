@@ -44,7 +44,7 @@ def unrecorded_changes(status: Manifest | None) -> Changes:
 
 
 def noted_changes(tenant: Manifest, earlier: Iterable[Manifest], now: str) -> Changes:
-    """The changes in the status, and those that led to the generations of `earlier` and of the Tenant.
+    """The changes in the status, and the later changes that led to `earlier` and to the current spec.
 
     `earlier` are older versions of the Tenant that the watcher has seen, but not reconciled.
     """
@@ -68,7 +68,7 @@ def with_result(
         return status
     is_settled = changes[-1].result in (SpecResult.APPLIED, SpecResult.UNCHANGED)
     if is_settled and result is not SpecResult.APPLIED:
-        return status  # The spec was applied before. The result is about a later repair or change of a plan.
+        return status  # The spec was applied before. `result` is about a later repair or a new plan.
     newest = changes[-1].model_copy(
         update={
             "result": result,

@@ -181,7 +181,7 @@ class Watcher:
             log.warning("waiting for plans", problem=problem)
         self._plans.is_loaded.wait()
         log.info("watching", tenants=self._queue.depth())
-        self._reconciler.keep_applied()
+        self._repairs.keep_applied()
         for service in self._writers:
             service.start()
 

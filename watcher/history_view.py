@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The operation of an entry that is not an update.
 NO_UPDATE: Final = "none"
-# The operations of Pulumi that change objects, with the operation that the history shows.
+# The operations of Pulumi that change objects, and how the history shows each of them.
 _PULUMI_OPERATIONS: Final = {
     "create": Operation.CREATE,
     "update": Operation.UPDATE,
@@ -80,7 +80,7 @@ def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] =
 
 
 def _key(change: SpecChange) -> tuple[int, str]:
-    """The identity of a change. A repeated update records a change again.
+    """The identity of a change. If an update is repeated, it records the same change again.
 
     The generation alone is not unique: a Tenant that is restored from a backup starts again at generation 1.
     """
@@ -88,8 +88,10 @@ def _key(change: SpecChange) -> tuple[int, str]:
 
 
 def _unrecorded_views(changes: Sequence[SpecChange]) -> list[UpdateView]:
-    """The entries of changes that no update has recorded. Another change may have followed before the result
-    of a change was known."""
+    """The entries of changes that no update has recorded.
+
+    A change is superseded if another change followed before its result was known.
+    """
     return [
         _change_view(change, "superseded" if change.result is SpecResult.PENDING else "")
         for change in changes[:-1]
@@ -120,7 +122,11 @@ def update_view(update: "Update") -> UpdateView:
 
 
 def _change_view(change: SpecChange, result: str) -> UpdateView:
-    """The entry of a change of the spec. `result` replaces a result that does not describe the change."""
+    """The entry of a change of the spec.
+
+    If `result` is not empty, the entry shows `result` instead of the stored result. This does not apply to
+    a change that was rejected or that changed no object.
+    """
     is_final = change.result in (SpecResult.REJECTED, SpecResult.UNCHANGED)
     return UpdateView(
         version=None,
@@ -141,12 +147,12 @@ def _change_view(change: SpecChange, result: str) -> UpdateView:
 
 
 def _change_counts(changes: Iterable[ObjectChange]) -> dict[str, int]:
-    """The numbers of the objects in the changes that are displayed."""
+    """The number of changed objects for each operation."""
     return dict(Counter(change.operation.value for change in changes))
 
 
 def _pulumi_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """The numbers of the objects that Pulumi changed in an update without recorded changes."""
+    """The number of changed objects for each operation, from Pulumi's counts of operations."""
     shown: Counter[str] = Counter()
     for name, operation in _PULUMI_OPERATIONS.items():
         shown[operation.value] += counts.get(name, 0)

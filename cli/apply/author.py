@@ -23,7 +23,8 @@ MessageOption = Annotated[
     ),
 ]
 
-# Sends a write request. Arguments: the annotation, which may be empty, and whether the request is a dry run.
+# A function that sends a write request. Its arguments are the annotation (empty for none), and whether the
+# request is a dry run.
 Send = Callable[[str, bool], Manifest]
 
 _NO_USER: Final = "the API server does not return your user name (SelfSubjectReview)"
@@ -50,8 +51,8 @@ class Author:
     def write(self, cluster: Cluster, manifest: Manifest, send: Send) -> Manifest:
         """Send a request that writes the spec and the annotation, and return the new Tenant.
 
-        `manifest` identifies the Tenant. A dry run finds out to which spec and generation the request leads.
-        If the request does not change the spec, the annotation stays as it is.
+        `manifest` identifies the Tenant. The function first sends the request as a dry run, to get the new
+        spec and its generation. If the request does not change the spec, the annotation stays as it is.
         """
         live = cluster.get(kind_of(manifest), manifest["metadata"]["name"])
         predicted = send("", True)
@@ -61,7 +62,7 @@ class Author:
 
 
 def with_annotation(manifest: Manifest, annotation: str) -> Manifest:
-    """The manifest with this annotation, or without it if the annotation is empty."""
+    """The manifest with this annotation. If `annotation` is empty, the annotation is removed."""
     metadata = manifest["metadata"]
     annotations = {
         key: value
@@ -80,7 +81,7 @@ def _annotation(tenant: Manifest) -> str:
 
 
 def _user_name(cluster: Cluster) -> str:
-    """The user name of the client. Empty if the user may not read it."""
+    """The name of the current user. Empty if the API server does not return the name."""
     review = {"apiVersion": SELF_SUBJECT_REVIEW.api_version, "kind": SELF_SUBJECT_REVIEW.kind, "metadata": {}}
     try:
         name: str = cluster.create(SELF_SUBJECT_REVIEW, review)["status"]["userInfo"]["username"]

@@ -18,7 +18,7 @@ FieldSet = dict[str, Any]
 APPLY_MANAGER: Final = "tenancy-cli"
 PAUSE_MANAGER: Final = "tenancy-pause"
 CORDON_MANAGER: Final = "tenancy-cordon"
-# The field managers of the fields in `_STATES`.
+# The field managers of `spec.paused` and `spec.cordoned`.
 STATE_MANAGERS: Final = frozenset({PAUSE_MANAGER, CORDON_MANAGER})
 ROLLBACK_MANAGER: Final = "tenancy-rollback"
 # The field manager of a client-side `kubectl apply`.
@@ -84,9 +84,9 @@ def other_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> F
 def transferred_managed_fields(
     tenant: Manifest, new_spec: Manifest, method: ApplyMethod
 ) -> list[Manifest] | None:
-    """The managedFields after the take-over. None if there is nothing to take over.
+    """The managedFields after the take-over. None if nothing changes.
 
-    No other manager keeps the annotation with the author, so that each command can write it.
+    All other managers lose the annotation that names the author, so that each command can write it.
     """
     entries: list[Manifest] = []
     own: Manifest = {"manager": method.manager, "operation": _APPLY, "apiVersion": tenant["apiVersion"]}
@@ -156,7 +156,7 @@ def _without_author(entry: Manifest) -> Manifest:
         return entry
     left = {key: value for key, value in annotations.items() if key != _AUTHOR}
     others = {key: value for key, value in metadata.items() if key != _ANNOTATIONS}
-    # The key `.` means the map of annotations itself.
+    # In managedFields, the key `.` stands for the map of annotations itself.
     metadata = others | ({_ANNOTATIONS: left} if left.keys() - {"."} else {})
     fields = {key: value for key, value in entry["fieldsV1"].items() if key != _METADATA}
     return {**entry, "fieldsV1": fields | ({_METADATA: metadata} if metadata else {})}

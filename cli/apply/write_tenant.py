@@ -104,7 +104,7 @@ def write_tenant(
 
 
 def without_server_fields(manifest: Manifest) -> Manifest:
-    """The manifest without its status, its author, and metadata that the API server sets."""
+    """The manifest without its status, the author annotation, and metadata that the API server sets."""
     metadata = {
         field: value for field, value in manifest["metadata"].items() if field not in _SERVER_SET_METADATA
     }

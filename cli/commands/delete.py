@@ -31,7 +31,7 @@ class DeleteRefused(TenancyError):
 
 
 class NotDeleted(TenancyError):
-    """A Tenant exists after its deletion."""
+    """Another client created a Tenant again after its deletion."""
 
     reason = "NotDeleted"
 

@@ -37,7 +37,7 @@ class TenantDiff(Differences):
 
     name: str
     is_applied: bool
-    # Why the newest spec is not applied. Both are empty if the spec is applied.
+    # The reason and the message say why the newest spec is not applied. Both are empty if it is applied.
     reason: str = ""
     message: str = ""
     # The rights that the user lacks.

@@ -34,7 +34,8 @@ from tenancy.platform.watcher_rights import watcher_rbac
 class Check(NamedTuple):
     """A check, and the rights that it needs.
 
-    If no role of the platform contains the rights, the fix creates a ClusterRole with the name `role`.
+    Some rights are in no role of the platform. If the user lacks such rights, the printed fix creates
+    a ClusterRole with the name `role`.
     """
 
     run: Callable[[Connection], list[CheckResult]]
@@ -114,7 +115,7 @@ def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> l
 
 
 def _skipped(subject: str, check: Check, connection: Connection, error: Exception) -> CheckResult:
-    """The result of a check that needs a right that the user lacks. The fix grants all missing rights."""
+    """The result if the user lacks a right that the check needs. The fix grants all missing rights."""
     missing = missing_rights(connection.cluster, check.rights)
     return skipped(subject, str(error), grant_command(connection.cluster, missing, check.role))
 

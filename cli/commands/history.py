@@ -61,7 +61,7 @@ def history(
 
 
 def read_history(connection: Connection, tenant: str) -> list[UpdateView]:
-    """Read all updates of a tenant and the other changes of its spec, newest first."""
+    """Read all updates of a tenant, and all changes of its spec without an update. Newest first."""
     return history_view(_stack_updates(connection, tenant), _unrecorded(connection, tenant))
 
 
@@ -79,7 +79,7 @@ def _stack_updates(connection: Connection, tenant: str) -> list[Update]:
 
 
 def _unrecorded(connection: Connection, tenant: str) -> Changes:
-    """The changes of the spec in the Tenant's status. Prints a note if the Tenant cannot be read."""
+    """The changes of the spec that no update has recorded. Prints a note if the Tenant cannot be read."""
     try:
         return unrecorded_changes(connection.tenant(tenant).get("status"))
     except NoSuchTenant:
@@ -144,12 +144,12 @@ def _print_each(updates: Iterable[UpdateView]) -> None:
 
 
 def _details(update: UpdateView) -> Iterator[tuple[str, str]]:
-    """The lines above the changes of an update: labels and values."""
+    """The labels and values that are printed above the changes of an update."""
     took = "" if update.duration_s is None else f", {update.duration_s:.0f} s"
     yield "when", f"{display_time(update.started)}{took}"
     yield "cause", _cause(update)
     yield "by", _author(update)
-    # A message can have several lines.
+    # A message can have several lines. Only the first line gets the label.
     for index, line in enumerate(update.message.splitlines()):
         yield "" if index else "message", line
     if update.commit:

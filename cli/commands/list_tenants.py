@@ -109,9 +109,10 @@ def list_tenants(
 
 
 def _selected(reader: Reader, names: Sequence[str], selector: str) -> tuple[list[Manifest], list[str]]:
-    """The selected Tenants, and the names that do not exist. Without names and selector, all Tenants.
+    """The selected Tenants, and those of the names that do not exist.
 
-    Raises MissingRight if the user may not read Tenants.
+    Without names and without a selector, all Tenants are selected. Raises MissingRight if the user may not
+    read Tenants.
     """
     tenants_by_text = {name: reader.named(name) for name in names}
     tenants = [tenant for named in tenants_by_text.values() for tenant in named]
@@ -131,7 +132,8 @@ def _no_rows_text(*, is_filtered: bool) -> str:
 def rows_with_quotas(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> list[TenantRow]:
     """The rows of the tenants, with the usage of their ResourceQuotas.
 
-    The row of a duplicate has no quotas, because the ResourceQuotas belong to the older Tenant.
+    If an older Tenant has the same name, the ResourceQuotas belong to the older Tenant. The row of the newer
+    Tenant then has no quotas.
     """
     quotas_by_tenant: dict[str, dict[ObjectKey, Manifest]] = {}
     for quota in quotas:
@@ -152,12 +154,15 @@ def _ratio(row: TenantRow, resource: str) -> float:
 
 
 def uses_both_groups(rows: Iterable[TenantRow]) -> bool:
-    """Whether both API groups have Tenants. The table then shows the API groups."""
+    """Whether the rows contain Tenants of both API groups. The table then shows the API groups."""
     return len({row.api_version for row in rows}) > 1
 
 
 def list_tables(*, has_groups: bool) -> Tables:
-    """The columns and the cells of each table. If `has_groups` is true, the tables show the API groups."""
+    """For each table format, the columns, and a function that returns the cells of a row.
+
+    If `has_groups` is true, the tables show the API groups.
+    """
     name, *others = _COLUMNS
     columns = (name, "GROUP", *others) if has_groups else _COLUMNS
 
@@ -181,8 +186,8 @@ def _cells(row: TenantRow) -> Cells:
 def _reasons(row: TenantRow) -> str:
     """The text of the column REASON.
 
-    The text is the reason why the tenant is not ready, and each of the states Paused, NotApplied, Cordoned
-    and Drifted that the tenant has.
+    If the tenant is not ready, the text contains the reason. It also contains the states of the tenant:
+    Paused, NotApplied, Cordoned and Drifted.
     """
     states = (
         ("Paused", row.is_paused),

@@ -149,7 +149,7 @@ def _reasons(tenants: Sequence[Manifest]) -> str:
 def _set(
     connection: Connection, tenant: Manifest, field: str, value: bool, author: Author
 ) -> Manifest | None:
-    """Write the field of the spec, and return the updated Tenant. None if it already has this value."""
+    """Write a field of the spec, and return the new Tenant. None if the field already has this value."""
     name = tenant["metadata"]["name"]
     if bool(tenant["spec"].get(field)) == value:
         console.print(f"{name} is already {field}." if value else f"{name} is not {field}.")

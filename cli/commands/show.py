@@ -84,7 +84,7 @@ def show(
 
 
 def _differences(reader: Reader, tenant: Manifest, live: Objects, plans: Path | None) -> CurrentDifferences:
-    """The differences of a tenant. They are unknown after an error, which does not stop the command."""
+    """The differences of a tenant. An error does not stop the command: the differences are unknown."""
     if is_deleting(tenant):
         return unknown_differences(tenant, "the tenant is being deleted")
     if is_duplicate(tenant, {}):
@@ -100,8 +100,8 @@ def _differences(reader: Reader, tenant: Manifest, live: Objects, plans: Path | 
 def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], str]:
     """The newest updates, and an error message if the history cannot be read.
 
-    An error does not stop the command, because the rest of the output does not need the updates. A duplicate
-    has no updates, because the stack belongs to the older Tenant.
+    An error does not stop the command, because the rest of the output does not need the updates. If an older
+    Tenant has the same name, the stack belongs to the older Tenant. The newer Tenant then has no updates.
     """
     if is_duplicate(tenant, {}):
         return [], ""

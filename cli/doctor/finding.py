@@ -20,7 +20,7 @@ class CheckResult(Model):
     message: str
     # A command or instruction that fixes the problem or shows its cause. Empty if there is nothing to do.
     fix: str = ""
-    # Whether a check could not run, for example because the user lacks rights.
+    # True if the check could not run, for example because the user lacks rights.
     is_skipped: bool = False
 
 

@@ -33,7 +33,7 @@ ListFormatOption = Annotated[
 ]
 
 Cells = tuple[str | Text, ...]
-# The columns of each format that is a table, and the function that returns the cells of a row.
+# For each format that is a table: the columns, and a function that returns the cells of a row.
 Tables = Mapping[ListFormat, tuple[Sequence[str], Callable[[TenantRow], Cells]]]
 _GAP: Final = "   "
 
@@ -41,7 +41,7 @@ _GAP: Final = "   "
 def print_rows(
     rows: Sequence[TenantRow], output: ListFormat, tables: Tables, missing: Sequence[Right] = ()
 ) -> None:
-    """Print the rows. JSON and YAML contain the missing rights of the user in each row."""
+    """Print the rows. In JSON and YAML, each row contains the rights that the user lacks."""
     if output in tables:
         columns, cells = tables[output]
         print_table(columns, map(cells, rows))
@@ -60,7 +60,7 @@ def row_data(row: TenantRow) -> dict[str, Any]:
 def row_stream(
     output: ListFormat, tables: Tables
 ) -> tuple[Callable[[Sequence[TenantRow]], None], Callable[[TenantRow], object]]:
-    """A function that prints more rows at each call, and a function that returns the printed part of a row.
+    """Two functions. The first one prints more rows. The second one returns the printed part of a row.
 
     JSON and YAML are a stream with one document per row.
     """

@@ -24,7 +24,7 @@ class WatchForbidden(TenancyError):
 
 
 _ALL_TENANTS: Final = tuple((kind, "") for kind in TENANTS)
-# The old object (None if the object is new) and the new object (None if the object was deleted).
+# The old version of an object (None if it is new), and the new version (None if it was deleted).
 _Event = tuple[Manifest | None, Manifest | None]
 
 
@@ -65,9 +65,12 @@ def watch_rows(
 ) -> Iterator[TenantRow]:
     """Yield the row of each tenant that is new or changed. The iterator does not end.
 
-    `scopes` are the kinds and names of the watched tenants. Without them, all tenants are watched. `shown`
-    are the rows that the user already sees, and `content` is the part of a row that the user sees. If
-    a tenant is deleted, or if it no longer matches, its last row is yielded with the phase Gone. After a lost
+    - `shown` contains the rows that the user already sees.
+    - `matches` says whether the user wants to see a row.
+    - `content` returns the part of a row that the user sees.
+    - `scopes` contains the kinds and names of the watched tenants. If it is empty, all tenants are watched.
+
+    If a tenant is deleted or no longer matches, its last row is yielded with the phase Gone. After a lost
     connection, the informers list the tenants again. Raises WatchForbidden if the user may not watch Tenants.
     """
     rows = {row_id(row): row for row in shown}
@@ -88,7 +91,7 @@ def _changes(
 ) -> Iterator[list[tuple[RowId, TenantRow | None]]]:
     """The changed tenants, in batches. The row of a deleted tenant is None.
 
-    The first batch contains all tenants, and the tenants in `known` that do not exist.
+    The first batch contains all tenants. It also contains the tenants in `known` that no longer exist.
     """
     events: SimpleQueue[_Event] = SimpleQueue()
     informers = _informers(cluster, lambda *event: events.put(event), scopes, selector)
@@ -110,7 +113,7 @@ def _changes(
 def _informers(
     cluster: Cluster, on_change: Callable[..., None], scopes: Sequence[tuple[Kind, str]], selector: str
 ) -> list[Informer]:
-    # An informer repeats a forbidden request without an end, so the rights are checked first.
+    # An informer repeats a forbidden request forever, so the rights are checked first.
     informers = [
         Informer(cluster, kind, on_change, selector, name=name)
         for kind, name in scopes
@@ -140,7 +143,7 @@ class _State:
         self._quotas = ManagedObjects()
 
     def put(self, events: Iterable[_Event]) -> list[RowId]:
-        """Record the events, and return the tenants that they concern."""
+        """Record the events, and return the tenants that the events concern."""
         return [identity for before, after in events for identity in self._put(before, after)]
 
     def row(self, identity: RowId) -> TenantRow | None:

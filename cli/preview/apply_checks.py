@@ -53,7 +53,7 @@ class Checks:
 def checks_before_apply(connection: Connection, manifests: ManifestSet, method: ApplyMethod) -> Checks:
     """Make all checks that the user's rights allow. Writes nothing.
 
-    If the cluster cannot be read, but manifests are invalid, the result contains only the errors of the
+    If the cluster cannot be read and some manifests are invalid, the result contains only the errors of the
     manifests.
     """
     local = manifest_findings(manifests)
@@ -89,7 +89,7 @@ def _cluster_checks(
 
 
 def _notes(missing: Sequence[Right]) -> Iterator[str]:
-    """The checks that are skipped, with the missing rights."""
+    """A note for each check that is skipped, with the missing right."""
     if READ_PLANS in missing:
         yield (
             "plans, quotas, namespaces and hosts are not checked: you may not get the ConfigMap "

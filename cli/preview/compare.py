@@ -41,7 +41,7 @@ class Comparison:
     """
 
     def __init__(self, plans: Plans, base: Base, predict: Predict | None = None) -> None:
-        """`predict` returns the Tenant that results from a manifest. None: a manifest is the whole Tenant."""
+        """`predict` returns the Tenant that results from a manifest. See `predictions_on` for the default."""
         self._plans = plans
         self._base = base
         self._predict = predict or predictions_on(base)

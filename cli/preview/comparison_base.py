@@ -22,7 +22,7 @@ from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds
 from tenancy.plans import Plans
 from tenancy.same_name_in_both_groups import tenants_by_name
 
-# Every tenant has objects of the core kinds. A comparison without them would be wrong.
+# Every tenant has objects of the core kinds. A comparison without these objects would be wrong.
 _REQUIRED_KINDS: Final = (*TENANTS, CRD, *CORE_KINDS)
 
 
@@ -66,8 +66,8 @@ def read_live(connection: Connection) -> Base:
 def readable_base(reader: Reader, known: Iterable[Manifest] = ()) -> Base:
     """Read the tenants and objects that the user may read, with one list request per kind.
 
-    The base also contains the Tenants in `known`. The user may be allowed to get them, but not to list
-    Tenants.
+    The base also contains the Tenants in `known`. Some users have the right to get these Tenants, but not
+    the right to list Tenants.
     """
     tenants = tenants_by_name([*known, *reader.tenants()])
     objects = reader.objects_by_tenant()

@@ -36,7 +36,7 @@ def fault_findings(faults: Sequence[ManifestError]) -> list[Finding]:
 
 
 def check_name_is_new(document: TenantDocument, seen: dict[str, TenantDocument]) -> None:
-    """Add the document to `seen`. Raises NameTaken if another document there has the same name."""
+    """Add the document to `seen`. Raises NameTaken if `seen` has another document with this name."""
     first = seen.setdefault(document.name, document)
     if first is not document:
         raise NameTaken(

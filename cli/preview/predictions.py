@@ -1,4 +1,4 @@
-"""Predicts the Tenant that results from applying a manifest to a base. Each manifest is sent once."""
+"""Predicts the Tenant that results from applying a manifest to a base. Each manifest is sent at most once."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ def predictions_on(base: Base, method: ApplyMethod | None = None) -> Predict:
 
 
 def known_tenant(base: Base, document: TenantDocument) -> Manifest | None:
-    """The Tenant in the base with the same name and the same API version."""
+    """The Tenant in the base that has the same name and the same API version as the document."""
     tenant = base.tenants.get(document.name)
     is_same = tenant is not None and tenant["apiVersion"] == document.manifest["apiVersion"]
     return tenant if is_same else None

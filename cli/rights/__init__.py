@@ -1,1 +1,1 @@
-"""The rights of the user: reads what the user may read, and names missing rights and the roles with them."""
+"""Reads the objects that the user may read, names missing rights, and shows how to grant these rights."""

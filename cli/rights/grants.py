@@ -1,6 +1,6 @@
-"""The kubectl commands with which an administrator gives the user missing rights.
+"""The kubectl commands with which an administrator grants missing rights to the user.
 
-If a role of the platform contains the right, the command binds this role.
+If a role of the platform contains a missing right, the command binds this role to the user.
 """
 
 import re
@@ -50,7 +50,7 @@ def bindings_for(user: str, rights: Iterable[Right]) -> tuple[list[str], list[Ri
 
 
 def new_role_commands(user: str, name: str, rights: Sequence[Right]) -> list[str]:
-    """The commands that create a ClusterRole with the rights in all namespaces, and bind this ClusterRole."""
+    """The commands that create a ClusterRole with the rights, and bind it in all namespaces."""
     verbs = ",".join(dict.fromkeys(right.verb for right in rights))
     resources = ",".join(dict.fromkeys(right.resource for right in rights))
     create = f"kubectl create clusterrole {name} --verb={verbs} --resource={resources}"
@@ -71,7 +71,7 @@ def _contains(role: Manifest, right: Right) -> bool:
 
 def _binding(user: str, role_kind: str, role: Manifest) -> str:
     name = role["name"]
-    # The name of a binding can contain only some of the characters of a user name.
+    # Some characters of user names are not allowed in the name of a binding.
     binding = f"{name}-{re.sub(r'[^A-Za-z0-9._-]+', '-', user.removeprefix(_SERVICE_ACCOUNT))}"
     subject = (
         f"--serviceaccount={user.removeprefix(_SERVICE_ACCOUNT)}"

@@ -11,7 +11,7 @@ _REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "sel
 
 
 class Right(NamedTuple):
-    """The right to use a verb. An empty namespace or name stands for all namespaces or names."""
+    """The right to use a verb on objects of a kind. An empty namespace or name means no restriction."""
 
     verb: str
     kind: Kind
@@ -33,7 +33,7 @@ class Right(NamedTuple):
 
 
 class MissingRight(TenancyError):
-    """The user may not send a request that a command needs. The message names the right."""
+    """The user lacks a right that a command needs. The message names the right."""
 
     reason = "MissingRight"
 

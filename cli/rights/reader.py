@@ -1,7 +1,7 @@
 """Reads the objects that the user may read, and collects the rights that the user lacks.
 
-The documented role of the web page allows its users to read only Tenants. The commands then show the values
-that they can read, and name the missing rights.
+For example, the documented role for the web page allows its users to read only Tenants. For such users, the
+commands show only the values that come from Tenants, and name the missing rights.
 """
 
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -50,11 +50,11 @@ class Reader:
         return self._read(READ_CRDS, lambda: self.connection.served)
 
     def plans(self, file: Path | None = None) -> "Plans | None":
-        """The plans in the file or in force. None if the user may not read the ConfigMap."""
+        """The plans in the file, or else in the ConfigMap. None if the user may not read the ConfigMap."""
         return self._read(READ_PLANS, lambda: self.connection.plans(file))
 
     def tenant(self, name: str) -> Manifest:
-        """The live Tenant with this name. If both API groups have such a Tenant, the older Tenant.
+        """The live Tenant with this name. If both API groups have one, the older Tenant is returned.
 
         `name` can also be a full name, such as `tenants.platform.ai/research`. Raises NoSuchTenant if the
         Tenant does not exist, and MissingRight if the user may not read the Tenant.
@@ -81,7 +81,7 @@ class Reader:
         return self._list(RESOURCE_QUOTA, MANAGED_SELECTOR)
 
     def objects(self, tenant: Manifest) -> Objects:
-        """The live managed objects of one tenant. Empty if the Tenant is a duplicate."""
+        """The live managed objects of one tenant. Empty if an older Tenant has the same name."""
         if is_duplicate(tenant, {}):
             return {}
         return dict(self._objects(tenant_selector(tenant["metadata"]["name"])))
@@ -94,7 +94,7 @@ class Reader:
         return objects
 
     def drop_kinds_except(self, kinds: Container[str]) -> None:
-        """Remove the rights to list other kinds than `kinds` from the missing rights."""
+        """Remove missing rights to list a kind, unless `kinds` contains the kind."""
         self.missing = [right for right in self.missing if right.verb != "list" or right.kind.key in kinds]
 
     def error(self, rights: Sequence[Right]) -> MissingRight:
@@ -107,7 +107,7 @@ class Reader:
             error_console.print(Text(f"note: the output is incomplete: {self._missing_text(self.missing)}"))
 
     def _missing_text(self, rights: Sequence[Right]) -> str:
-        # This import is slow, and most users lack no rights.
+        # This import is slow, and it is needed only if rights are missing.
         from cli.rights.grants import grants_text
 
         grants = grants_text(self.connection.cluster, rights)

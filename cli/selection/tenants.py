@@ -14,16 +14,16 @@ from tenancy.same_name_in_both_groups import precedence
 
 
 class UnknownResource(TenancyError):
-    """The part of a full name before the slash is not the resource of Tenants in one of the API groups."""
+    """The part before the slash of a full name is not the resource of a Tenant."""
 
     reason = "UnknownResource"
 
 
 def selected_tenants(connection: Connection, names: Sequence[str] | None, selector: str) -> list[Manifest]:
-    """The live Tenants with these names, or those that match the selector.
+    """The live Tenants with these names, or the live Tenants that match the selector.
 
-    If both API groups have a Tenant with a name, the result contains the older one. Raises NoSuchTenant if
-    one of the names does not exist.
+    If a name exists in both API groups, the result contains only the older Tenant. Raises NoSuchTenant if
+    a name does not exist.
     """
     check_selection(names, selector)
     if selector:
@@ -47,7 +47,7 @@ def check_selection(names: Sequence[str] | None, selector: str) -> None:
 
 
 def check_not_both(names: Sequence[str] | None, selector: str) -> None:
-    """Raise BadParameter if the user selects tenants by name and by selector."""
+    """Raise BadParameter if the user selects tenants both by name and by selector."""
     if names and selector:
         raise typer.BadParameter("names and -l cannot be combined")
 
@@ -64,8 +64,8 @@ def resources_named(text: str) -> list[tuple[Kind, str]]:
     """The kinds and the name that `text` stands for.
 
     `text` is a name, which can exist in both API groups, or a full name such as
-    `tenant.platform.ai/research`, as `tenancy list -o name` prints it. Raises UnknownResource if the resource
-    in a full name is not Tenant.
+    `tenant.platform.ai/research`, as `tenancy list -o name` prints it. Raises UnknownResource if the part
+    before the slash is not the resource of a Tenant.
     """
     resource, slash, name = text.rpartition("/")
     kinds = [kind for kind in TENANTS if not slash or resource in (kind.crd, _singular(kind))]

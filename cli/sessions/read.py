@@ -1,4 +1,4 @@
-"""Reads AISessions, and Events. If the user lacks a right, the error names the right."""
+"""Reads AISessions and Events. If the user lacks a right, the error names the right."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

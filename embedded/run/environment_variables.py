@@ -39,7 +39,7 @@ def set_environment_command() -> str:
 
 
 def dev_command(name: str) -> str:
-    """A shell command that runs a command of `./dev` for the same instance, also in another terminal."""
+    """A shell command that runs a command of `./dev` for the same instance. It works in every terminal."""
     folder = os.environ.get(FOLDER_VARIABLE)
     prefix = f"{FOLDER_VARIABLE}={shlex.quote(str(Path(folder).resolve()))} " if folder else ""
     return f"{prefix}{path_for_shell('dev')} {name}"

@@ -1,8 +1,8 @@
 """Admission policies for the annotation that names the author of a Tenant's spec (`tenancy.spec_author`).
 
-The validating policy rejects an annotation that names another user than the sender of the request. It checks
-only annotations for the generation to which the request leads. Other annotations, such as those of a restored
-backup, do not count, so they are not checked.
+The validating policy rejects an annotation that names a user other than the sender of the request. The policy
+checks only an annotation for the generation that results from the request. The watcher ignores all other
+annotations, such as the annotation in a restored backup.
 
 The mutating policy writes the annotation for clients that do not write it themselves. Most clusters do not
 serve MutatingAdmissionPolicies yet.
@@ -21,7 +21,7 @@ _NAME: Final = "tenancy-spec-author"
 _RULE: Final = {**rule("", "tenants"), "apiGroups": list(GROUPS)}
 _FIELD: Final = f"metadata.annotations[{SPEC_AUTHOR_ANNOTATION}]"
 _USER: Final = "request.userInfo.username"
-# CEL: the parts of the annotation, and the user name in them. The name is empty if a part is missing.
+# CEL: the parts of the annotation, and the user name in the last part. Empty if a part is missing.
 _PARTS: Final = f"variables.annotation.split({cel_string(SEPARATOR)}, 4)"
 _NAMED_USER: Final = (
     f"variables.parts.size() == 4 ? variables.parts[3].split({cel_string(MESSAGE_SEPARATOR)}, 2)[0] : ''"
@@ -67,7 +67,7 @@ def spec_author_policies() -> list[Manifest]:
 def spec_author_mutations(kind: Kind) -> list[Manifest]:
     """The mutating policy and its binding. `kind` is the served version of MutatingAdmissionPolicy.
 
-    The policy keeps an annotation that already names the sender, because it contains a message.
+    The policy keeps an annotation that already names the sender, because it can contain a message.
     """
     metadata = {"name": _NAME}
     spec = {
@@ -84,7 +84,7 @@ def spec_author_mutations(kind: Kind) -> list[Manifest]:
             {
                 "annotation": _annotation("object"),
                 "parts": _PARTS,
-                # The API server increases the generation after the mutating policies.
+                # The API server increases the generation only after it has evaluated the mutating policies.
                 "start": f"request.operation == 'CREATE' ? '1{SEPARATOR * 2}' : "
                 f"string(oldObject.metadata.generation + 1) + '{SEPARATOR}' + oldObject.metadata.uid + "
                 f"'{SEPARATOR}'",

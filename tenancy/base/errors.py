@@ -19,7 +19,7 @@ from typing import Final
 
 from tenancy.base.reasons import Reason
 
-# The number of problems that one message lists. Messages are stored in the status of objects.
+# The maximum number of problems in one message. The status of an object contains the message.
 _MAX_LISTED: Final = 10
 
 
@@ -47,7 +47,7 @@ class Rejection(TenancyError):
 
     @property
     def each(self) -> tuple["Rejection", ...]:
-        """All rejections of the spec. This one comes first."""
+        """All rejections of the spec. This rejection comes first."""
         return (self, *self.others)
 
 
@@ -108,7 +108,7 @@ class UnknownModel(NotOffered):
 
 
 def joined_problems(problems: Sequence[str]) -> str:
-    """The problems in one line. If there are many of them, the line ends with the number of omitted ones."""
+    """The problems in one line. If there are too many, the line ends with the number of omitted problems."""
     more = len(problems) - _MAX_LISTED
     return "; ".join(problems[:_MAX_LISTED]) + (f" (and {more} more)" if more > 0 else "")
 

@@ -41,7 +41,7 @@ Item = TypeVar("Item")
 
 
 def require_unique(values: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Return `values` unchanged. Raise ValidationError with the index of each value that occurs again."""
+    """Return `values` unchanged. Raise ValidationError with the index of each repeated value."""
     raise_problems(
         ((index,), f"{str(value)!r} is given twice")
         for index, value in enumerate(values)

@@ -84,7 +84,7 @@ SELF_SUBJECT_REVIEW: Final = Kind(
 # Served only if the cluster has a metrics server.
 POD_METRICS: Final = Kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods")
 TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
-# The versions in which an API server can serve MutatingAdmissionPolicies, newest first. Many serve none.
+# The versions of MutatingAdmissionPolicy, newest first. Many API servers serve none of them.
 MUTATING_POLICIES: Final = tuple(
     Kind(f"{_ADMISSION_GROUP}/{version}", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", False)
     for version in ("v1", "v1beta1", "v1alpha1")

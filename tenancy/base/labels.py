@@ -18,7 +18,7 @@ SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
 # The annotation of a Tenant that names the author of its spec. See `tenancy.spec_author`.
 SPEC_AUTHOR_ANNOTATION: Final = "platform.ai/spec-author"
-# Annotations of a Tenant that GitOps tools set. They describe the commit that changed the spec.
+# Annotations that GitOps tools set on a Tenant. They describe the commit that changed the spec.
 CHANGE_MESSAGE_ANNOTATION: Final = "platform.ai/change-message"
 CHANGE_COMMIT_ANNOTATION: Final = "platform.ai/change-commit"
 CHANGE_AUTHOR_ANNOTATION: Final = "platform.ai/change-author"

@@ -1,4 +1,4 @@
-"""Raises and translates validation errors. Users see the words of this module, not those of pydantic.
+"""Raises and translates validation errors. Users see the messages of this module, not those of pydantic.
 
 A validator can find several problems in one value, but it can raise only one ValueError. `raise_problems`
 reports all problems, each with the path of its field.
@@ -17,7 +17,7 @@ FieldPath = tuple[str | int, ...]
 
 _PROBLEM: Final = "problem"
 _UNKNOWN_FIELD: Final = "extra_forbidden"
-# pydantic ends the path of an invalid key of a mapping with this step.
+# If a key of a mapping is invalid, pydantic appends this step to the path of the key.
 _KEY_STEP: Final = "[key]"
 _MAX_VALUE_LENGTH: Final = 80
 
@@ -50,7 +50,7 @@ _CHARACTERS: Final = ("character", "characters")
 
 
 class Problem(NamedTuple):
-    """An invalid field. `field` is its path, and `text` completes a sentence about the field."""
+    """A problem with a field. `field` is the path of the field, and `text` describes the problem."""
 
     field: str
     text: str
@@ -140,7 +140,7 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any], Any], str]]] = {
 
 
 def _unit(context: Mapping[str, Any]) -> tuple[str, str]:
-    """The singular and the plural of the things that a value contains."""
+    """The word for the parts of a value, such as `character` and `characters`."""
     field_type = context.get("field_type")
     return _CHARACTERS if field_type is None else _ENTRIES.get(field_type, _ITEMS)
 
@@ -150,7 +150,7 @@ def _counted(count: int, unit: tuple[str, str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """The value as in YAML if it is short, otherwise its type."""
+    """The value as text for a message. For a list or a mapping, only the type. Long text is truncated."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -25,7 +25,7 @@ DOCTOR_ROLE: Final = "tenancy-doctor"
 _READ: Final = ["get", "list"]
 # The ClusterRole gives no access to these kinds. RBAC cannot restrict `list` by label, so the right to list
 # ConfigMaps would cover all namespaces. ConfigMaps may contain confidential data. A preview works without
-# them and reports that they are missing. The other kinds contain no confidential data.
+# ConfigMaps, and reports that they are missing. The other kinds contain no confidential data.
 _UNREADABLE_KINDS: Final = (CONFIG_MAP,)
 
 
@@ -52,7 +52,7 @@ def _role(name: str, rules: Rules) -> Manifest:
 
 
 def _rules_for(manifests: Iterable[Manifest]) -> Rules:
-    """Rules that allow their users to get these objects, and no other objects."""
+    """Rules that allow users to get only these objects."""
     names: dict[Kind, list[str]] = {}
     for manifest in manifests:
         names.setdefault(kind_of(manifest), []).append(manifest["metadata"]["name"])

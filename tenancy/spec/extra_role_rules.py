@@ -182,11 +182,11 @@ def _resource_problem(resource: str, groups: tuple[str, ...]) -> str | None:
 
 def _verb_problem(verb: str, groups: tuple[str, ...], resources: tuple[str, ...]) -> str | None:
     if verb not in _VERBS:
-        return f"{verb!r} can't be granted to a tenant; allowed are {', '.join(_VERBS)}"
+        return f"{verb!r} can't be granted to a tenant; allowed verbs: {', '.join(_VERBS)}"
     if verb in READ_VERBS:
         return None
     for resource in resources:
         if any(_is_in(_READ_ONLY_RESOURCES, group, resource) for group in groups):
             allowed = ", ".join(READ_VERBS)
-            return f"{verb!r} on {resource!r} can't be granted to a tenant; allowed are {allowed}"
+            return f"{verb!r} on {resource!r} can't be granted to a tenant; allowed verbs: {allowed}"
     return None

@@ -56,7 +56,7 @@ def _checked_template(manifest: Manifest) -> Manifest:
         allowed = ", ".join(f"{kind.kind} ({kind.api_version})" for kind in EXTRA_KINDS)
         is_version = kind_name in {kind.kind for kind in EXTRA_KINDS}
         field, value = ("apiVersion", api_version) if is_version else ("kind", kind_name)
-        raise_problems([((field,), f"{value!r} is not allowed; allowed are {allowed}")])
+        raise_problems([((field,), f"{value!r} is not allowed; allowed kinds: {allowed}")])
     model = SCHEMAS[kinds[api_version, kind_name]].model_validate(manifest)
     template: Manifest = model.model_dump(by_alias=True, exclude_none=True)
     known = ", ".join(f"${{tenant.{name}}}" for name in (*_PLACEHOLDER_NAMES, "labels[KEY]"))

@@ -217,7 +217,7 @@ def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
 
 
 def _valid_part(spec: Any, error: ValidationError) -> TenantSpec | None:
-    """The spec without its invalid fields. None if a field is invalid that `_name_problems` needs."""
+    """The spec without its invalid fields. None if `_name_problems` needs an invalid field."""
     invalid = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
     if not isinstance(spec, Mapping) or invalid & {"access", "name", "namespaces"}:
         return None

@@ -93,7 +93,11 @@ def test_what_the_server_would_add_is_there_already() -> None:
 
 # Objects that no tenant can have: the object, the invalid field, and a part of the message.
 INVALID: dict[str, tuple[Manifest, str, str]] = {
-    "a kind that holds secrets": (extra("Secret"), "kind", "allowed are ConfigMap (v1), ServiceAccount (v1)"),
+    "a kind that holds secrets": (
+        extra("Secret"),
+        "kind",
+        "allowed kinds: ConfigMap (v1), ServiceAccount (v1)",
+    ),
     "a kind that grants permissions": (
         extra("Role", version="rbac.authorization.k8s.io/v1"),
         "kind",

@@ -20,9 +20,9 @@ def test_each_version_is_noted_with_its_writer() -> None:
     seen = SeenSpecs()
     versions = [tenant(1, manager="one"), tenant(2, manager="two"), tenant(3, manager="three")]
     for before, after in zip([None, *versions], versions, strict=False):
-        seen.add(before, after)
+        seen.notice(before, after)
     # A change of the status has the same generation.
-    seen.add(versions[2], {**versions[2], "status": {"phase": "Active"}})
+    seen.notice(versions[2], {**versions[2], "status": {"phase": "Active"}})
     assert noted(seen, versions[2]) == [(1, "one"), (2, "two"), (3, "three")]
     # The status could not be written, so the next reconcile notes them again.
     assert noted(seen, versions[2]) == [(1, "one"), (2, "two"), (3, "three")]
@@ -32,9 +32,9 @@ def test_each_version_is_noted_with_its_writer() -> None:
 
 def test_written_and_forgotten_versions_are_not_noted_again() -> None:
     seen = SeenSpecs()
-    seen.add(None, tenant(1))
+    seen.notice(None, tenant(1))
     written = seen.noted(tenant(1))
     assert seen.noted(written) == written
-    seen.add(None, tenant(1, uid="u-2", manager="other"))
-    seen.forget(tenant(1, uid="u-2"))
+    seen.notice(None, tenant(1, uid="u-2", manager="other"))
+    seen.notice(tenant(1, uid="u-2"), None)
     assert noted(seen, tenant(2, uid="u-2")) == [(2, "kubectl")]

@@ -7,7 +7,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.reasons import Reason
 from tenancy.decision import Facts, decide
 from tenancy.plans import read_plans
-from watcher.reconciler.drift_condition import drift_verdict, paused_drift_verdict
+from watcher.reconciler.drift_report import drift_verdict, paused_drift_verdict
 from watcher.reconciler.status import (
     active_status,
     failed_status,

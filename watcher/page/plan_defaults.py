@@ -16,7 +16,7 @@ def plan_defaults(tenant: Manifest, plans: Plans) -> dict[str, Any] | None:
     """The settings of the plan that the Tenant does not override, with the names of the spec's fields.
 
     The extra objects of the plan have only their kind and name, because their content can be confidential.
-    Returns None if the spec is invalid, or if there is no such plan.
+    Returns None if the spec is invalid, or if the plan does not exist.
     """
     try:
         spec = tenant_from_manifest(tenant).spec

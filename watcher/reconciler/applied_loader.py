@@ -16,7 +16,7 @@ from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.backoff import LOAD_APPLIED
 from tenancy.base.kinds import Kind
-from tenancy.base.manifest import Manifest
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.decision import Facts
 from tenancy.plans import Plans
 from watcher.queue import TenantQueue
@@ -65,6 +65,15 @@ class AppliedLoader:
         known = self._applied.get(name)
         loaded = Applied(desired.by_key, has_budget=desired.has_budget, is_paused=is_paused(manifest))
         return self._applied.exchange(name, known, loaded)
+
+    def load_from_specs(self) -> list[str]:
+        """Call `load_from_spec` for all tenants. Returns the tenants whose newest spec is applied."""
+        return [
+            name
+            for name in self._tenants.names()
+            for manifest in self._tenants.named(name)[:1]
+            if not is_deleting(manifest) and self.load_from_spec(manifest)
+        ]
 
     def want(self, manifest: Manifest) -> None:
         """Load a tenant's last applied objects in the background, if they are not known yet.

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cluster.client import Cluster
+from cluster.live_objects import ManagedObjects
 from cluster.tenants import leaving_namespaces, live_quotas
 from stacks.result import StackResult
 from stacks.stack import Stacks
@@ -32,19 +33,20 @@ def apply(
     cluster: Cluster,
     stacks: Stacks,
     applied: LastApplied,
+    managed: ManagedObjects,
     manifest: Manifest,
     desired: DesiredState,
-    live: Objects,
     update: RunUpdate,
 ) -> StackResult:
     """Apply the desired state.
 
-    `live` are the tenant's live objects. If an additional run comes first, the history shows the changes of
-    each run. Raises MustWait if the tenant has to wait for a change in the cluster. Raises Rejection,
-    StackError or ClusterError if a step fails.
+    `managed` contains the live objects of all tenants. Some updates need two or three runs of `up`. The
+    history then shows the changes of each run. Raises MustWait if the tenant has to wait for a change in the cluster.
+    Raises Rejection, StackError or ClusterError if a step fails.
     """
-    # The objects before the next run.
-    objects, record = live, update.record
+    # `objects` contains the tenant's objects before the next run.
+    objects: Objects = managed.of(desired.tenant)
+    live, record = objects, update.record
 
     def up(step: DesiredState, message: str) -> StackResult:
         nonlocal objects

@@ -65,6 +65,10 @@ class ContestedObjects:
         self._streaks: dict[ObjectKey, _Streak] = {}
         self._guard = threading.Lock()
 
+    def in_round(self, repairs: Mapping[ObjectKey, object], keys: Iterable[ObjectKey]) -> set[ObjectKey]:
+        """The contested objects. With repairs, begin a round. Otherwise, the contested objects in `keys`."""
+        return self.begin_round(repairs) if repairs else self.ongoing(keys)
+
     def begin_round(self, repairs: Mapping[ObjectKey, object]) -> set[ObjectKey]:
         """Count a round for each repaired object. Returns the objects with too many rounds in a row.
 
@@ -101,7 +105,8 @@ class ContestedObjects:
     def cause(self, key: ObjectKey, newest: str) -> str:
         """The first known cause of the rounds of an object. `newest` is the cause of the last round.
 
-        The cause contains a time. With the newest cause, each round would change the status.
+        The status contains the cause, and the cause contains a time. The newest cause would therefore change
+        the status in each round.
         """
         with self._guard:
             streak = self._streaks.get(key)

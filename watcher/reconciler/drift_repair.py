@@ -83,6 +83,11 @@ class Repairs:
         self._loader.want(manifest)
         self.check(manifest["metadata"]["name"])
 
+    def keep_applied(self) -> None:
+        """Start to repair the drift of tenants whose spec is applied. Call this before the workers start."""
+        for tenant in self._loader.load_from_specs():
+            self.check(tenant)
+
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
         """Queue a changed object if the change must be reverted. The informers' threads call this method."""
         for manifest in (before, after):

@@ -34,7 +34,7 @@ class Applied:
     # Whether the update to `next_objects` has failed. In this case, only the stack's state shows which
     # objects the update has changed.
     is_half_done: bool = False
-    # Whether the tenant is paused. In this case, drift is reported, but no object is restored.
+    # Whether the tenant is paused. While it is paused, drift is reported, but not repaired.
     is_paused: bool = False
 
     @property
@@ -98,7 +98,7 @@ class LastApplied:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
 
     def set_paused(self, tenant: str, is_paused: bool) -> Applied:
-        """Stop or allow the repairs of a tenant. Returns the tenant's new value.
+        """Stop the repairs of a paused tenant, or allow them again. Returns the tenant's new value.
 
         The last applied objects stay known. Waits until a running repair has ended.
         """
@@ -108,7 +108,7 @@ class LastApplied:
         with self._locks[tenant]:
             applied = self._by_tenant.get(tenant) or Applied(None)
             # No update of the watcher runs now. If `next_objects` is set, another process has locked the
-            # stack, and may have applied these objects. Only the stack's state shows it.
+            # stack. Only the stack's state shows whether the other process has applied these objects.
             is_half_done = applied.next_objects is not None
             applied = replace(applied, is_paused=is_paused, is_half_done=is_half_done)
             self._by_tenant[tenant] = applied

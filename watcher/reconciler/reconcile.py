@@ -13,23 +13,22 @@ from cluster.facts import read_facts
 from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants, known_hosts, known_namespaces
-from stacks.applied_objects import desired_from_spec
 from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.errors import InvalidSpec, TenancyError
 from tenancy.base.kinds import NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.changes import Differences, object_changes, tenant_differences
+from tenancy.changes import Differences
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
 from tenancy.reservations import Reservations
-from tenancy.spec.tenant_status import is_spec_applied
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.apply import apply
 from watcher.reconciler.contested_objects import ContestedObjects, DriftContested
 from watcher.reconciler.drift_repair import RepairFailed, Repairs
+from watcher.reconciler.drift_report import current_differences
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.report import Reporter
 from watcher.reconciler.seen_specs import SeenSpecs
@@ -75,7 +74,6 @@ class Reconciler:
         self._managed = managed
         self._plans = plans
         self._served = served
-        self._metrics = metrics
         self._claims = Reservations()
         self._applied = applied
         self._loader = loader
@@ -107,36 +105,15 @@ class Reconciler:
 
     def differences(self, tenant: Manifest) -> Differences:
         """The tenant's drift, and the changes that are not applied yet."""
-        name = tenant["metadata"]["name"]
-        live, desired = self._managed.of(name), self._desired.get(name)
-        if is_deleting(tenant):
-            return Differences(drift=())
-        if is_spec_applied(tenant):
-            return Differences(drift=object_changes(desired, live) if desired else None)
-        stored = desired_from_spec(name, tenant["spec"], Facts(self._plans.current, self._served()))
-        objects = self._applied.objects(name)
-        applied = DesiredState(name, tuple(objects.values())) if objects is not None else None
-        return tenant_differences(stored, applied, live)
-
-    def keep_applied(self) -> None:
-        """Start to repair the drift of tenants whose spec is applied. Call this before the workers start."""
-        for name in self._tenants.names():
-            for manifest in self._tenants.named(name)[:1]:
-                if not is_deleting(manifest) and self._loader.load_from_spec(manifest):
-                    self._repairs.check(name)
+        name, facts = tenant["metadata"]["name"], Facts(self._plans.current, self._served())
+        desired, applied = self._desired.get(name), self._applied.objects(name)
+        return current_differences(tenant, desired, applied, self._managed.of(name), facts)
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Remember a version of a Tenant. Call this for each change, before the Tenant's next reconcile.
-
-        For a new Tenant, reserve the namespaces and hosts in its status.
-        """
-        if after is not None:
-            if before is None:
-                name = after["metadata"]["name"]
-                self._claims.remember(name, known_namespaces(after), known_hosts(after))
-            self._seen_specs.add(before, after)
-        elif before is not None:
-            self._seen_specs.forget(before)
+        """Remember a version of a Tenant before its next reconcile. Reserve the names of a new Tenant."""
+        if before is None and after is not None:
+            self._claims.remember(after["metadata"]["name"], known_namespaces(after), known_hosts(after))
+        self._seen_specs.notice(before, after)
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
         """The tenants to reconcile after a change of a managed object."""
@@ -160,7 +137,6 @@ class Reconciler:
             self._repairs.keep(manifest)
             self.reporter.report_waiting(manifest, self._desired[name], wait)
         except (DriftContested, RepairFailed) as error:
-            self._metrics.count_failed()
             self.reporter.report_failure(manifest, error, step)
             return _CONTESTED_S
         except (TenancyError, StackError, ClusterError) as error:
@@ -168,7 +144,6 @@ class Reconciler:
             self.reporter.report_failure(manifest, error, step)
             if not isinstance(error, InvalidSpec):
                 raise TryAgain from None
-            self._metrics.count_failed()
         return _LOOK_AGAIN_S if isinstance(step, RunUpdate) else None
 
     def _facts(self, manifest: Manifest) -> Facts:
@@ -181,9 +156,7 @@ class Reconciler:
 
     def _observe(self, manifest: Manifest, desired: DesiredState) -> Observation:
         repairs = self._repairs.unrecorded(desired.tenant)
-        contested = (
-            self._contested.begin_round(repairs) if repairs else self._contested.ongoing(desired.by_key)
-        )
+        contested = self._contested.in_round(repairs, desired.by_key)
         return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested)
 
     def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
@@ -191,10 +164,9 @@ class Reconciler:
         match step:
             case WaitForNamespaces(names):
                 raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")
-            case Contested(key, repairs):
-                self._repairs.mark_recorded(desired.tenant, repairs)
-                newest = repairs[key].cause if key in repairs else ""
-                raise DriftContested(key, self._contested.cause(key, newest))
+            case Contested():
+                self._repairs.mark_recorded(desired.tenant, step.repairs)
+                raise DriftContested(step.key, self._contested.cause(step.key, step.cause))
             case RunUpdate():
                 self._update(manifest, desired, step)
             case InSync():
@@ -202,8 +174,9 @@ class Reconciler:
 
     def _update(self, manifest: Manifest, desired: DesiredState, update: RunUpdate) -> None:
         try:
-            live = self._managed.of(desired.tenant)
-            result = apply(self._cluster, self._stacks, self._applied, manifest, desired, live, update)
+            result = apply(
+                self._cluster, self._stacks, self._applied, self._managed, manifest, desired, update
+            )
         finally:
             self._contested.end_round(update.repairs)
         self._repairs.mark_recorded(desired.tenant, update.repairs)

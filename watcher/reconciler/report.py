@@ -11,7 +11,7 @@ from cluster.live_objects import ManagedObjects
 from cluster.tenants import Tenants
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
-from tenancy.base.errors import Rejection, TenancyError
+from tenancy.base.errors import InvalidSpec, Rejection, TenancyError
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
@@ -23,8 +23,8 @@ from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.contested_objects import DriftContested
-from watcher.reconciler.drift_condition import drift_verdict, paused_drift_verdict
 from watcher.reconciler.drift_repair import RepairFailed, Repairs
+from watcher.reconciler.drift_report import drift_verdict, paused_drift_verdict
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.status import (
     active_status,
@@ -67,12 +67,12 @@ class Reporter:
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
-        `manifest` has the changes of the spec in its status, which may not be written yet.
+        The status in `manifest` contains the changes of the spec. The live Tenant may not contain them yet.
 
         Call this before the first object of the tenant is created.
         """
         if not has_finalizer(manifest):
-            # The status is not a part of this request. So keep the changes of the spec in it.
+            # The request does not write the status, so the response may lack the changes of the spec.
             manifest = {**self._tenants.add_finalizer(manifest), "status": manifest["status"]}
         if "phase" not in manifest["status"]:
             applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")
@@ -129,6 +129,8 @@ class Reporter:
         """
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error
+        if isinstance(error, DriftContested | RepairFailed | InvalidSpec):
+            self._metrics.count_failed()  # The queue counts the other errors, which it retries.
         name = manifest["metadata"]["name"]
         message = f"{error}{self._loader.problem_text(name)}"
         unrepaired = message if isinstance(error, DriftContested | RepairFailed) else ""

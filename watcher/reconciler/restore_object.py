@@ -29,7 +29,7 @@ from watcher.reconciler.last_applied import Applied
 # Kinds with immutable fields. If such an object cannot be changed, it is deleted and created again.
 # A namespace is never deleted for a repair, because it contains the tenant's own objects.
 _WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
-# The number of changed fields that the cause of a repair lists.
+# The maximum number of changed fields in the cause of a repair.
 _MAX_FIELDS: Final = 3
 
 
@@ -37,7 +37,7 @@ _MAX_FIELDS: Final = 3
 class Repair:
     """A repair of an object. `drift` describes the drift, and `change` is the change that the repair made.
 
-    `cause` names the client that changed the object, the time and the fields. Empty if they are unknown.
+    `cause` says which client changed the object, when, and which fields. Empty if the client is unknown.
     """
 
     drift: str
@@ -75,7 +75,7 @@ def restore_object(
 
 
 def _cause(live: Manifest | None, change: ObjectChange) -> str:
-    """The last field manager other than the platform's, with the time of its write and the changed fields."""
+    """Says which field manager, other than the platform's, wrote last, when, and which fields differ."""
     entries = [
         entry
         for entry in ((live or {"metadata": {}})["metadata"].get("managedFields") or ())

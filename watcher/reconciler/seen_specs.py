@@ -1,4 +1,4 @@
-"""Keeps each version of a Tenant's spec that the watcher has seen, until the status contains its author.
+"""Keeps each version of a Tenant's spec until the status contains the author of this version.
 
 Users can change a spec several times while an update runs. The next reconcile reads only the newest version.
 """
@@ -11,23 +11,22 @@ from watcher.reconciler.status_change import now_text
 
 
 class SeenSpecs:
-    """The versions of Tenants that are not recorded yet, by the uid of the Tenant. Thread-safe."""
+    """The versions of Tenants that the status does not contain yet, by uid. Thread-safe."""
 
     def __init__(self) -> None:
         self._versions: dict[str, list[Manifest]] = {}
         self._guard = threading.Lock()
 
-    def add(self, before: Manifest | None, after: Manifest) -> None:
-        """Keep a version of a Tenant that an informer has received, if its generation is new."""
-        generation = after["metadata"]["generation"]
-        if before is not None and before["metadata"]["generation"] == generation:
-            return
-        with self._guard:
-            self._versions.setdefault(after["metadata"]["uid"], []).append(after)
+    def notice(self, before: Manifest | None, after: Manifest | None) -> None:
+        """Keep a version of a Tenant that an informer has received, if its generation is new.
 
-    def forget(self, tenant: Manifest) -> None:
+        `after` is None if the Tenant was deleted. The method then forgets all its versions.
+        """
         with self._guard:
-            self._versions.pop(tenant["metadata"]["uid"], None)
+            if after is None:
+                self._versions.pop((before or {"metadata": {"uid": ""}})["metadata"]["uid"], None)
+            elif before is None or before["metadata"]["generation"] != after["metadata"]["generation"]:
+                self._versions.setdefault(after["metadata"]["uid"], []).append(after)
 
     def noted(self, tenant: Manifest) -> Manifest:
         """The Tenant with all known changes of its spec in its status. The caller writes the status."""

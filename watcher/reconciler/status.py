@@ -20,7 +20,7 @@ from tenancy.spec.tenant_status import (
     condition,
 )
 from tenancy.usage import Amounts, MeasuredUsage, namespace_amounts, total_amounts
-from watcher.reconciler.drift_condition import drift_verdict
+from watcher.reconciler.drift_report import drift_verdict
 from watcher.reconciler.status_change import KEEP, Keep, StatusChange, Verdict, new_status, now_text
 
 _SPEC_APPLIED: Final = Verdict(True, Reason.APPLIED, "")

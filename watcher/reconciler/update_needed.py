@@ -50,6 +50,11 @@ class Contested:
     key: ObjectKey
     repairs: Mapping[ObjectKey, Repair]
 
+    @property
+    def cause(self) -> str:
+        """The client that changed the object, the time and the fields. Empty if the client is unknown."""
+        return self.repairs[self.key].cause if self.key in self.repairs else ""
+
 
 @dataclass(frozen=True)
 class RunUpdate:
@@ -100,7 +105,7 @@ def next_step(seen: Observation) -> Step:
 
 
 def is_applied(step: Step | None) -> bool | None:
-    """Whether the newest spec is applied before this step. None if the step does not show it."""
+    """Whether the newest spec is applied before this step. None if this is unknown."""
     match step:
         case InSync() | Contested():
             return True
