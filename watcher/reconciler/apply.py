@@ -41,8 +41,8 @@ def apply(
     """Apply the desired state.
 
     `managed` contains the live objects of all tenants. Some updates need two or three runs of `up`. The
-    history then shows the changes of each run. Raises MustWait if the tenant has to wait for a change in the cluster.
-    Raises Rejection, StackError or ClusterError if a step fails.
+    history then shows the changes of each run. Raises MustWait if the tenant has to wait for a change in the
+    cluster. Raises Rejection, StackError or ClusterError if a step fails.
     """
     # `objects` contains the tenant's objects before the next run.
     objects: Objects = managed.of(desired.tenant)
