@@ -45,10 +45,17 @@ def test_pause_is_refused_to_the_impersonated_user_of_the_kubeconfig(
     platform: Platform, tenancy: Run, impersonating: Any
 ) -> None:
     before = spec(platform)
-    for command in (("pause", "guarded"), ("resume", "guarded"), ("show", "guarded"), ("list",)):
+    forbidden, missing = 'is forbidden: User "imp-bob" cannot', "you may not "
+    commands = {
+        ("pause", "guarded"): forbidden,
+        ("resume", "guarded"): forbidden,
+        ("show", "guarded"): f"{missing}get tenants.platform.ai/guarded",
+        ("list",): f"{missing}list tenants.platform.ai",
+    }
+    for command, message in commands.items():
         result = tenancy(*command, KUBECONFIG=impersonating(**{"as": "imp-bob"}))
         assert result.returncode == 1, result.stdout
-        assert 'is forbidden: User "imp-bob" cannot' in result.stderr
+        assert message in result.stderr
         assert result.stdout == ""
     assert spec(platform) == before
 

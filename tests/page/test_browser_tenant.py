@@ -70,7 +70,9 @@ def test_a_rejected_tenant_shows_the_reason(platform: Platform, new_tenant: NewT
     platform.await_condition(new_tenant("rejected-plan", plan="gold"), "UnknownPlan")
     tab.open("/tenants/rejected-plan")
     expect(tab.page.get_by_text("there is no plan 'gold'").first).to_be_visible()
-    expect(tab.section("History")).to_contain_text("No updates yet.")
+    expect(tab.section("History")).to_contain_text("spec generation 1")
+    expect(tab.section("History")).to_contain_text("rejected")
+    expect(tab.section("History")).not_to_contain_text("not finished")
 
 
 def test_page_separates_a_spec_that_is_not_applied_from_drift(

@@ -189,4 +189,4 @@ def test_rule_beyond_the_admins_rights_is_rejected_with_its_field(
     rule = {"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["update"]}
     manifest = new_tenant("greedy", roles={"admin": [rule]})
     ready = platform.await_condition(manifest, "InvalidSpec")
-    assert ready["message"].startswith("spec.roles.admin[0].verbs: 'update' on 'resourcequotas'")
+    assert ready["message"].startswith("spec.roles.admin[0].verbs[0]: 'update' on 'resourcequotas'")

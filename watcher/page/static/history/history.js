@@ -80,7 +80,7 @@ function entrySummary(update) {
     el("span", { class: "update-cause" }, update.cause, operation, messageLine(update)),
     el("span", { class: "update-counts" }, update.version ? changeCounts(update.counts) : ""),
     pill(resultIcon(update.result), update.result),
-    el("span", { class: "update-when" }, ago(update.started), el("span", {}, durationText(update.durationS))),
+    el("span", { class: "update-when" }, ago(update.started), el("span", {}, runTime(update))),
     el("span", { class: "update-by", title: update.by }, update.by ? ["by ", el("b", {}, update.by)] : ""),
   );
 }
@@ -146,4 +146,9 @@ function specOf(spec, before) {
   const block = diffBlock("Spec", isChanged ? linesOf(before) : lines, lines);
   if (isChanged) return [el("h3", {}, "Spec, compared with the previous update"), block];
   return [el("details", { class: "same-spec" }, el("summary", {}, "Spec"), block)];
+}
+
+// The duration of the update. A change of the spec without an update, such as a rejected one, has no duration.
+function runTime(update) {
+  return update.version == null ? "" : durationText(update.durationS);
 }
