@@ -27,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="If something does not work, run `tenancy doctor`. The exit code is 0 after a success, and 1 "
     "after an error. `preview`, `diff`, `plans impact` and `rollback --dry-run` exit with 2 if there are "
-    "changes.",
+    "changes. `apply` and `diff` exit with 3 if the newest spec is stored, but not applied.",
 )
 
 

@@ -136,7 +136,8 @@ class Stacks:
         """
         name = stack_name(tenant)
         with _translated_errors(EventLog()), self._work_folder(name) as folder:
-            arguments = ["stack", "history", "--json", "--full-dates", "--stack", name]
+            # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
+            arguments = ["stack", "history", "--json", "--full-dates", "--page-size", "0", "--stack", name]
             result = self._command.run(arguments, str(folder), self._environment)
         return updates_from_json(result.stdout)
 

@@ -6,13 +6,15 @@ An object has no drift if both conditions are met:
 - In `spec`, `rules`, `subjects`, `data` and `binaryData`, the live object has no additional fields. Defaults
   that the API server adds to some kinds are allowed.
 
-Additional labels and annotations are allowed.
+Additional labels and annotations are allowed. The exceptions are those labels and annotations of namespaces
+that only the platform sets, such as the allow lists of the admission policies.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from tenancy.base.labels import NAMESPACE_ANNOTATION_PREFIXES, NAMESPACE_LABEL_PREFIXES
 from tenancy.base.manifest import Manifest, ObjectKey, Objects
 
 if TYPE_CHECKING:
@@ -20,12 +22,23 @@ if TYPE_CHECKING:
 
 # Matches the paths of fields in which the live object must not have entries that the desired object lacks.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
-# The same paths for kinds to which the API server adds defaults.
+# In these maps, a namespace must not have additional keys with these prefixes. Only the platform sets them.
+_OUR_KEYS: Final = {
+    "metadata.labels": NAMESPACE_LABEL_PREFIXES,
+    "metadata.annotations": NAMESPACE_ANNOTATION_PREFIXES,
+}
+_OUR_METADATA: Final = "|".join(
+    re.escape(f"{path}.{prefix}") for path, prefixes in _OUR_KEYS.items() for prefix in prefixes
+)
+# The same paths for other kinds.
 _OURS_IN: Final = {
+    # The `spec` of a namespace belongs to Kubernetes.
+    "Namespace": re.compile(_OUR_METADATA),
     # The API server adds defaults in all parts of these kinds. `(?!)` matches no path.
     "CustomResourceDefinition": re.compile(r"(?!)"),
     "ValidatingAdmissionPolicy": re.compile(r"(?!)"),
     "ValidatingAdmissionPolicyBinding": re.compile(r"(?!)"),
+    # The API server adds defaults to these kinds.
     "LimitRange": re.compile(r"spec\b(?!\.limits\[)"),
     "Service": re.compile(r"spec\.selector\b"),
 }
@@ -87,13 +100,18 @@ def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
     metadata = {
         field: inner
         for field in ("labels", "annotations")
-        if (inner := _missing(desired["metadata"].get(field, {}), live["metadata"].get(field) or {}))
+        if (inner := _metadata_repair(desired, live, field))
     }
     return {**patch, "metadata": metadata} if metadata else patch
 
 
-def _missing(desired: Mapping[str, str], live: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in desired.items() if live.get(name) != value}
+def _metadata_repair(desired: Manifest, live: Manifest, field: str) -> Manifest:
+    """A merge patch for the labels or the annotations."""
+    wanted, current = desired["metadata"].get(field, {}), live["metadata"].get(field) or {}
+    changed = {key: value for key, value in wanted.items() if current.get(key) != value}
+    ours = _ours(desired)
+    removed = [key for key in current if key not in wanted and ours.match(f"metadata.{field}.{key}")]
+    return {**changed, **dict.fromkeys(removed)}
 
 
 def _ours(desired: Manifest) -> re.Pattern[str]:
@@ -129,7 +147,9 @@ def _differences(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> I
     if isinstance(desired, Mapping):
         others = live or {}
         is_whole = ours.match(path) is not None
-        for key in dict.fromkeys([*desired, *(others if is_whole else ())]):
+        is_ours = path in _OUR_KEYS
+        additional = [key for key in others if is_whole or (is_ours and ours.match(f"{path}.{key}"))]
+        for key in dict.fromkeys([*desired, *additional]):
             where = f"{path}.{key}" if path else key
             if key not in desired:
                 yield where, others[key], None

@@ -134,10 +134,11 @@ def _entries(tenant: Manifest, *, with_status: bool = False) -> Iterator[Manifes
 def _transferable(entry: Manifest, new_spec: Manifest) -> FieldSet:
     """The fields of the spec that can be taken over from an entry.
 
-    `paused` and `cordoned` stay with their manager if the new spec does not contain them.
+    `paused` and `cordoned` stay with a command that has set them if the new spec does not contain them.
     """
     fields: FieldSet = entry["fieldsV1"].get(_SPEC, {}) if not entry.get("subresource") else {}
-    kept = [f"f:{state}" for state in _STATES if state not in new_spec]
+    is_command = entry["manager"] in COMMAND_MANAGERS
+    kept = [f"f:{state}" for state in _STATES if is_command and state not in new_spec]
     return {key: value for key, value in fields.items() if key not in kept}
 
 

@@ -48,7 +48,10 @@ def spec_schema() -> Schema:
 
 
 def kept_paths(result: Spec, new: Spec) -> Iterator[tuple[str, ...]]:
-    """The paths in the resulting spec that the new spec does not contain, as steps of a field set."""
+    """The paths in the resulting spec that the new spec does not contain, as steps of a field set.
+
+    Fields that have their default value are left out, because the result would be the same without them.
+    """
     return _kept(result, new, spec_schema())
 
 
@@ -151,11 +154,12 @@ def _kept(result: Any, new: Any, schema: Schema) -> Iterator[tuple[str, ...]]:
         return
     new_parts = _parts(new, schema)
     for step, value in _parts(result, schema).items():
-        if step not in new_parts:
-            yield (step,)
-        else:
-            for path in _kept(value, new_parts[step], _part_schema(schema, step)):
+        part_schema = _part_schema(schema, step)
+        if step in new_parts:
+            for path in _kept(value, new_parts[step], part_schema):
                 yield (step, *path)
+        elif part_schema.get("default", _MISSING) != value:
+            yield (step,)
 
 
 def _conflicting(live: Any, new: Any, others: FieldSet, schema: Schema) -> Iterator[tuple[str, ...]]:

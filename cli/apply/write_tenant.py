@@ -80,7 +80,7 @@ def predicted_tenant(
             result = _dry_run(cluster, result, method)
     else:
         result = _send(cluster, manifest, method, is_dry_run=True)
-    return Prediction(result, tuple(_kept(live, manifest, result)))
+    return Prediction(result, tuple(_kept(live, manifest, result, method)))
 
 
 def write_tenant(
@@ -136,9 +136,15 @@ def _check_conflicts(live: Manifest, manifest: Manifest, method: ApplyMethod) ->
     )
 
 
-def _kept(live: Manifest, manifest: Manifest, result: Manifest) -> Iterator[str]:
+def _kept(live: Manifest, manifest: Manifest, result: Manifest, method: ApplyMethod) -> Iterator[str]:
+    """The fields that stay, although the manifest does not contain them, with their managers."""
     for path in kept_paths(result["spec"], _spec(manifest)):
-        managers = sorted({entry["manager"] for entry in managers_of(live, path)} - STATE_MANAGERS)
+        entries = [
+            entry
+            for entry in managers_of(live, path)
+            if not method.is_own(entry) and not method.is_taken_over(entry)
+        ]
+        managers = sorted({entry["manager"] for entry in entries} - STATE_MANAGERS)
         if managers:
             yield f"{path_text(path)} (set by {', '.join(managers)})"
 

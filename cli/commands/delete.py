@@ -110,6 +110,8 @@ def _targets(
     manifests = read_manifests(files or ())
     if manifests.faults:
         raise InvalidManifests(findings_text(fault_findings(manifests.faults)))
+    if files and not manifests.tenants:
+        raise DeleteRefused("found no Tenant in the given paths; check the paths")
     in_files = [
         resource_and_name(document.manifest["apiVersion"], document.name) for document in manifests.tenants
     ]

@@ -9,6 +9,7 @@ from rich.text import Text
 from cli.completion import TenantName
 from cli.connection import Connection, NoSuchTenant
 from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
+from cli.selection.tenants import short_name
 from cli.times import display_time
 from cluster.errors import ClusterError
 from cluster.impersonation import NO_IMPERSONATION
@@ -42,6 +43,7 @@ def history(
     update. To restore an earlier spec, run `tenancy rollback`.
     """
     connection: Connection = context.obj
+    name = short_name(name)
     if connection.impersonation != NO_IMPERSONATION:
         # The state backend does not know the impersonated user. The user must be able to read the Tenant.
         connection.tenant(name)

@@ -26,6 +26,7 @@ from cli.preview.formats.render import (
     write_preview,
 )
 from cli.preview.result import Outcome, Preview, TenantPreview
+from cli.rights.reader import Reader
 from cli.yaml_lines import field_line
 from cluster.tenants import read_tenants
 from tenancy.base.errors import TenancyError
@@ -64,7 +65,10 @@ def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> N
         return
     connection: Connection = context.obj
     tenants_by_plan = _tenants_by_plan(connection)
-    rows = [_row(name, plan, tenants_by_plan) for name, plan in sorted(connection.plans().plans.items())]
+    rows = [
+        _row(name, plan, tenants_by_plan)
+        for name, plan in sorted(Reader(connection).required_plans().plans.items())
+    ]
     if output is not Format.TABLE:
         print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
         return
@@ -86,7 +90,7 @@ def show_plan(
     and models.
     """
     connection: Connection = context.obj
-    plans = connection.plans()
+    plans = Reader(connection).required_plans()
     if name not in plans.plans:
         raise NoSuchPlan(f"there is no plan {name!r}; known: {', '.join(sorted(plans.plans))}")
     tenants = sorted(_tenants_by_plan(connection).get(name, ()))
@@ -112,7 +116,7 @@ def show_impact(
     connection: Connection = context.obj
     new = read_plans(file)
     with error_console.status("reading…"):
-        impact = _impact(read_live(connection), connection.plans(), new, file)
+        impact = _impact(read_live(connection), Reader(connection).required_plans(), new, file)
     write_preview(impact, old_output or output, output_file, default_file=file.as_posix())
     raise typer.Exit(exit_code(impact))
 

@@ -27,6 +27,7 @@ from cli.preview.git_revision import sources_at_revision, text_at_revision
 from cli.preview.manifest_checks import finding_text, manifest_findings
 from cli.preview.predictions import predictions_on
 from cli.preview.result import Preview
+from cli.rights.reader import Reader
 from cli.selection.manifest_paths import FilesOption, PathsArgument, given_paths
 from tenancy.base.errors import TenancyError
 from tenancy.plans import Plans, plans_from_text, read_plans
@@ -180,7 +181,7 @@ def _preview(
             read_revision(against, paths, _plans_at(against, plans_file, plans)) if against else empty_base()
         )
     else:
-        plans, base = connection.plans(plans_file), read_live(connection)
+        plans, base = Reader(connection).required_plans(plans_file), read_live(connection)
     comparison = Comparison(plans, base, predictions_on(base, method))
     return comparison.preview(manifests, is_complete=prune or bool(against))
 

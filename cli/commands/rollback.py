@@ -16,8 +16,10 @@ from cli.commands.history import read_updates
 from cli.completion import TenantName
 from cli.connection import Connection
 from cli.output import Format, confirm, console, error_console, print_changes, print_data
+from cli.rights.reader import Reader
 from cli.rollback.restored_spec import manifest_for_git
 from cli.rollback.target import RollbackRefused, Target, find_target
+from cli.selection.tenants import short_name
 from cli.times import display_time
 from cli.wait import phase_of, reason_text, wait_until_settled
 from cluster.errors import ClusterError
@@ -78,8 +80,9 @@ def rollback(
     next sync of the Tenant from git undoes the rollback, completely or in part.
     """
     connection: Connection = context.obj
-    tenant = connection.tenant(name)
-    target = find_target(connection, tenant, read_updates(connection, name), number, connection.plans(plans))
+    name = short_name(name)
+    tenant, plans_in_force = connection.tenant(name), Reader(connection).required_plans(plans)
+    target = find_target(connection, tenant, read_updates(connection, name), number, plans_in_force)
     if output is not Format.TABLE:
         print_data(manifest_for_git(tenant, target.spec), output)
         version = target.update.version

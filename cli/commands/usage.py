@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from cli.completion import tenant_names
 from cli.output import Format, console, print_data, print_table
+from cli.selection.tenants import short_name
 from cli.times import parse_time
 from cluster.impersonation import NO_IMPERSONATION
 from tenancy.base.errors import TenancyError
@@ -101,6 +102,7 @@ def usage(
             "`tenancy usage` cannot impersonate a user, because it sends no requests to the API server",
             param_hint="--as",
         )
+    name = short_name(name) if name else None
     now = datetime.now(UTC)
     begin, end = _time(since, now, "--since"), _time(until, now, "--until") if until else now
     if begin >= end:

@@ -53,6 +53,13 @@ class Reader:
         """The plans in the file, or else in the ConfigMap. None if the user may not read the ConfigMap."""
         return self._read(READ_PLANS, lambda: self.connection.plans(file))
 
+    def required_plans(self, file: Path | None = None) -> "Plans":
+        """The plans in the file or in force. Raises MissingRight if the user may not read the ConfigMap."""
+        plans = self.plans(file)
+        if plans is None:
+            raise self.error([READ_PLANS])
+        return plans
+
     def tenant(self, name: str) -> Manifest:
         """The live Tenant with this name. If both API groups have one, the older Tenant is returned.
 

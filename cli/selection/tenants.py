@@ -75,6 +75,11 @@ def resources_named(text: str) -> list[tuple[Kind, str]]:
     return [(kind, name) for kind in kinds]
 
 
+def short_name(text: str) -> str:
+    """The name in a name or full name. Raises UnknownResource if the resource is not Tenant."""
+    return resources_named(text)[0][1]
+
+
 def resource_and_name(api_version: str, name: str) -> str:
     """The resource and the name of a Tenant, in the format of `kubectl get -o name`."""
     return f"{_singular(next(kind for kind in TENANTS if kind.api_version == api_version))}/{name}"

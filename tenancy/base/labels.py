@@ -32,6 +32,14 @@ POLICY_PREFIX: Final = "policy.platform.ai/"
 # If the admission plugin PodNodeSelector is enabled, the API server adds the node selector in this annotation
 # to the namespace's pods.
 NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
+# Prefixes of the labels and annotations of tenants' namespaces that only the platform sets.
+NAMESPACE_LABEL_PREFIXES: Final = (
+    "tenant.platform.ai/",
+    "kleff.io/",
+    "pod-security.kubernetes.io/",
+    ISTIO_LABEL,
+)
+NAMESPACE_ANNOTATION_PREFIXES: Final = (POLICY_PREFIX, "platform.ai/", "kleff.io/")
 
 MANAGED_SELECTOR: Final = f"{MANAGED_LABEL}=true"
 

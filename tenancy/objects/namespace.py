@@ -9,9 +9,10 @@ from tenancy.base.labels import (
     CORDONED_LABEL,
     DISPLAY_NAME_ANNOTATION,
     ISTIO_LABEL,
+    NAMESPACE_ANNOTATION_PREFIXES,
+    NAMESPACE_LABEL_PREFIXES,
     NODE_SELECTOR_ANNOTATION,
     PLAN_LABEL,
-    POLICY_PREFIX,
     PURPOSE_LABEL,
     USER_ID_LABEL,
     USERNAME_LABEL,
@@ -61,15 +62,9 @@ def namespace_object(
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-# Prefixes of the labels and annotations that the platform sets on namespaces.
-_MANAGED_LABELS: Final = ("tenant.platform.ai/", "kleff.io/", "pod-security.kubernetes.io/", ISTIO_LABEL)
-_MANAGED_ANNOTATIONS: Final = (
-    POLICY_PREFIX,
-    "platform.ai/",
-    "kleff.io/",
-    "pulumi.com/",
-    NODE_SELECTOR_ANNOTATION,
-)
+# Prefixes of the labels and annotations that a released namespace loses.
+_MANAGED_LABELS: Final = NAMESPACE_LABEL_PREFIXES
+_MANAGED_ANNOTATIONS: Final = (*NAMESPACE_ANNOTATION_PREFIXES, "pulumi.com/", NODE_SELECTOR_ANNOTATION)
 
 
 def release_patch(live: Manifest) -> Manifest:

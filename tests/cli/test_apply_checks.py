@@ -66,17 +66,22 @@ def test_fields_of_kubectl_stay_and_are_listed_until_they_are_taken_over(
     path = write(tmp_path / "x.yaml", manifest)
     kubectl = ["kubectl", "--kubeconfig", str(platform.admin_kubeconfig), "apply", "-f", path]
     subprocess.run(kubectl, check=True, capture_output=True, env=platform.environment)
-    new = {"namespaces": [{"name": "a"}], "displayName": "New", "paused": True}
+    new: dict[str, Any] = {"namespaces": [{"name": "a"}], "displayName": "New", "paused": True}
     path = write(tmp_path / "x.yaml", {**manifest, "spec": new})
     kept = "spec.namespaces[name=b] (set by kubectl-client-side-apply)"
     for command in ("preview", "apply"):
         result = tenancy(command, path)
         assert kept in result.stdout + result.stderr, result.stderr
+        assert "spec.adopt (" not in result.stdout + result.stderr, "the API server has set this default"
     assert len((platform.tenant(manifest) or {})["spec"]["namespaces"]) == 2
     assert "spec.namespaces[name=b]" not in tenancy("preview", path, "--force-conflicts").stdout
-    tenancy("apply", path, "--force-conflicts", "--yes")
-    namespaces = (platform.tenant(manifest) or {})["spec"]["namespaces"]
-    assert [namespace["name"] for namespace in namespaces] == ["a"]
+    del new["paused"]
+    path = write(tmp_path / "x.yaml", {**manifest, "spec": new})
+    result = tenancy("apply", path, "--force-conflicts", "--yes")
+    assert "(set by" not in result.stderr
+    spec = (platform.tenant(manifest) or {})["spec"]
+    assert [namespace["name"] for namespace in spec["namespaces"]] == ["a"]
+    assert not spec.get("paused"), "kubectl has set the field, and the manifest does not contain it"
 
 
 def test_paused_tenant_is_stored_but_not_applied(named: Any, tenancy: Run, tmp_path: Path) -> None:

@@ -78,6 +78,16 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
     ).stdout
     assert [update["message"] for update in json.loads(history)] == ["round 3", "round 2", "round 1"]
     assert result.version == 3
+
+    # The CLI shows only 10 updates by default. Add copies of the first update, as an older history.
+    folder = tmp_path / "state" / ".pulumi" / "history" / "tenancy" / "tenant-counted"
+    first = min(folder.glob("*.history.json"))
+    for number in range(1, 11):
+        (folder / f"tenant-counted-{number:019}.history.json").write_bytes(first.read_bytes())
+    updates = stacks.history("counted")
+    assert [update.version for update in updates] == list(range(13, 0, -1))
+    assert [update.cause for update in updates] == ["round 3", "round 2", *["round 1"] * 11]
+    assert stacks.up(desired("counted"), "round 4").version == 14
     stacks.destroy("counted", "bye")
 
 

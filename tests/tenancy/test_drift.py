@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.changes import object_changes
 from tenancy.desired import desired_state
 from tenancy.drift import drift, drift_text, object_drift, repair_patch, unwanted
 from tenancy.plans import read_plans
@@ -68,6 +69,18 @@ HARMFUL: dict[str, tuple[ObjectKey, Callable[[Manifest], Any], str, Manifest]] =
         lambda live: live["metadata"]["labels"].pop("kleff.io/tenant-plan"),
         "metadata.labels.kleff.io/tenant-plan changed",
         {"metadata": {"labels": {"kleff.io/tenant-plan": "basic"}}},
+    ),
+    "a label of ours added": (
+        NAMESPACE,
+        lambda live: live["metadata"]["labels"].update({"tenant.platform.ai/cordoned": "true"}),
+        "metadata.labels.tenant.platform.ai/cordoned changed",
+        {"metadata": {"labels": {"tenant.platform.ai/cordoned": None}}},
+    ),
+    "an allow list added": (
+        NAMESPACE,
+        lambda live: live["metadata"]["annotations"].update({"policy.platform.ai/registries": "evil.test"}),
+        "metadata.annotations.policy.platform.ai/registries changed",
+        {"metadata": {"annotations": {"policy.platform.ai/registries": None}}},
     ),
     "a rule in an empty list": (
         DENY,
@@ -138,6 +151,19 @@ def test_change_of_ours_is_drift_and_is_put_back(case: str) -> None:
     live = changed(key, change)
     assert object_drift(DESIRED.by_key[key], live) == difference
     assert repair_patch(DESIRED.by_key[key], live) == patch
+
+
+def test_removed_allow_list_and_cordon_are_changes() -> None:
+    """Preview, history and diff show them."""
+    spec = {"registries": ["a.test"], "cordoned": True, "displayName": "Acme"}
+    before = desired_state(tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec}), read_plans())
+    live = {key: as_served(manifest) for key, manifest in before.by_key.items()}
+    (change,) = [change for change in object_changes(DESIRED, live) if change.kind == "Namespace"]
+    assert {field.path: (field.before, field.after) for field in change.fields} == {
+        "metadata.labels.tenant.platform.ai/cordoned": ("true", None),
+        "metadata.annotations.policy.platform.ai/registries": ("a.test", None),
+        "metadata.annotations.platform.ai/display-name": ("Acme", None),
+    }
 
 
 def test_missing_and_unwanted_objects_are_told_apart() -> None:
