@@ -59,13 +59,13 @@ def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_te
 def test_refused_repair_is_reported_and_succeeds_when_it_is_allowed(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    policy = ("NetworkPolicy", "tenant-refused", "default-deny-all")
-    manifest = new_tenant("refused", plan="basic")
+    policy = ("NetworkPolicy", "tenant-repair-denied", "default-deny-all")
+    manifest = new_tenant("repair-denied", plan="basic")
     platform.await_active(manifest)
     with denied_policies(platform):
         platform.remove(*policy)
         message = platform.await_condition(manifest, "RepairFailed")["message"]
-        assert message.startswith("NetworkPolicy tenant-refused/default-deny-all: ")
+        assert message.startswith("NetworkPolicy tenant-repair-denied/default-deny-all: ")
         assert condition(platform.tenant(manifest) or {}, "Drifted")["status"] == "True"
     eventually(lambda: platform.get(*policy), "the policy is back")
     platform.await_active(manifest)
