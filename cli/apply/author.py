@@ -5,10 +5,10 @@ from typing import Annotated, Final
 
 import typer
 
+from cli.rights.permissions import user_name
 from cluster.client import Cluster
-from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import SELF_SUBJECT_REVIEW, kind_of
+from tenancy.base.kinds import kind_of
 from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.spec_author import MESSAGE_MAX_LENGTH, author_annotation
@@ -41,7 +41,7 @@ class Author:
 
     def __init__(self, cluster: Cluster, message: str = "") -> None:
         """Raises MessageRefused if the message is too long, or if the user name is unknown."""
-        self._user = _user_name(cluster)
+        self._user = user_name(cluster)
         self._message = message.strip()
         if len(self._message) > MESSAGE_MAX_LENGTH:
             raise MessageRefused(f"--message: the message is longer than {MESSAGE_MAX_LENGTH} characters")
@@ -78,15 +78,3 @@ def with_annotation(manifest: Manifest, annotation: str) -> Manifest:
 def _annotation(tenant: Manifest) -> str:
     value: str = (tenant["metadata"].get("annotations") or {}).get(SPEC_AUTHOR_ANNOTATION, "")
     return value
-
-
-def _user_name(cluster: Cluster) -> str:
-    """The name of the current user. Empty if the API server does not return the name."""
-    review = {"apiVersion": SELF_SUBJECT_REVIEW.api_version, "kind": SELF_SUBJECT_REVIEW.kind, "metadata": {}}
-    try:
-        name: str = cluster.create(SELF_SUBJECT_REVIEW, review)["status"]["userInfo"]["username"]
-    except ClusterError as error:
-        if not error.is_refusal and error.status != 404:
-            raise
-        return ""
-    return name

@@ -8,22 +8,19 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from cli.rights.permissions import Right, rights_text
+from cli.rights.permissions import Right, rights_text, user_name
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest
 from tenancy.platform.reader_roles import reader_roles
 
-_REVIEW: Final = Kind("authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False)
 _SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 
 
 def current_user(cluster: Cluster) -> str:
     """The name of the user, as the API server reports it. `USER` if the API server does not report it."""
-    review = {"apiVersion": _REVIEW.api_version, "kind": _REVIEW.kind, "metadata": {}}
     try:
-        return str(cluster.create(_REVIEW, review)["status"]["userInfo"]["username"])
+        return user_name(cluster) or "USER"
     except ClusterError:
         return "USER"
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from cluster.client import Cluster
+from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import Kind
+from tenancy.base.kinds import SELF_SUBJECT_REVIEW, Kind
 
 _REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
 
@@ -64,3 +65,14 @@ def is_allowed(cluster: Cluster, right: Right) -> bool:
         "spec": {"resourceAttributes": attributes},
     }
     return bool(cluster.create(_REVIEW, review)["status"]["allowed"])
+
+
+def user_name(cluster: Cluster) -> str:
+    """The name of the current user. Empty if the API server does not return the name."""
+    review = {"apiVersion": SELF_SUBJECT_REVIEW.api_version, "kind": SELF_SUBJECT_REVIEW.kind, "metadata": {}}
+    try:
+        return str(cluster.create(SELF_SUBJECT_REVIEW, review)["status"]["userInfo"]["username"])
+    except ClusterError as error:
+        if not error.is_refusal and error.status != 404:
+            raise
+        return ""
