@@ -1,7 +1,7 @@
 """The tools of the product and of its tests, with their versions, Go packages and build flags.
 
-The version of a tool is the version of its Go module in a go.mod file under toolchain/. Versions are defined
-only in these go.mod files.
+The version of a tool is the version of its Go module in a go.mod file under toolchain/ or engine/. Versions
+are defined only in these go.mod files.
 """
 
 import hashlib
@@ -16,6 +16,8 @@ from typing import Final
 from embedded.environment import ROOT
 
 MODULES = ROOT / "toolchain"
+# The Go module of the warm engine. It also builds the Pulumi CLI, so that both compile their packages once.
+ENGINE_FOLDER = ROOT / "engine"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,11 @@ class ModuleFile:
 
 @dataclass(frozen=True)
 class Tool:
-    """A program that is built from the Go package `package`. The go.mod for the build is in `folder`."""
+    """A program that is built from the Go package `package`. The go.mod for the build is in `folder`.
+
+    If `package` starts with a dot, it is a path in `folder`. Otherwise, it is the import path of a package in
+    a module that the go.mod requires.
+    """
 
     name: str
     version: str
@@ -54,6 +60,14 @@ class Tool:
         """The names of the binary and of the files in `companions`."""
         return (self.name, *(companion.name for companion in self.companions))
 
+    @property
+    def sources(self) -> list[Path]:
+        """The files in `folder` that affect the binary."""
+        if not self.package.startswith("."):
+            return [self.folder / name for name in ("go.mod", "go.sum")]
+        paths = (path for path in self.folder.rglob("*") if not path.name.endswith("_test.go"))
+        return sorted(path for path in paths if path.is_file())
+
 
 def cache_key(tool: Tool) -> str:
     """The name of the tool's folder in the cache.
@@ -64,7 +78,7 @@ def cache_key(tool: Tool) -> str:
     recipe += [f"{file.module}/{file.path}" for file in (*tool.embeds, *tool.companions)]
     recipe += [tool.tags] if tool.tags else []
     digest = hashlib.sha256(json.dumps(recipe).encode())
-    for source in sorted(path for path in tool.folder.rglob("*") if path.is_file()):
+    for source in tool.sources:
         digest.update(source.relative_to(tool.folder).as_posix().encode() + b"\0" + source.read_bytes())
     system, arch = machine()
     return f"{tool.name}-{tool.version}-{system}-{arch}-{digest.hexdigest()[:10]}"
@@ -103,16 +117,11 @@ def _etcd() -> Tool:
     return Tool("etcd", version_in(folder, package), folder, package)
 
 
-def _pulumi() -> Tool:
-    folder, sdk = MODULES / "pulumi", "github.com/pulumi/pulumi/sdk/v3"
-    version = version_in(folder, sdk)
-    return Tool(
-        "pulumi",
-        version,
-        folder,
-        package="github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
-        ldflags=f"-s -w -X {sdk}/go/common/version.Version=v{version}",
-    )
+def _pulumi(name: str, package: str) -> Tool:
+    sdk = "github.com/pulumi/pulumi/sdk/v3"
+    version = version_in(ENGINE_FOLDER, sdk)
+    ldflags = f"-s -w -X {sdk}/go/common/version.Version=v{version}"
+    return Tool(name, version, ENGINE_FOLDER, package, ldflags)
 
 
 def _pulumi_language_python() -> Tool:
@@ -122,10 +131,10 @@ def _pulumi_language_python() -> Tool:
     script = "python/cmd/pulumi-language-python-exec"
     return Tool(
         "pulumi-language-python",
-        _pulumi().version,
+        version_in(ENGINE_FOLDER, "github.com/pulumi/pulumi/sdk/v3"),
         MODULES / "pulumi-language-python",
         package="github.com/pulumi/pulumi/sdk/python/cmd/pulumi-language-python/v3",
-        companions=(ModuleFile(MODULES / "pulumi", "github.com/pulumi/pulumi/sdk/v3", script),),
+        companions=(ModuleFile(ENGINE_FOLDER, "github.com/pulumi/pulumi/sdk/v3", script),),
     )
 
 
@@ -173,7 +182,8 @@ TOOLS: dict[str, Tool] = {
         _kubernetes("kube-scheduler"),
         _kubernetes("kubectl"),
         _command("kwok", _KWOK, "/cmd/kwok", f"{_KWOK}/pkg/consts.Version"),
-        _pulumi(),
+        _pulumi("pulumi", "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"),
+        _pulumi("tenancy-engine", "."),
         _pulumi_language_python(),
         _pulumi_resource_kubernetes(),
     )
@@ -183,7 +193,7 @@ TOOLS: dict[str, Tool] = {
 # these lists, because only a manual `pulumi up` runs it.
 CONTROL_PLANE_TOOLS: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 NODE_TOOLS: Final = ("kube-scheduler", "kubectl", "kwok")
-STACK_TOOLS: Final = ("pulumi", "pulumi-resource-kubernetes")
+STACK_TOOLS: Final = ("pulumi", "pulumi-resource-kubernetes", "tenancy-engine")
 
 # Tools that only tests use. `./dev run` does not need them.
 TEST_TOOLS: dict[str, Tool] = {
