@@ -1,12 +1,141 @@
-// The engine runs updates of Pulumi stacks for the watcher.
+// The engine runs operations on Pulumi stacks for the watcher: up, preview, refresh and destroy.
+//
+// It keeps Pulumi's engine and the Kubernetes providers running, so that an operation does not start processes. It
+// reads and writes the state, the history and the locks in the format of the Pulumi CLI. The backend, the passphrase
+// and the credentials of the cluster come from the environment variables that the CLI uses.
+//
+// The engine ends when its standard input is closed. After SIGTERM, it finishes the running operations first.
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
 
+	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
+	_ "github.com/pulumi/pulumi/pkg/v3/backend/diy/postgres" // backend URLs with the scheme postgres
+	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/version"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
 
+var (
+	discardOutput io.Writer = io.Discard
+	discard                 = diag.DefaultSink(io.Discard, io.Discard, diag.FormatOptions{Color: colors.Never})
+)
+
+// ready is the line that the engine prints when it accepts connections.
+type ready struct {
+	Version string `json:"version"`
+	// Salt is the salt of the key that encrypts secrets.
+	Salt string `json:"salt"`
+}
+
 func main() {
-	fmt.Println(version.Version)
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println(version.Version)
+		return
+	}
+	socket := flag.String("socket", "", "path of the unix socket")
+	project := flag.String("project", "", "name of the Pulumi project")
+	salt := flag.String("salt", "", "salt of the key that encrypts secrets")
+	flag.Parse()
+	if err := run(*socket, *project, *salt); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(socket, project, salt string) error {
+	// Pulumi prints to the standard output, which nobody reads after the first line.
+	output := os.Stdout
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	os.Stdout = null
+	folder, err := filepath.Abs(filepath.Dir(socket))
+	if err != nil {
+		return err
+	}
+	// Pulumi looks for a Pulumi.yaml in the working folder and its parents.
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	s, err := newServer(folder, project, salt)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(filepath.Join(folder, filepath.Base(socket)))
+	if err != nil {
+		return err
+	}
+	go s.serve(listener)
+	if err := json.NewEncoder(output).Encode(ready{version.Version, salt}); err != nil {
+		return err
+	}
+	isCanceling := waitForEnd()
+	listener.Close()
+	s.stop(isCanceling)
+	s.pool.killAll()
+	return nil
+}
+
+func newServer(folder, project, salt string) (*server, error) {
+	ctx := context.Background()
+	definition := &workspace.Project{
+		Name:    tokens.PackageName(project),
+		Runtime: workspace.NewProjectRuntimeInfo("python", nil),
+	}
+	logs := &logRouter{Sink: discard, sinks: map[*operation]diag.Sink{}}
+	backend, err := diy.New(ctx, discard, os.Getenv("PULUMI_BACKEND_URL"), definition)
+	if err != nil {
+		return nil, err
+	}
+	secretsManager, err := secretsManager(salt)
+	if err != nil {
+		return nil, err
+	}
+	host, err := newSharedHost(ctx, logs)
+	if err != nil {
+		return nil, err
+	}
+	providers, err := newPool(ctx, host, folder)
+	if err != nil {
+		return nil, err
+	}
+	return &server{
+		folder: folder, project: definition, backend: backend, secrets: secretsManager, host: host, logs: logs,
+		pool: providers, running: map[*operation]struct{}{}, updating: map[string]*operation{},
+	}, nil
+}
+
+// waitForEnd waits for SIGTERM or for the end of the standard input. It returns whether running operations must be
+// canceled, because the watcher is gone.
+func waitForEnd() bool {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	// The watcher cancels operations itself. A terminal sends Ctrl-C to all processes.
+	signal.Ignore(syscall.SIGINT)
+	closed := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(closed)
+	}()
+	select {
+	case <-signals:
+		slog.Info("finishing the running operations")
+		return false
+	case <-closed:
+		return true
+	}
 }

@@ -43,7 +43,7 @@ class PulumiProcess(PulumiCommand):
         self.timeout_s = timeout_s
         self._running: set[int] = set()
         self._guard = threading.Lock()
-        self._is_stopping = False
+        self.is_stopping = False
 
     def run(
         self,
@@ -55,7 +55,7 @@ class PulumiProcess(PulumiCommand):
     ) -> CommandResult:
         started = time.monotonic()
         with self._guard:
-            if self._is_stopping:
+            if self.is_stopping:
                 raise StackStopped(f"pulumi {args[0]} was not started, because this process is stopping")
             process = subprocess.Popen(
                 [self.command, "--non-interactive", *args],
@@ -88,14 +88,14 @@ class PulumiProcess(PulumiCommand):
         log.debug("pulumi ran", stack=stack, command=" ".join(args[:2]), code=result.code, took_s=took_s)
         if result.code == 0:
             return result
-        if self._is_stopping:
+        if self.is_stopping:
             raise StackStopped(f"pulumi {args[0]} was interrupted, because this process is stopping")
         raise create_command_error(result)
 
     def stop(self) -> None:
         """Interrupt all running commands. After this call, new commands are rejected."""
         with self._guard:
-            self._is_stopping = True
+            self.is_stopping = True
             for pid in self._running:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGINT)

@@ -7,9 +7,12 @@ StackError           the operation failed; a retry may succeed
 ├── PulumiMissing    the Pulumi CLI is missing or too old
 ├── ClusterUnreachable, BackendUnreachable
 ├── StorageFailed    a disk is full or a file cannot be written
+├── EngineCrashed    the warm engine ended during the operation
 └── AccessDenied     the API server forbids a request
 
 StackStopped         the operation was ended because this process is stopping
+EngineGone           the warm engine process accepts no requests; another process does
+EngineUnavailable    the warm engine cannot be used; the Pulumi CLI is used instead
 """
 
 import re
@@ -61,6 +64,18 @@ class StorageFailed(StackError):
 
 class AccessDenied(StackError):
     reason = Reason.ACCESS_DENIED
+
+
+class EngineCrashed(StackError):
+    """The warm engine ended during an operation. The objects of the operation may exist already."""
+
+
+class EngineGone(Exception):
+    """A process of the warm engine accepts no requests. The operation was not started."""
+
+
+class EngineUnavailable(Exception):
+    """The warm engine cannot be used. The message says why."""
 
 
 @dataclass(frozen=True)

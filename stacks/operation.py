@@ -1,6 +1,5 @@
-"""Operations on stacks, their Pulumi programs, and a stack class that runs fewer CLI commands."""
+"""Operations on stacks, and how the CLI runs them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -12,7 +11,7 @@ from tenancy.changes import UpdateRecord
 from tenancy.component import TenantResources
 from tenancy.desired import DesiredState
 
-Program = Callable[[], None]
+_QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "suppress_progress": True}
 
 # Settings that make the CLI faster and its output shorter. The page docs/operations.md has measurements.
 ENVIRONMENT: Final = {
@@ -31,13 +30,41 @@ ENVIRONMENT: Final = {
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation on one stack."""
+    """One operation on one stack. The name is `up`, `preview`, `refresh` or `destroy`."""
 
     name: str
     stack: str
-    program: Program
-    run: Callable[[Stack, EventLog], object]
+    # Stored in the stack's history.
+    message: str = ""
     record: UpdateRecord | None = None
+    # The objects of the stack. Only `up` and `preview` need them.
+    desired: DesiredState | None = None
+    # Whether `up` and `preview` first update the stack's state from the live objects.
+    refresh: bool = False
+
+    @property
+    def has_history(self) -> bool:
+        """Whether the stack's history contains the operation afterwards."""
+        return self.name in ("up", "refresh")
+
+    def program(self) -> None:
+        """The Pulumi program for the CLI.
+
+        If a workspace had no program, the CLI would start a language host.
+        """
+        if self.desired is not None:
+            TenantResources(self.desired.tenant, self.desired)
+
+    def run(self, stack: Stack, events: EventLog) -> None:
+        """Run the operation with the CLI."""
+        if self.name == "preview":
+            stack.preview(refresh=self.refresh, on_event=events.add, **_QUIET)
+        elif self.name == "up":
+            stack.up(message=self.message, refresh=self.refresh, on_event=events.add, **_QUIET)
+        elif self.name == "refresh":
+            stack.refresh(message=self.message, clear_pending_creates=True, on_event=events.add, **_QUIET)
+        else:
+            stack.destroy(message=self.message, on_event=events.add, **_QUIET)
 
 
 class OneProcessStack(Stack):
@@ -63,15 +90,5 @@ class OneProcessStack(Stack):
         return UpdateSummary("", datetime.now(UTC), "", {}, {}, "")
 
 
-def tenant_program(desired: DesiredState) -> Program:
-    def program() -> None:
-        TenantResources(desired.tenant, desired)
-
-    return program
-
-
 def no_program() -> None:
-    """An empty Pulumi program, for operations that do not create resources.
-
-    If a workspace had no program, the CLI would start a language host.
-    """
+    """An empty Pulumi program. If a workspace had no program, the CLI would start a language host."""

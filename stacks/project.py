@@ -25,6 +25,8 @@ RECORD_KEY: Final = f"{PROJECT}:update"
 # The key of the recorded changes of the spec. Older versions of the watcher read only the update record.
 SPEC_CHANGES_KEY: Final = f"{PROJECT}:specChanges"
 
+_SALT_FILE: Final = "salt"
+
 # Must be equal to the `Pulumi.yaml` that operators use. A test compares them.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
     "name": PROJECT,
@@ -50,7 +52,7 @@ def work_folder(
         (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PROJECT_SETTINGS), encoding="utf-8")
         settings: dict[str, Any] = {"encryptionsalt": salt} if salt is not None else {}
         if record is not None:
-            settings["config"] = _record_config(record)
+            settings["config"] = record_config(record)
         if settings:
             (folder / f"Pulumi.{stack}.yaml").write_text(json.dumps(settings), encoding="utf-8")
         yield folder
@@ -58,7 +60,8 @@ def work_folder(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _record_config(record: UpdateRecord) -> dict[str, str]:
+def record_config(record: UpdateRecord) -> dict[str, str]:
+    """The values in the stack's configuration that contain the record, by key."""
     changes = [change.model_dump(by_alias=True, mode="json") for change in record.spec_changes]
     values = {
         RECORD_KEY: record.model_dump(by_alias=True, mode="json"),
@@ -111,6 +114,18 @@ def create_pulumi_home(run_dir: Path) -> Path:
         if entry.name != "logs":
             (home / entry.name).symlink_to(entry.absolute())
     return home
+
+
+def saved_salt(run_dir: Path) -> str | None:
+    """The salt that an earlier run has saved in the folder."""
+    file = run_dir / _SALT_FILE
+    return file.read_text(encoding="utf-8") if file.exists() else None
+
+
+def save_salt(run_dir: Path, salt: str) -> None:
+    temporary = run_dir / f"{_SALT_FILE}.new"
+    temporary.write_text(salt, encoding="utf-8")
+    temporary.replace(run_dir / _SALT_FILE)
 
 
 def encryption_salt(folder: Path, stack: str) -> str:

@@ -1,6 +1,6 @@
 """The result of a stack operation. It is read from the engine's events, so no other CLI command is needed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +17,12 @@ class Change:
     kind: str
     name: str
     fields: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, operation: str, urn: str, fields: Iterable[str]) -> "Change":
+        """The change of the resource with this URN. `fields` are the paths of the changed fields."""
+        kind, name = urn.split("::")[-2].rsplit(":", 1)[-1], urn.split("::")[-1]
+        return cls(operation, kind, name, tuple(sorted(fields)))
 
 
 @dataclass(frozen=True)
@@ -57,9 +63,7 @@ class EventLog:
     def _add_step(self, step: StepEventMetadata) -> None:
         if step.op in (OpType.SAME, OpType.READ, OpType.REFRESH):
             return
-        kind, name = step.urn.split("::")[-2].rsplit(":", 1)[-1], step.urn.split("::")[-1]
-        fields = tuple(sorted(step.detailed_diff or ()))
-        self.changes.append(Change(step.op.value, kind, name, fields))
+        self.changes.append(Change.of(step.op.value, step.urn, step.detailed_diff or ()))
 
     def _add_diagnostic(self, diagnostic: DiagnosticEvent) -> None:
         if "pending operations" in diagnostic.message:

@@ -1,36 +1,32 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
-An operation normally runs one CLI process. `Stacks` takes a desired state, and returns a result or raises a
-StackError. `Stacks` does not use Tenant manifests or their status.
+The warm engine runs the operations. If it is not available, each operation runs one CLI process. `Stacks`
+takes a desired state, and returns a result or raises a StackError. `Stacks` does not use Tenant manifests or
+their status.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
 
 import structlog
-from pulumi.automation import CommandError, LocalWorkspace, Stack
 
-from stacks.backend import (
-    backend_url,
-    create_stack_in_file_backend,
-    is_passphrase_backend,
-    newest_version,
-)
+from stacks.backend import backend_url, is_passphrase_backend
+from stacks.cli import PulumiCli, translated_errors
 from stacks.command import PulumiProcess, kill_leftover_commands
-from stacks.errors import StackBusy, StackNotFound, StorageFailed, stack_error
+from stacks.engine.warm import WarmEngine
+from stacks.errors import (
+    EngineCrashed,
+    EngineUnavailable,
+    StackBusy,
+    StackNotFound,
+    StackStopped,
+    StackTimeout,
+)
 from stacks.history import Update, updates_from_json
 from stacks.lock import is_abandoned
-from stacks.operation import ENVIRONMENT, OneProcessStack, Operation, Program, no_program, tenant_program
-from stacks.project import (
-    clear_run_folder,
-    create_pulumi_home,
-    encryption_salt,
-    lock_run_folder,
-    work_folder,
-)
+from stacks.operation import ENVIRONMENT, Operation
+from stacks.project import clear_run_folder, create_pulumi_home, lock_run_folder, save_salt, saved_salt
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
 from tenancy.base.manifest import Manifest
@@ -41,18 +37,26 @@ from tenancy.desired import DesiredState
 log = structlog.get_logger(__name__)
 
 
-_QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "suppress_progress": True}
+class EngineName(StrEnum):
+    """What runs operations on stacks."""
+
+    WARM = "warm"
+    CLI = "cli"
 
 
 class Stacks:
     """The stacks of all tenants in one backend. Operations on different stacks can run in parallel."""
 
-    def __init__(self, url: str, run_dir: Path, command: PulumiProcess) -> None:
+    def __init__(
+        self, url: str, run_dir: Path, command: PulumiProcess, engine: EngineName = EngineName.CLI
+    ) -> None:
         self._backend_url = backend_url(url)
         self._run_dir = run_dir.absolute()
         self._command = command
         self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
-        self._salt: str | None = None
+        self._cli = PulumiCli(self._backend_url, self._run_dir, command, self._environment)
+        self._engine_name = engine
+        self._engine: WarmEngine | None = None
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
@@ -60,14 +64,45 @@ class Stacks:
         The method locks the folder, and kills processes that an earlier run left behind. Then it deletes the
         work folders of the earlier run.
         """
-        with _translated_errors(EventLog()):
+        with translated_errors(EventLog()):
             self._lock = lock_run_folder(self._run_dir)
             if killed := kill_leftover_commands(self._run_dir):
                 log.warning("killed processes of an earlier run", count=killed)
             clear_run_folder(self._run_dir)
             self._environment["PULUMI_HOME"] = str(create_pulumi_home(self._run_dir))
             if is_passphrase_backend(self._backend_url):
-                self._salt = self._create_salt()
+                self._prepare_key()
+
+    def _prepare_key(self) -> None:
+        """Use one salt for all stacks and all runs, so that Pulumi derives the key only once per process."""
+        salt = saved_salt(self._run_dir)
+        if salt is None:
+            salt = self._cli.new_salt()
+            save_salt(self._run_dir, salt)
+        self._cli.salt = salt
+        if self._engine_name is EngineName.WARM:
+            self._engine = WarmEngine(self._run_dir, self._environment, salt)
+
+    def stop(self) -> None:
+        """Cancel all running operations. After this call, new operations are rejected."""
+        self._command.stop()
+        if self._engine:
+            self._engine.cancel_all()
+
+    def close(self) -> None:
+        """End the warm engine. If a process ends without this call, its engine ends, too."""
+        if self._engine:
+            self._engine.close()
+
+    @property
+    def engine_problem(self) -> str | None:
+        """Why the warm engine is not used. None if it is used, or if the CLI was selected."""
+        return self._engine.problem if self._engine else None
+
+    def served_kinds_changed(self) -> None:
+        """Call this method after the API server has started or stopped to serve a kind."""
+        if self._engine:
+            self._engine.evict_providers()
 
     def up(
         self,
@@ -83,16 +118,11 @@ class Stacks:
         `message` and `record` in the stack's history.
         """
         name = stack_name(desired.tenant)
-
-        def run(stack: Stack, events: EventLog) -> None:
-            create_stack_in_file_backend(self._backend_url, name)
-            stack.up(message=message, refresh=refresh, on_event=events.add, **_QUIET)
-
-        operation = Operation("up", name, tenant_program(desired), run, record)
+        operation = Operation("up", name, message, record, desired, refresh)
         try:
             result = self._operate(operation)
         except StackNotFound:
-            self._create(name)
+            self._cli.create_stack(name)
             result = self._operate(operation)
         if result.has_pending_operations:
             # `up` adopts the objects of pending operations, but keeps the operations in the state.
@@ -104,28 +134,17 @@ class Stacks:
 
     def preview(self, desired: DesiredState, *, refresh: bool = False) -> StackResult:
         """The changes that `up` would make. The method itself changes nothing."""
-
-        def run(stack: Stack, events: EventLog) -> None:
-            stack.preview(refresh=refresh, on_event=events.add, **_QUIET)
-
-        return self._operate(Operation("preview", stack_name(desired.tenant), tenant_program(desired), run))
+        name = stack_name(desired.tenant)
+        return self._operate(Operation("preview", name, desired=desired, refresh=refresh))
 
     def refresh(self, tenant: str, message: str) -> StackResult:
         """Update the stack's state from the live objects, and remove pending creates from the state."""
-
-        def run(stack: Stack, events: EventLog) -> None:
-            stack.refresh(message=message, clear_pending_creates=True, on_event=events.add, **_QUIET)
-
-        return self._operate(Operation("refresh", stack_name(tenant), no_program, run))
+        return self._operate(Operation("refresh", stack_name(tenant), message))
 
     def destroy(self, tenant: str, message: str) -> StackResult | None:
         """Delete all objects of the stack, then the stack. Return None if there is no stack."""
-
-        def run(stack: Stack, events: EventLog) -> None:
-            stack.destroy(message=message, on_event=events.add, **_QUIET)
-
         try:
-            return self._operate(Operation("destroy", stack_name(tenant), no_program, run))
+            return self._operate(Operation("destroy", stack_name(tenant), message))
         except StackNotFound:
             return None
 
@@ -134,104 +153,74 @@ class Stacks:
 
         It takes no lock, and changes nothing in the backend.
         """
-        name = stack_name(tenant)
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
-            # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
-            arguments = ["stack", "history", "--json", "--full-dates", "--page-size", "0", "--stack", name]
-            result = self._command.run(arguments, str(folder), self._environment)
-        return updates_from_json(result.stdout)
+        # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
+        arguments = ("stack", "history", "--json", "--full-dates", "--page-size", "0")
+        return updates_from_json(self._cli.run(stack_name(tenant), *arguments))
 
     def objects(self, tenant: str) -> list[Manifest]:
         """The objects in the stack's state. The method works without `prepare`.
 
         It takes no lock, and changes nothing in the backend.
         """
-        name = stack_name(tenant)
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
-            arguments = ["stack", "export", "--stack", name]
-            result = self._command.run(arguments, str(folder), self._environment)
-        return objects_from_export(result.stdout)
+        return objects_from_export(self._cli.run(stack_name(tenant), "stack", "export"))
 
     def forget(self, tenant: str) -> None:
         """Remove the stack and its history, but keep the objects in the cluster.
 
         Do nothing if there is no stack.
         """
-        name = stack_name(tenant)
         try:
-            with _translated_errors(EventLog()), self._work_folder(name) as folder:
-                arguments = ["stack", "rm", "--force", "--yes", "--stack", name]
-                self._command.run(arguments, str(folder), self._environment)
+            self._cli.run(stack_name(tenant), "stack", "rm", "--force", "--yes")
         except StackNotFound:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
         """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry."""
         try:
-            return self._attempt(operation)
+            return self._attempt_again_after_crash(operation)
         except StackBusy as busy:
             if not busy.locks or not all(is_abandoned(lock) for lock in busy.locks):
                 advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
                 raise StackBusy(f"{busy}; {advice}", busy.locks) from None
             log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
-            self._cancel(operation.stack)
+            self._cli.run(operation.stack, "cancel", "--yes")
+            return self._attempt(operation)
+
+    def _attempt_again_after_crash(self, operation: Operation) -> StackResult:
+        """Run the operation. If the warm engine ends during the operation, run it again, in a new process."""
+        try:
+            return self._attempt(operation)
+        except EngineCrashed as error:
+            log.warning("operation interrupted", stack=operation.stack, problem=str(error))
             return self._attempt(operation)
 
     def _attempt(self, operation: Operation) -> StackResult:
-        events = EventLog()
         started = time.monotonic()
-        with _translated_errors(events), self._work_folder(operation.stack, operation.record) as folder:
-            stack = OneProcessStack(operation.stack, self._workspace(folder, operation.program))
-            operation.run(stack, events)
-            has_history = operation.name in ("up", "refresh")
-            version = newest_version(self._backend_url, stack) if has_history else None
+        events = self._events_of_engine(operation) or self._cli.operate(operation)
         return StackResult(
             stack=operation.stack,
             operation=operation.name,
             counts=events.counts,
             changes=tuple(events.changes),
             duration_s=round(time.monotonic() - started, 3),
-            version=version,
+            version=self._cli.newest_version(operation.stack) if operation.has_history else None,
             has_pending_operations=events.has_pending_operations,
         )
 
-    def _create(self, name: str) -> None:
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
-            self._workspace(folder, no_program).create_stack(name)
-
-    def _cancel(self, name: str) -> None:
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
-            self._command.run(["cancel", "--yes", "--stack", name], str(folder), self._environment)
-
-    def _work_folder(self, stack: str, record: UpdateRecord | None = None) -> AbstractContextManager[Path]:
-        return work_folder(self._run_dir, stack, self._salt, record)
-
-    def _create_salt(self) -> str:
-        """Create one salt for all stacks. For each new salt, the CLI takes 0.2 s to derive a key."""
-        name = "salt"
-        with work_folder(self._run_dir, name, None) as folder:
-            scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}
-            self._command.run(["stack", "init", name, "--no-select"], str(folder), scratch)
-            return encryption_salt(folder, name)
-
-    def _workspace(self, folder: Path, program: Program) -> LocalWorkspace:
-        return LocalWorkspace(
-            work_dir=str(folder),
-            program=program,
-            env_vars=self._environment,
-            pulumi_command=self._command,
-        )
-
-
-@contextmanager
-def _translated_errors(events: EventLog) -> Iterator[None]:
-    """Convert CommandError and OSError to StackError.
-
-    If the engine has reported errors in `events`, the message for a CommandError contains them.
-    """
-    try:
-        yield
-    except CommandError as error:
-        raise stack_error(str(error), tuple(events.errors)) from None
-    except OSError as error:
-        raise StorageFailed(f"cannot read or write files: {error}") from None
+    def _events_of_engine(self, operation: Operation) -> EventLog | None:
+        """Run the operation with the warm engine. Return None if the engine is not available."""
+        if self._engine is None:
+            return None
+        if self._command.is_stopping:
+            raise StackStopped(f"{operation.name} was not started, because this process is stopping")
+        try:
+            events = self._engine.operate(operation, self._command.timeout_s)
+        except EngineUnavailable:
+            return None
+        except StackTimeout:
+            if not self._command.is_stopping:
+                raise
+            raise StackStopped(
+                f"{operation.name} was interrupted, because this process is stopping"
+            ) from None
+        return events

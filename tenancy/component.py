@@ -5,63 +5,51 @@ computes the desired state from a spec. Users use `Tenant` in their own Pulumi p
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
-from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
 import pulumi
 
 from tenancy.base.errors import InvalidSpec
-from tenancy.base.kinds import RESOURCE_QUOTA, ROLE_BINDING
 from tenancy.base.manifest import Manifest, ObjectKey
-from tenancy.base.names import DNS_LABEL_PATTERN, FIELD_MANAGER
+from tenancy.base.names import DNS_LABEL_PATTERN
 from tenancy.decision import Facts, decide
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans, read_plans
+from tenancy.registrations import (
+    NAMESPACE_TYPE,
+    NO_AWAIT,
+    PROVIDER_VERSION,
+    TENANT_TYPE,
+    Registration,
+    registrations,
+    resource_inputs,
+    resource_name,
+    resource_type,
+)
 from tenancy.spec.tenant import TenantSpec
-
-# Kinds that are created after the other objects of their namespace. After a ResourceQuota is created, the API
-# server rejects new objects until the existing objects are counted. RoleBindings are created last, so that
-# users get access only when isolation is complete.
-_STAGES: Final = {RESOURCE_QUOTA.kind: 1, ROLE_BINDING.kind: 2}
 
 # The key of the default namespace in `Tenant.namespaces` if `spec.name` is not set.
 DEFAULT_NAMESPACE: Final = "default"
-
-_PROVIDER_VERSION: Final = version("pulumi-kubernetes")
-
-_ANNOTATIONS: Final = {
-    # The field manager is fixed, so that a stack can still update its objects after its state was lost.
-    "pulumi.com/patchFieldManager": FIELD_MANAGER,
-    # Overwrite fields that another field manager has changed. Such a change is drift.
-    "pulumi.com/patchForce": "true",
-}
-# Pulumi does not wait until a tenant's objects are ready or deleted. The watcher watches deleted namespaces
-# itself.
-NO_AWAIT: Final = {"pulumi.com/skipAwait": "true"}
 
 
 class TenantResources(pulumi.ComponentResource):
     """All objects of a tenant, as one component in the stack."""
 
     def __init__(self, name: str, desired: DesiredState, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("tenancy:index:Tenant", name, None, opts)
+        super().__init__(TENANT_TYPE, name, None, opts)
         self._namespaces: dict[str, pulumi.Resource] = {}
-        created: defaultdict[str, list[tuple[int, pulumi.Resource]]] = defaultdict(list)
-        for key, manifest in sorted(desired.by_key.items(), key=lambda item: apply_stage(item[0])):
-            options = pulumi.ResourceOptions(parent=self)
-            if key.kind == "Namespace":
-                options.retain_on_delete = desired.retains
-                self._namespaces[key.name] = kubernetes_object(key, manifest, options)
-                continue
-            if key.namespace:
-                before = [resource for stage, resource in created[key.namespace] if stage < apply_stage(key)]
-                options.depends_on = [self._namespaces[key.namespace], *before]
-                # Kubernetes deletes the objects of a deleted namespace, so Pulumi does not have to delete
-                # each of them.
-                options.deleted_with = None if desired.retains else self._namespaces[key.namespace]
-            created[key.namespace].append((apply_stage(key), kubernetes_object(key, manifest, options)))
+        resources: list[pulumi.Resource] = []
+        for registration in registrations(desired):
+            options = pulumi.ResourceOptions(parent=self, retain_on_delete=registration.retain_on_delete)
+            if registration.depends_on:
+                options.depends_on = [resources[index] for index in registration.depends_on]
+            if registration.deleted_with is not None:
+                options.deleted_with = resources[registration.deleted_with]
+            resource = _custom_resource(registration, options)
+            resources.append(resource)
+            if registration.type == NAMESPACE_TYPE:
+                self._namespaces[registration.name] = resource
         self.register_outputs({"namespaces": list(desired.namespaces)})
 
 
@@ -107,43 +95,24 @@ class Tenant(TenantResources):
         return self._namespaces[namespace].urn.apply(lambda _: namespace)
 
 
-def apply_stage(key: ObjectKey) -> int:
-    """The stage in which an object of a namespace is created. Lower stages come first."""
-    return _STAGES.get(key.kind, 0)
-
-
 def kubernetes_object(
     key: ObjectKey,
     manifest: Manifest,
     options: pulumi.ResourceOptions,
     awaits: Mapping[str, str] = NO_AWAIT,
 ) -> pulumi.Resource:
-    """Register a Kubernetes object from its manifest.
+    """Register a Kubernetes object from its manifest."""
+    registration = Registration(
+        resource_type(manifest), resource_name(key), resource_inputs(manifest, awaits)
+    )
+    return _custom_resource(registration, options)
+
+
+def _custom_resource(registration: Registration, options: pulumi.ResourceOptions) -> pulumi.Resource:
+    """Register a Kubernetes object.
 
     The Pulumi SDK has a class for each kind. This function does not use these classes, because their import
     takes seconds. They also convert every field twice.
     """
-    options.version = _PROVIDER_VERSION
-    token = resource_type(manifest)
-    return pulumi.CustomResource(token, resource_name(key), resource_inputs(manifest, awaits), options)
-
-
-def resource_type(manifest: Manifest) -> str:
-    """The object's type token in Pulumi's state."""
-    return f"kubernetes:{_group(manifest['apiVersion'])}:{manifest['kind']}"
-
-
-def resource_name(key: ObjectKey) -> str:
-    """The object's name in Pulumi's state."""
-    return f"{key.namespace}/{key.name}" if key.namespace else key.name
-
-
-def resource_inputs(manifest: Manifest, awaits: Mapping[str, str] = NO_AWAIT) -> dict[str, Any]:
-    """The manifest with the annotations that configure Pulumi's Kubernetes provider."""
-    metadata = manifest["metadata"]
-    annotations = {**metadata.get("annotations", {}), **_ANNOTATIONS, **awaits}
-    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
-
-
-def _group(api_version: str) -> str:
-    return api_version if "/" in api_version else f"core/{api_version}"
+    options.version = PROVIDER_VERSION
+    return pulumi.CustomResource(registration.type, registration.name, registration.inputs, options)

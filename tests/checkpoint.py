@@ -7,8 +7,8 @@ from typing import Any
 
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
-from tenancy.component import resource_inputs, resource_name, resource_type
 from tenancy.desired import DesiredState
+from tenancy.registrations import resource_inputs, resource_name, resource_type
 
 # The key and the value by which Pulumi marks a secret in a checkpoint.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"

@@ -16,7 +16,7 @@ from cluster.errors import ClusterError
 from cluster.plans_in_force import ConfigMapPlans, FilePlans, LivePlans
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, without_secrets
-from stacks.stack import Stacks
+from stacks.stack import EngineName, Stacks
 from tenancy.base.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS
 from watcher import options
@@ -52,6 +52,7 @@ def run(
     run_folder: options.RunFolder = options.DEFAULT_RUN_FOLDER,
     usage_database: options.UsageDatabase = None,
     timeout: options.Timeout = 300.0,
+    engine: options.Engine = EngineName.WARM,
     usage_status_period: options.UsageStatusPeriod = DEFAULTS.usage_status_s,
     usage_metrics_period: options.UsageMetricsPeriod = DEFAULTS.usage_metrics_s,
     usage_record_period: options.UsageRecordPeriod = DEFAULTS.usage_record_s,
@@ -81,11 +82,10 @@ def run(
     )
     cluster = Cluster.connect()
     plans = _plans(cluster, plans_file, plans_configmap)
-    command = PulumiProcess(timeout)
-    stacks = Stacks(backend, run_folder, command)
+    stacks = Stacks(backend, run_folder, PulumiProcess(timeout), engine)
     stacks.prepare()
     usage = UsageStore(usage_database or run_folder / options.USAGE_FILE, settings.usage_record_s)
-    watcher = Watcher(cluster, stacks, command, plans, usage, settings)
+    watcher = Watcher(cluster, stacks, plans, usage, settings)
     feed, routes = _page(cluster, watcher, stacks, plans, usage, http.host, has_page)
     server = serve_http(
         http.host,

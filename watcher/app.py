@@ -14,7 +14,6 @@ from cluster.live_objects import ManagedObjects, quota_use, tenant_of
 from cluster.plans_in_force import LivePlans
 from cluster.served_kinds import Integrations
 from cluster.tenants import Tenants, has_lost_finalizer, known_namespaces, needs_work
-from stacks.command import PulumiProcess
 from stacks.stack import Stacks
 from tenancy.base.kinds import AISESSION, MANAGED_KINDS, NAMESPACE, RESOURCE_QUOTA, Kind
 from tenancy.base.labels import MANAGED_SELECTOR
@@ -50,14 +49,13 @@ class Watcher:
         self,
         cluster: Cluster,
         stacks: Stacks,
-        command: PulumiProcess,
         plans: LivePlans,
         usage: UsageStore,
         options: Options,
     ) -> None:
         self._queue = TenantQueue()
         self._usage_status_s = options.usage_status_s
-        self._command = command
+        self._stacks = stacks
         self._plans = plans
         self._on_change: Callable[[str], None] = lambda _: None
         self.managed = ManagedObjects()
@@ -67,7 +65,9 @@ class Watcher:
         ]
         namespaces = next(informer for informer in self._informers if informer.kind == NAMESPACE)
         self._dns = DnsConfig(cluster, namespaces) if options.has_dns_isolation else None
-        self._integrations = Integrations(cluster, self._managed_changed, self._add_all, self._crd_changed)
+        self._integrations = Integrations(
+            cluster, self._managed_changed, self._served_kinds_changed, self._crd_changed
+        )
         pod_metrics = PodMetrics(
             cluster, self.managed, self.tenants.names, self._queue.add, options.usage_metrics_s
         )
@@ -79,6 +79,7 @@ class Watcher:
             lambda: plans.is_valid,
             recorder.is_recording,
             pod_metrics.current,
+            lambda: stacks.engine_problem is None,
         )
 
         def served() -> frozenset[Kind]:
@@ -144,8 +145,9 @@ class Watcher:
             informer.stop()
         self._plans.stop()
         join(services, _FINISH_S)
-        self._command.stop()
+        self._stacks.stop()
         join(services, _CANCEL_S)
+        self._stacks.close()
 
     def not_ready(self) -> list[str]:
         """The reasons why the watcher is not ready to reconcile tenants. Empty if the watcher is ready."""
@@ -153,7 +155,10 @@ class Watcher:
 
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
-        return [f"cannot start AISessions: {problem}" for problem in _not_synced(self.sessions.informers)]
+        notes = [f"cannot start AISessions: {problem}" for problem in _not_synced(self.sessions.informers)]
+        if problem := self._stacks.engine_problem:
+            notes.append(f"using the Pulumi CLI instead of the warm engine: {problem}")
+        return notes
 
     def not_listed(self) -> list[str]:
         """One message for each kind that the informers have not listed yet."""
@@ -193,6 +198,10 @@ class Watcher:
         for name in self.tenants.names():
             self._queue.add_now(name)
             self.sessions.wake(name)
+
+    def _served_kinds_changed(self) -> None:
+        self._stacks.served_kinds_changed()
+        self._add_all()
 
     def _applied_loaded(self, tenant: str) -> None:
         self._repairs.check(tenant)

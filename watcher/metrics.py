@@ -32,6 +32,7 @@ class Metrics:
         has_valid_plans: Callable[[], bool],
         is_usage_recorded: Callable[[], bool],
         measured: Callable[[str], Mapping[str, MeasuredUsage]],
+        is_engine_usable: Callable[[], bool],
     ) -> None:
         self._registry = registry = CollectorRegistry()
         self._reconciles = Counter(
@@ -63,6 +64,13 @@ class Metrics:
             registry=registry,
         )
         recorded.set_function(is_usage_recorded)
+        engine = Gauge(
+            "tenancy_engine_usable",
+            "1: the selected engine runs updates. 0: the warm engine was selected but cannot be used, so the "
+            "Pulumi CLI runs updates.",
+            registry=registry,
+        )
+        engine.set_function(is_engine_usable)
         registry.register(_LiveCollector(tenants, managed, measured))
         ProcessCollector(registry=registry)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from stacks.stack import EngineName
 from tenancy.plans import SHIPPED_PLANS
 
 USAGE_FILE: Final = "usage.db"
@@ -144,6 +145,14 @@ UsageDatabase = Annotated[
 ]
 Timeout = Annotated[
     float, typer.Option(metavar="S", parser=seconds, help="Time limit of one Pulumi operation, in seconds.")
+]
+Engine = Annotated[
+    EngineName,
+    typer.Option(
+        envvar="TENANCY_ENGINE",
+        help="What runs Pulumi operations: a process that stays running (warm), or one process of the Pulumi "
+        "CLI per operation (cli). If the warm engine cannot be used, the CLI is used.",
+    ),
 ]
 UsageStatusPeriod = Annotated[
     float,

@@ -23,6 +23,8 @@ class Backoff:
 RECONCILE: Final = Backoff(1.0, 300.0)
 # Repairing drift. The delays are short, because isolation may be broken until the repair succeeds.
 REPAIR: Final = Backoff(0.25, 1.0)
+# Starting the warm engine after a start has failed.
+ENGINE_START: Final = Backoff(1.0, 60.0)
 # Reading a tenant's last applied objects from the state backend.
 LOAD_APPLIED: Final = Backoff(1.0, 5.0)
 # Restarting a watch after an error.

@@ -12,7 +12,8 @@ import pulumi
 
 from tenancy.base.kinds import CRD, NAMESPACE, TENANTS
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
-from tenancy.component import NO_AWAIT, kubernetes_object
+from tenancy.component import kubernetes_object
+from tenancy.registrations import NO_AWAIT
 
 _TENANT_CRDS: Final = tuple(kind.crd for kind in TENANTS)
 

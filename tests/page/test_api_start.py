@@ -29,11 +29,11 @@ def starting(
 ) -> Iterator[PageClient]:
     """The page of a watcher that has not listed any objects yet."""
     monkeypatch.setenv("PATH", path_with(tools))
-    cluster, command = Cluster.connect(control_plane.kubeconfig), PulumiProcess(60)
-    stacks = Stacks(f"file://{tmp_path}", tmp_path, command)
+    cluster = Cluster.connect(control_plane.kubeconfig)
+    stacks = Stacks(f"file://{tmp_path}", tmp_path, PulumiProcess(60))
     usage = UsageStore(tmp_path / "usage.db")
     plans = FilePlans(cluster, SHIPPED_PLANS)
-    watcher = Watcher(cluster, stacks, command, plans, usage, Options(workers=1))
+    watcher = Watcher(cluster, stacks, plans, usage, Options(workers=1))
     data = PageData(
         cluster, watcher.tenants, watcher.managed, watcher.differences, watcher.sessions, stacks, plans
     )

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tenancy.base.manifest import Manifest
-from tenancy.component import resource_inputs, resource_name, resource_type
 from tenancy.desired import DesiredState, desired_state
 from tenancy.plans import read_plans
+from tenancy.registrations import resource_inputs, resource_name, resource_type
 from tenancy.spec.tenant import tenant_from_manifest
 from tests.checkpoint import checkpoint_differences
 from tests.platform import tenant_manifest

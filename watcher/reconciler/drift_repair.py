@@ -26,8 +26,8 @@ from tenancy.base.kinds import NAMESPACE, Kind
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.reasons import Reason
 from tenancy.changes import Operation
-from tenancy.component import apply_stage
 from tenancy.drift import drift_text
+from tenancy.registrations import apply_stage
 from watcher.queue import TenantQueue
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.last_applied import LastApplied

@@ -20,10 +20,10 @@ from tenancy.base.kinds import (
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.base.names import FIELD_MANAGER
 from tenancy.changes import ObjectChange, object_change
-from tenancy.component import resource_inputs
 from tenancy.desired import DesiredState
 from tenancy.drift import object_drift, repair_patch
 from tenancy.quota_transition import budget_step
+from tenancy.registrations import resource_inputs
 from watcher.reconciler.last_applied import Applied
 
 # Kinds with immutable fields. If such an object cannot be changed, it is deleted and created again.

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/env"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
+)
+
+const (
+	// A retired provider is killed when its operations have ended, or after this time.
+	retiredProviderLimit = 2 * time.Minute
+	providerStartLimit   = 30 * time.Second
+	// attachVariable makes Pulumi connect to a running provider instead of starting one.
+	attachVariable = "PULUMI_DEBUG_PROVIDERS"
+)
+
+// pool keeps provider processes running, so that operations do not start providers of their own. Operations whose
+// providers have equal configurations share one process.
+type pool struct {
+	ctx  context.Context
+	host plugin.Host
+	// pluginContext is the context of all providers. Its life is the life of the process.
+	pluginContext *plugin.Context
+	guard         sync.Mutex
+	processes     []*providerProcess
+	// attaching is held while the environment variable for attaching is set.
+	attaching sync.Mutex
+}
+
+// providerProcess is one running provider. The pool's guard protects its fields.
+type providerProcess struct {
+	plugin.Provider
+	descriptor string
+	command    *exec.Cmd
+	// exited is closed when the process has ended.
+	exited     chan struct{}
+	operations map[*operation]struct{}
+	isRetired  bool
+	// inputs is the configuration. It is nil until an operation configures the provider.
+	inputs resource.PropertyMap
+	// configuring is held while the provider is configured. It protects `isConfigured`.
+	configuring  sync.Mutex
+	isConfigured bool
+}
+
+// pooledProvider is the provider that one operation sees.
+type pooledProvider struct {
+	plugin.Provider
+	pool       *pool
+	process    *providerProcess
+	operation  *operation
+	descriptor workspace.PluginDescriptor
+}
+
+func newPool(ctx context.Context, host plugin.Host, folder string) (*pool, error) {
+	pluginContext, err := plugin.NewContextWithHost(ctx, discard, discard, host, folder, folder, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &pool{ctx: ctx, host: host, pluginContext: pluginContext}, nil
+}
+
+// provider returns a provider for the operation. The process is selected when the engine configures the provider.
+func (p *pool) provider(o *operation, descriptor workspace.PluginDescriptor) (plugin.Provider, error) {
+	process, err := p.use(o, descriptor, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &pooledProvider{
+		Provider: process.Provider, pool: p, process: process, operation: o, descriptor: descriptor,
+	}, nil
+}
+
+// Configure configures the provider. An equal configuration is already in effect in a process of the pool.
+func (p *pooledProvider) Configure(
+	ctx context.Context, request plugin.ConfigureRequest,
+) (plugin.ConfigureResponse, error) {
+	process, err := p.pool.use(p.operation, p.descriptor, request.Inputs)
+	if err != nil {
+		return plugin.ConfigureResponse{}, err
+	}
+	p.process, p.Provider = process, process.Provider
+	process.configuring.Lock()
+	defer process.configuring.Unlock()
+	if process.isConfigured {
+		return plugin.ConfigureResponse{}, nil
+	}
+	response, err := process.Provider.Configure(ctx, request)
+	if err != nil {
+		p.pool.retire(process)
+		return response, err
+	}
+	process.isConfigured = true
+	return response, nil
+}
+
+func (*pooledProvider) SignalCancellation(context.Context) error { return nil }
+
+func (*pooledProvider) Close() error { return nil }
+
+// use returns a process for the operation, whose configuration is `inputs`. If `inputs` is nil, the configuration
+// does not matter.
+func (p *pool) use(
+	o *operation, descriptor workspace.PluginDescriptor, inputs resource.PropertyMap,
+) (*providerProcess, error) {
+	p.guard.Lock()
+	defer p.guard.Unlock()
+	key := descriptor.String()
+	for _, process := range p.processes {
+		isEqual := inputs == nil || process.inputs == nil || reflect.DeepEqual(process.inputs, inputs)
+		if process.descriptor == key && !process.isRetired && isEqual {
+			return process.assign(o, inputs), nil
+		}
+	}
+	process, err := p.start(descriptor)
+	if err != nil {
+		return nil, err
+	}
+	p.processes = append(p.processes, process)
+	return process.assign(o, inputs), nil
+}
+
+// assign records the operation as a user of the process. The caller holds the pool's guard.
+func (p *providerProcess) assign(o *operation, inputs resource.PropertyMap) *providerProcess {
+	p.operations[o] = struct{}{}
+	if p.inputs == nil {
+		p.inputs = inputs
+	}
+	return p
+}
+
+// start starts a provider, and connects to it.
+func (p *pool) start(descriptor workspace.PluginDescriptor) (*providerProcess, error) {
+	path, err := workspace.GetPluginPath(p.ctx, discard, descriptor, nil)
+	if err != nil {
+		return nil, err
+	}
+	command := exec.Command(path, p.host.ServerAddr())
+	command.Stderr = os.Stderr
+	command.SysProcAttr = endWithParent()
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := startProcess(command); err != nil {
+		return nil, fmt.Errorf("start the provider %s: %w", descriptor.Name, err)
+	}
+	process := &providerProcess{
+		descriptor: descriptor.String(), command: command, exited: make(chan struct{}),
+		operations: map[*operation]struct{}{},
+	}
+	port, err := readPort(output, command)
+	if err == nil {
+		process.Provider, err = p.attach(descriptor, port)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, output)
+		_ = command.Wait()
+		close(process.exited)
+		p.retire(process)
+	}()
+	if err != nil {
+		_ = command.Process.Kill()
+		return nil, fmt.Errorf("connect to the provider %s: %w", descriptor.Name, err)
+	}
+	slog.Info("provider started", "name", descriptor.Name, "pid", command.Process.Pid)
+	return process, nil
+}
+
+// attach connects to a running provider. Pulumi reads the port from an environment variable.
+func (p *pool) attach(descriptor workspace.PluginDescriptor, port int) (plugin.Provider, error) {
+	p.attaching.Lock()
+	defer p.attaching.Unlock()
+	if err := os.Setenv(attachVariable, fmt.Sprintf("%s:%d", descriptor.Name, port)); err != nil {
+		return nil, err
+	}
+	defer os.Unsetenv(attachVariable)
+	return plugin.NewProvider(p.host, p.pluginContext, descriptor, nil, false, "", "", env.Global())
+}
+
+// release ends the use of all providers by the operation.
+func (p *pool) release(o *operation) {
+	p.guard.Lock()
+	defer p.guard.Unlock()
+	for _, process := range p.processes {
+		delete(process.operations, o)
+	}
+	p.removeUnused()
+}
+
+// retire stops the assignment of new operations to the process. The process is killed when its operations have
+// ended, or when the time limit has passed.
+func (p *pool) retire(process *providerProcess) {
+	p.guard.Lock()
+	defer p.guard.Unlock()
+	if !process.isRetired {
+		process.isRetired = true
+		time.AfterFunc(retiredProviderLimit, func() { _ = process.command.Process.Kill() })
+	}
+	p.removeUnused()
+}
+
+// retireAll retires the processes that the operation uses. If `o` is nil, it retires all processes.
+func (p *pool) retireAll(o *operation) {
+	p.guard.Lock()
+	var processes []*providerProcess
+	for _, process := range p.processes {
+		if _, isUser := process.operations[o]; o == nil || isUser {
+			processes = append(processes, process)
+		}
+	}
+	p.guard.Unlock()
+	for _, process := range processes {
+		p.retire(process)
+	}
+}
+
+// removeUnused kills retired processes without operations. The caller holds the guard.
+func (p *pool) removeUnused() {
+	kept := p.processes[:0]
+	for _, process := range p.processes {
+		if process.isRetired && len(process.operations) == 0 {
+			_ = process.command.Process.Kill()
+			continue
+		}
+		kept = append(kept, process)
+	}
+	clear(p.processes[len(kept):])
+	p.processes = kept
+}
+
+func (p *pool) count() int {
+	p.guard.Lock()
+	defer p.guard.Unlock()
+	return len(p.processes)
+}
+
+// killAll kills all providers. The engine calls it before it exits.
+func (p *pool) killAll() {
+	p.guard.Lock()
+	defer p.guard.Unlock()
+	for _, process := range p.processes {
+		_ = process.command.Process.Kill()
+	}
+}
+
+// readPort reads the port of the provider's gRPC service from the first line of its output.
+func readPort(output io.Reader, command *exec.Cmd) (int, error) {
+	limit := time.AfterFunc(providerStartLimit, func() { _ = command.Process.Kill() })
+	defer limit.Stop()
+	line, err := bufio.NewReaderSize(output, 16).ReadString('\n')
+	if err != nil {
+		return 0, errors.New("the provider ended before it printed its port")
+	}
+	return strconv.Atoi(strings.TrimSpace(line))
+}

@@ -1,0 +1,88 @@
+"""Runs operations and commands with the Pulumi CLI. Each one runs in a work folder of its own."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pulumi.automation import CommandError, LocalWorkspace
+
+from stacks.backend import create_stack_in_file_backend, newest_version
+from stacks.command import PulumiProcess
+from stacks.errors import StorageFailed, stack_error
+from stacks.operation import OneProcessStack, Operation, no_program
+from stacks.project import encryption_salt, work_folder
+from stacks.result import EventLog
+
+
+class PulumiCli:
+    """The CLI for the stacks of one backend. Thread-safe."""
+
+    def __init__(
+        self, backend_url: str, run_dir: Path, command: PulumiProcess, environment: Mapping[str, str]
+    ) -> None:
+        self._backend_url = backend_url
+        self._run_dir = run_dir
+        self._command = command
+        self._environment = environment
+        # The salt of the stacks' keys. None if the CLI selects it.
+        self.salt: str | None = None
+
+    def operate(self, operation: Operation) -> EventLog:
+        """Run the operation, and return its events. Raises StackError."""
+        events = EventLog()
+        name = operation.stack
+        with (
+            translated_errors(events),
+            work_folder(self._run_dir, name, self.salt, operation.record) as folder,
+        ):
+            if operation.name == "up":
+                create_stack_in_file_backend(self._backend_url, name)
+            operation.run(OneProcessStack(name, self._workspace(folder, operation.program)), events)
+        return events
+
+    def run(self, stack: str, *arguments: str) -> str:
+        """Run a command on the stack, and return its output. Raises StackError."""
+        with translated_errors(EventLog()), work_folder(self._run_dir, stack, self.salt) as folder:
+            result = self._command.run([*arguments, "--stack", stack], str(folder), self._environment)
+        return result.stdout
+
+    def create_stack(self, name: str) -> None:
+        with translated_errors(EventLog()), work_folder(self._run_dir, name, self.salt) as folder:
+            self._workspace(folder, no_program).create_stack(name)
+
+    def newest_version(self, name: str) -> int | None:
+        """The version of the stack's newest update, or None if the CLI cannot read the history."""
+        with translated_errors(EventLog()), work_folder(self._run_dir, name, self.salt) as folder:
+            return newest_version(
+                self._backend_url, OneProcessStack(name, self._workspace(folder, no_program))
+            )
+
+    def new_salt(self) -> str:
+        """Create a salt for all stacks. For each new salt, Pulumi takes 0.2 s to derive a key."""
+        name = "salt"
+        with translated_errors(EventLog()), work_folder(self._run_dir, name, None) as folder:
+            scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}
+            self._command.run(["stack", "init", name, "--no-select"], str(folder), scratch)
+            return encryption_salt(folder, name)
+
+    def _workspace(self, folder: Path, program: Callable[[], None]) -> LocalWorkspace:
+        return LocalWorkspace(
+            work_dir=str(folder),
+            program=program,
+            env_vars=self._environment,
+            pulumi_command=self._command,
+        )
+
+
+@contextmanager
+def translated_errors(events: EventLog) -> Iterator[None]:
+    """Convert CommandError and OSError to StackError.
+
+    If the engine has reported errors in `events`, the message for a CommandError contains them.
+    """
+    try:
+        yield
+    except CommandError as error:
+        raise stack_error(str(error), tuple(events.errors)) from None
+    except OSError as error:
+        raise StorageFailed(f"cannot read or write files: {error}") from None

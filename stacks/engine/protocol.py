@@ -1,0 +1,116 @@
+"""The requests to the warm engine and its answers. `engine/protocol.go` defines the same messages in Go."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from stacks.errors import EngineCrashed, StackBusy, StackNotFound, StackTimeout, stack_error
+from stacks.operation import Operation
+from stacks.project import PROJECT_SETTINGS, record_config
+from stacks.result import Change
+from tenancy.desired import DesiredState
+from tenancy.registrations import PROVIDER_VERSION, TENANT_TYPE, registrations
+
+EVICT = b'{"operation":"evict"}\n'
+
+# Lines that the client sends while its operation runs.
+CANCEL = b"cancel\n"
+TERMINATE = b"terminate\n"
+
+
+class ErrorKind(StrEnum):
+    """Why an operation has no result."""
+
+    FAILED = "failed"
+    NO_STACK = "no-stack"
+    CANCELED = "canceled"
+    BUSY = "busy"
+    NOT_ACCEPTED = "not-accepted"
+    INVALID_REQUEST = "invalid-request"
+    PANIC = "panic"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The engine's answer to one operation."""
+
+    error_kind: ErrorKind | None = None
+    error: str = ""
+    diagnostics: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    version: int | None = None
+    has_pending_operations: bool = False
+
+
+def request_line(operation: Operation) -> bytes:
+    """The request for an operation, as one line of JSON."""
+    settings = PROJECT_SETTINGS["config"]
+    config = {key: json.dumps(setting["value"]) for key, setting in settings.items()}
+    request: dict[str, Any] = {
+        "operation": operation.name,
+        "stack": operation.stack,
+        "message": operation.message,
+        "config": config | (record_config(operation.record) if operation.record else {}),
+        "refresh": operation.refresh,
+        "program": _program(operation.desired) if operation.desired else {},
+    }
+    return json.dumps(request, separators=(",", ":")).encode() + b"\n"
+
+
+def answer_from_line(line: bytes | bytearray) -> Answer:
+    """Parse the engine's answer. Raises ValueError if the line is not an answer."""
+    values = json.loads(line)
+    kind = values.get("errorKind")
+    return Answer(
+        error_kind=ErrorKind(kind) if kind else None,
+        error=values.get("error", ""),
+        diagnostics=tuple(values.get("diagnostics", ())),
+        counts=values.get("counts", {}),
+        changes=tuple(map(_change, values.get("changes", ()))),
+        version=values.get("version"),
+        has_pending_operations=values.get("hasPendingOperations", False),
+    )
+
+
+def raise_for_error(answer: Answer) -> None:
+    """Raise the StackError for the answer to an operation that did not succeed."""
+    match answer.error_kind:
+        case None:
+            return
+        case ErrorKind.NO_STACK:
+            raise StackNotFound(answer.error)
+        case ErrorKind.CANCELED:
+            raise StackTimeout("the operation was canceled")
+        case ErrorKind.BUSY:
+            raise StackBusy(answer.error)
+        case ErrorKind.PANIC:
+            raise EngineCrashed(answer.error)
+        case _:
+            raise stack_error(answer.error, answer.diagnostics)
+
+
+def _program(desired: DesiredState) -> dict[str, Any]:
+    return {
+        "type": TENANT_TYPE,
+        "name": desired.tenant,
+        "outputs": {"namespaces": list(desired.namespaces)},
+        "providerVersion": PROVIDER_VERSION,
+        "resources": [
+            {
+                "type": registration.type,
+                "name": registration.name,
+                "inputs": registration.inputs,
+                "dependsOn": registration.depends_on,
+                "deletedWith": registration.deleted_with,
+                "retainOnDelete": registration.retain_on_delete,
+            }
+            for registration in registrations(desired)
+        ],
+    }
+
+
+def _change(values: dict[str, Any]) -> Change:
+    return Change.of(values["operation"], values["urn"], values.get("fields", ()))

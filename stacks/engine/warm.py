@@ -1,0 +1,179 @@
+"""Keeps a process of the warm engine running, and replaces it when it ends or has grown.
+
+If the engine cannot be used, callers use the Pulumi CLI instead.
+"""
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Mapping
+from importlib.metadata import version
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from stacks.engine.process import EngineProcess
+from stacks.engine.protocol import ErrorKind, raise_for_error, request_line
+from stacks.errors import EngineGone, EngineUnavailable, StackTimeout
+from stacks.operation import Operation
+from stacks.result import EventLog
+from tenancy.base.backoff import ENGINE_START
+
+log = structlog.get_logger(__name__)
+
+# The file of the engine. `./dev run` sets the variable while it still builds the engine.
+BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
+_BINARY: Final = "tenancy-engine"
+
+# Settings for a process that lives long. The CLI's settings are for a process that runs for a second.
+_ENVIRONMENT: Final = {"GOGC": "100", "GOMEMLIMIT": "256MiB"}
+
+# Pulumi's engine keeps a little memory and some goroutines of each operation. So a new process replaces the
+# engine after this many operations, or if the engine and its providers use more memory.
+MAX_OPERATIONS: Final = 500
+_MAX_MEMORY_BYTES: Final = 400 << 20
+_MEMORY_CHECK_OPERATIONS: Final = 20
+
+
+class WarmEngine:
+    """The warm engine of one backend. Thread-safe."""
+
+    def __init__(
+        self, run_dir: Path, environment: Mapping[str, str], salt: str, max_operations: int = MAX_OPERATIONS
+    ) -> None:
+        self._run_dir = run_dir
+        self._environment = {**environment, **_ENVIRONMENT}
+        self._salt = salt
+        self._max_operations = max_operations
+        self._guard = threading.Lock()
+        self._process: EngineProcess | None = None
+        self._numbers = count(1)
+        self._is_replacing = False
+        self._failures = 0
+        self._retry_at_s = 0.0
+        self.problem: str | None = None
+        """Why the engine cannot be used. None if it can be used, or was not needed yet."""
+
+    def operate(self, operation: Operation, timeout_s: float) -> EventLog:
+        """Run the operation, and return its events. After the timeout, cancel the operation.
+
+        Raises EngineUnavailable if the engine cannot be used, and EngineCrashed if it ends during the
+        operation. Raises StackTimeout if the operation was canceled, and other StackErrors if it failed.
+        """
+        line = request_line(operation)
+        while True:
+            process = self._current()
+            try:
+                answer = process.run(line, timeout_s)
+            except EngineGone:
+                self._discard(process)
+                continue
+            if answer is None:
+                raise StackTimeout(f"{operation.name} took longer than {timeout_s:g} s")
+            if answer.error_kind is ErrorKind.NOT_ACCEPTED:
+                self._discard(process)
+                continue
+            self._replace_if_grown(process)
+            raise_for_error(answer)
+            return EventLog(
+                dict(answer.counts),
+                list(answer.changes),
+                has_pending_operations=answer.has_pending_operations,
+            )
+
+    def evict_providers(self) -> None:
+        """Let new operations use new provider processes, which know the kinds that are served now."""
+        with self._guard:
+            process = self._process
+        if process and process.is_running:
+            process.evict_providers()
+
+    def cancel_all(self) -> None:
+        """Cancel all running operations."""
+        with self._guard:
+            if self._process:
+                self._process.cancel_all()
+
+    def close(self, timeout_s: float = 10.0) -> None:
+        with self._guard:
+            if self._process:
+                self._process.close(timeout_s)
+
+    @property
+    def pid(self) -> int | None:
+        with self._guard:
+            return self._process.pid if self._process else None
+
+    def _current(self) -> EngineProcess:
+        """The process that accepts operations. Starts one if there is none."""
+        with self._guard:
+            if self._process and not self._process.is_running:
+                log.warning("engine ended", pid=self._process.pid, output=self._process.log_tail())
+                self._process = None
+            if self._process is None:
+                self._process = self._start()
+            return self._process
+
+    def _discard(self, process: EngineProcess) -> None:
+        """Stop the use of a process that accepts no operations any more."""
+        with self._guard:
+            if self._process is process:
+                process.finish()
+                self._process = None
+
+    def _start(self) -> EngineProcess:
+        """Start a process. Raises EngineUnavailable, and waits longer after each failure."""
+        if time.monotonic() < self._retry_at_s:
+            raise EngineUnavailable(self.problem or "")
+        try:
+            process = self._start_compatible()
+        except EngineUnavailable as error:
+            self._retry_at_s = time.monotonic() + ENGINE_START.wait_s(self._failures)
+            self._failures += 1
+            if self.problem != str(error):
+                log.warning("using the Pulumi CLI instead of the warm engine", problem=str(error))
+            self.problem = str(error)
+            raise
+        log.info("engine started", pid=process.pid, version=process.version)
+        self._failures, self.problem = 0, None
+        return process
+
+    def _start_compatible(self) -> EngineProcess:
+        binary = os.environ.get(BINARY_VARIABLE) or shutil.which(_BINARY)
+        if not binary or not os.access(binary, os.X_OK):
+            raise EngineUnavailable(f"the program {_BINARY} is not installed")
+        folder = self._run_dir / f"engine.{next(self._numbers)}"
+        process = EngineProcess(binary, folder, self._environment, self._salt)
+        if process.version != version("pulumi"):
+            process.kill()
+            raise EngineUnavailable(
+                f"its version is {process.version}, but the Python package pulumi has {version('pulumi')}"
+            )
+        return process
+
+    def _replace_if_grown(self, process: EngineProcess) -> None:
+        """Start a replacement in the background if the process has run long or uses much memory."""
+        is_old = process.operations >= self._max_operations
+        if not is_old and process.operations % _MEMORY_CHECK_OPERATIONS == 0:
+            is_old = process.memory_bytes() > _MAX_MEMORY_BYTES
+        with self._guard:
+            if not is_old or self._is_replacing or self._process is not process:
+                return
+            self._is_replacing = True
+        threading.Thread(target=self._replace, args=[process], name="engine-start", daemon=True).start()
+
+    def _replace(self, old: EngineProcess) -> None:
+        try:
+            new = self._start_compatible()
+        except EngineUnavailable as error:
+            log.warning("engine not replaced", problem=str(error))
+            return
+        finally:
+            self._is_replacing = False
+        with self._guard:
+            self._process = new
+        log.info("engine replaced", pid=new.pid, operations=old.operations)
+        old.finish()
