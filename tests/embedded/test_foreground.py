@@ -97,8 +97,8 @@ def test_instance_on_a_cluster_of_the_user_survives_a_failed_build(
     crds = json.loads(subprocess.check_output(command, env=dev.env))
     assert {"tenants.platform.ai"} <= {item["metadata"]["name"] for item in crds["items"]}
     message = (
-        "tenancy-engine, pulumi-language-python could not be prepared. The watcher uses the Pulumi CLI instead"
-        " of tenancy-engine. The other processes continue."
+        "tenancy-engine, pulumi-language-python could not be prepared. The watcher uses the Pulumi CLI"
+        " instead of tenancy-engine. The other processes continue."
     )
     eventually(lambda: message in dev.folder.daemon_log.read_text(), "the failure is reported")
     assert "no compiler today" in dev.folder.daemon_log.read_text()

@@ -61,7 +61,8 @@ def test_instance_starts_with_the_cli_if_only_the_build_of_the_engine_fails(
 def test_text_mentions_the_cli_only_if_the_engine_is_missing() -> None:
     log = Path("tools.log")
     assert preparing_text([ENGINE], log) == (
-        "Still being prepared: tenancy-engine. The watcher uses the Pulumi CLI until then. Progress: tools.log"
+        "Still being prepared: tenancy-engine. The watcher uses the Pulumi CLI until then."
+        " Progress: tools.log"
     )
     assert "CLI" not in preparing_text(["kubectl"], log)
 
