@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from embedded.environment import LOCK_FILE
-from embedded.toolchain.tools import ENGINE, TEST_TOOLS, TOOLS, cache_key, version_in
+from embedded.environment import LOCK_FILE, ROOT
+from embedded.toolchain.tools import ENGINE, STACK_TOOLS, TEST_TOOLS, TOOLS, cache_key, version_in
 
 ETCD, PULUMI = TOOLS["etcd"], TOOLS["pulumi"]
 
@@ -78,3 +78,8 @@ def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:
 def test_tools_of_the_tests_are_not_those_a_user_waits_for() -> None:
     assert set(TEST_TOOLS) == {"gatekeeper", "coredns", "metrics-server", "promtool"}
     assert not TEST_TOOLS.keys() & TOOLS.keys()
+
+
+def test_image_contains_the_tools_of_the_watcher() -> None:
+    final_stage = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
+    assert set(re.findall(r"/usr/local/bin/([\w-]+)", final_stage)) == set(STACK_TOOLS)
