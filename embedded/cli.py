@@ -23,7 +23,7 @@ examples:
   ./dev test --quick               run the tests that need no cluster
   ./dev test tests/toolchain -x    run some of the tests; other arguments go to pytest
   ./dev mutate                     check that the tests detect faults; --list prints the faults
-  ./dev check                      check style, types, import layers and docs
+  ./dev check                      check style, types, import layers, Go code and docs
 """
 
 

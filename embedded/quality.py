@@ -24,6 +24,8 @@ CHECKS = {
     "formatting (ruff)": ["ruff", "format", "--check", "."],
     "types (mypy)": ["mypy"],
     "layers (import-linter)": ["lint-imports", "--no-cache"],
+    "Go formatting (gofmt)": ["python", "-m", "embedded.toolchain.go_checks", "format"],
+    "Go code (go vet)": ["python", "-m", "embedded.toolchain.go_checks", "vet"],
     "docs (sphinx)": ["sphinx-build", *build_options(site_folder())],
 }
 

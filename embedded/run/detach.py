@@ -9,10 +9,10 @@ from embedded.controlplane.processes import log_tail
 from embedded.environment import ROOT
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
-from embedded.run.later_tools import later_tools, startup_tools
+from embedded.run.later_tools import ensure_startup_tools, later_tools
 from embedded.run.record import SUPERVISOR, InstanceRecord, live_record
 from embedded.run.state_folder import StateFolder
-from embedded.toolchain.resolver import ensure_tools, present_tools
+from embedded.toolchain.resolver import present_tools
 
 POLL_S = 0.05
 
@@ -22,7 +22,7 @@ def start_detached(folder: StateFolder, context: str | None) -> InstanceRecord:
 
     If the instance does not start, raises SetupFailed with the last lines of its log.
     """
-    paths = ensure_tools(startup_tools(context)) | present_tools(later_tools(context))
+    paths = ensure_startup_tools(context) | present_tools(later_tools(context))
     tools = {name: str(path) for name, path in paths.items()}
     folder.create()
     arguments = [json.dumps(tools)] if context is None else [json.dumps(tools), context]

@@ -16,12 +16,12 @@ from rich.text import Text
 from cluster.errors import ClusterError
 from cluster.tenants import read_quotas, read_tenants
 from embedded.run.environment_variables import connection_text
-from embedded.run.later_tools import later_tools, startup_tools
+from embedded.run.later_tools import ensure_startup_tools, later_tools
 from embedded.run.samples import SampleOutcome, apply_samples, sample_manifests, sample_outcome
 from embedded.run.state_folder import StateFolder
 from embedded.run.supervisor import Supervisor
 from embedded.run.tenant_table import RowKey, change_lines, tenant_rows, tenant_table, tenant_table_svg
-from embedded.toolchain.resolver import ensure_tools, present_tools
+from embedded.toolchain.resolver import present_tools
 from tenancy.base.manifest import Manifest
 from watcher.view import TenantRow
 
@@ -43,7 +43,7 @@ def run_in_foreground(
     With `is_once` and `picture`, the table of tenants is then written as SVG to the file `picture`.
     """
     console = Console(highlight=False)
-    tools = ensure_tools(startup_tools(context))
+    tools = ensure_startup_tools(context)
     if not is_once:
         tools |= present_tools(later_tools(context))
     with Supervisor(folder, tools, context=context) as supervisor:

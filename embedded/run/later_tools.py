@@ -9,7 +9,9 @@ from pathlib import Path
 
 from embedded.controlplane.processes import ProcessFailed, ProcessGroup, log_tail
 from embedded.environment import ROOT
-from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS, STACK_TOOLS
+from embedded.errors import SetupFailed
+from embedded.toolchain.resolver import ensure_tools, present_tools
+from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, ENGINE, NODE_TOOLS, STACK_TOOLS
 
 # The tools that users need in their shell. The instance itself may not need them.
 SHELL_TOOLS = ("kubectl", "pulumi-language-python")
@@ -24,18 +26,37 @@ def startup_tools(context: str | None) -> tuple[str, ...]:
     control plane.
     """
     # With a context, the instance needs kubectl to read the user's kubeconfig.
-    return (*CONTROL_PLANE_TOOLS, *STACK_TOOLS) if context is None else ("kubectl", *STACK_TOOLS)
+    cluster_tools = CONTROL_PLANE_TOOLS if context is None else ("kubectl",)
+    return tuple(name for name in (*cluster_tools, *STACK_TOOLS) if name != ENGINE)
 
 
 def later_tools(context: str | None) -> tuple[str, ...]:
-    """The names of the later tools: first the tools for the user's shell, then the tools for the nodes."""
-    names = (*SHELL_TOOLS, *NODE_TOOLS) if context is None else SHELL_TOOLS
+    """The names of the later tools: for the watcher, then for the user's shell, then for the nodes."""
+    names = (ENGINE, *SHELL_TOOLS, *NODE_TOOLS) if context is None else (ENGINE, *SHELL_TOOLS)
     return tuple(name for name in dict.fromkeys(names) if name not in startup_tools(context))
 
 
+def ensure_startup_tools(context: str | None) -> dict[str, Path]:
+    """The paths of the startup tools, by name. Downloads or builds missing tools.
+
+    If the engine is present, the result contains the engine too. If the Pulumi CLI has to be built, the
+    engine is built with it. If only the build of the engine fails, this function prints the error.
+    """
+    names = startup_tools(context)
+    try:
+        return ensure_tools(names, built_together=[ENGINE])
+    except SetupFailed as error:
+        tools = present_tools(names)
+        if len(tools) < len(names):
+            raise
+        print(f"{error}\nThe watcher uses the Pulumi CLI instead.", file=sys.stderr)
+        return tools
+
+
 def preparing_text(names: Sequence[str], log: Path) -> str:
+    engine = " The watcher uses the Pulumi CLI until then." if ENGINE in names else ""
     pods = " Pods stay Pending until then." if set(names) & set(NODE_TOOLS) else ""
-    return f"Still being prepared: {', '.join(names)}.{pods} Progress: {log}"
+    return f"Still being prepared: {', '.join(names)}.{engine}{pods} Progress: {log}"
 
 
 class LaterTools:
@@ -67,10 +88,11 @@ class LaterTools:
         return log_tail(self._log, lines=1).strip()
 
     def failure_text(self, missing: Sequence[str]) -> str:
+        engine = " The watcher uses the Pulumi CLI instead of tenancy-engine." if ENGINE in missing else ""
         pods = " Pods stay Pending." if set(missing) & set(NODE_TOOLS) else ""
         return (
-            f"{', '.join(missing)} could not be prepared.{pods} The other processes continue. The next ./dev"
-            f" run tries again. Last lines of {self._log}:\n{log_tail(self._log)}"
+            f"{', '.join(missing)} could not be prepared.{engine}{pods} The other processes continue. The"
+            f" next ./dev run tries again. Last lines of {self._log}:\n{log_tail(self._log)}"
         )
 
     def stop(self) -> None:

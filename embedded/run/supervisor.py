@@ -22,8 +22,11 @@ from embedded.run.state_folder import StateFolder
 from embedded.run.tenancy_command import write_tenancy_command
 from embedded.run.user_cluster import backend_name, copy_context
 from embedded.run.watcher_process import WatcherProcess
-from embedded.toolchain.resolver import present_tools
-from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, NODE_TOOLS
+from embedded.toolchain.resolver import cached_path, present_tools
+from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, ENGINE, NODE_TOOLS, TOOLS
+
+# The watcher reads this variable. Its value is the path of the engine.
+ENGINE_VARIABLE = "TENANCY_ENGINE_BINARY"
 
 
 class Supervisor:
@@ -155,6 +158,8 @@ class Supervisor:
     def _start_watcher(self) -> None:
         env = {**os.environ, **environment_variables(self._folder, self.record)}
         env["KUBECONFIG"] = str(self._folder.watcher_kubeconfig)
+        # The file may not exist yet. The watcher uses the Pulumi CLI until it exists.
+        env[ENGINE_VARIABLE] = str(cached_path(TOOLS[ENGINE]))
         log = self._folder.watcher_log
         if log.exists():
             log.replace(log.with_suffix(".log.1"))

@@ -1,4 +1,4 @@
-"""Builds tools from the Go modules under toolchain/.
+"""Builds tools from the Go modules in engine/ and under toolchain/.
 
 Several modules are built in parallel. One progress line shows the progress of all builds. The go.sum of each
 module pins all sources. The checkout is not modified.
@@ -56,7 +56,8 @@ def build_tools(tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
     """Build the tools in several threads.
 
     Calls `ensure_cached` once per tool, with a function that builds the tool. If a build fails, the other
-    builds are stopped, and SetupFailed is raised. Compiled packages stay in Go's build cache.
+    builds are stopped, and SetupFailed is raised. If the build of an optional tool fails, SetupFailed is
+    raised after the other builds have ended. Compiled packages stay in Go's build cache.
     """
     for tool in tools:
         ensure_go(tool.folder)  # Called here, because it may install Go and then prints a progress line too.
@@ -78,6 +79,7 @@ class _Builds:
         self._done_units: dict[str, int] = {}
         # The packages that `_units` already counts. A package that several tools share is compiled once.
         self._counted_packages: set[str] = set()
+        self._optional_failures: list[SetupFailed] = []
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(_MODULES_AT_ONCE)
 
@@ -95,25 +97,43 @@ class _Builds:
             except BaseException:
                 _cancel(builds)
                 raise
+        for error in self._optional_failures:
+            raise error
 
     def _build_module(self, tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
         # List the packages without the semaphore. Listing downloads the Go modules, and the downloads should
         # run in parallel with each other and with the first builds.
         for tool in tools:
-            with _tool_name_in_errors(tool):
+            with self._failures_of(tool):
                 packages = self._packages_to_compile(tool)
-            with self._lock:
-                self._units[tool.name] = len(packages - self._counted_packages) + _LINK_UNITS
-                self._counted_packages |= packages
+                with self._lock:
+                    self._units[tool.name] = len(packages - self._counted_packages) + _LINK_UNITS
+                    self._counted_packages |= packages
         with self._slots:
             for tool in tools:
-                with _tool_name_in_errors(tool):
-                    ensure_cached(tool, self._build)
+                if self._units[tool.name]:
+                    with self._failures_of(tool):
+                        ensure_cached(tool, self._build)
+
+    @contextmanager
+    def _failures_of(self, tool: Tool) -> Iterator[None]:
+        """If the block raises SetupFailed, append the name of the tool to the message.
+
+        The error of an optional tool is kept in `_optional_failures`, and the tool has no units of work left.
+        """
+        try:
+            yield
+        except SetupFailed as error:
+            failure = SetupFailed(f"{error}\n{tool.name} {tool.version} could not be built.")
+            if not tool.is_optional:
+                raise failure from error
+            self._optional_failures.append(failure)
+            self._units[tool.name] = self._done_units[tool.name] = 0
 
     def _build(self, tool: Tool, folder: Path) -> None:
         go = str(ensure_go(tool.folder))
         source = folder / "source"
-        self._copy_source(go, tool, source)
+        copy_source(go, tool, source, self._count_download)
         self._compile(go, tool, source, folder / tool.name)
         for file in tool.companions:
             module = fetch_module(go, file.folder, file.module, self._count_download)
@@ -132,7 +152,7 @@ class _Builds:
 
         count("")
         command = [go, "build", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
-        run_go([*command, *_flags(tool), tool.package], source, count)
+        run_go([*command, *build_flags(tool), tool.package], source, count)
         self._done_units[tool.name] = self._units[tool.name]
         self._update_progress()
 
@@ -142,16 +162,10 @@ class _Builds:
         line = "{{if .Stale}}{{.ImportPath}}{{with .Module}}@{{.Version}}{{end}}{{end}}"
         with tempfile.TemporaryDirectory(prefix="tenancy-list-") as folder:
             source = Path(folder) / "source"
-            self._copy_source(go, tool, source)
-            command = [go, "list", "-deps", "-f", line, *_flags(tool), tool.package]
+            copy_source(go, tool, source, self._count_download)
+            command = [go, "list", "-deps", "-f", line, *build_flags(tool), tool.package]
             lines = run_go(command, source, self._count_download).splitlines()
         return {line for line in lines if line and not line.startswith("go: ")}
-
-    def _copy_source(self, go: str, tool: Tool, source: Path) -> None:
-        shutil.copytree(tool.folder, source)
-        for file in tool.embeds:
-            module = fetch_module(go, file.folder, file.module, self._count_download)
-            shutil.copyfile(module / file.path, source / file.name)
 
     def _count_download(self, line: str) -> None:
         if line.startswith(DOWNLOAD_PREFIX):
@@ -175,15 +189,6 @@ class _Builds:
         self._progress.detail = f"{share}{f' ({current})' if current else ''}{left}"
 
 
-@contextmanager
-def _tool_name_in_errors(tool: Tool) -> Iterator[None]:
-    """If the block raises SetupFailed, append the name of the tool to the message."""
-    try:
-        yield
-    except SetupFailed as error:
-        raise SetupFailed(f"{error}\n{tool.name} {tool.version} could not be built.") from error
-
-
 def _cancel(builds: Sequence[Future[None]]) -> None:
     """Cancel waiting builds, kill running builds, and wait until all builds have ended."""
     for build in builds:
@@ -192,10 +197,21 @@ def _cancel(builds: Sequence[Future[None]]) -> None:
         kill_running_go()
 
 
-def _flags(tool: Tool) -> list[str]:
+def copy_source(go: str, tool: Tool, target: Path, on_line: Callable[[str], None]) -> None:
+    """Copy the folder of the tool, and add the files that the sources embed.
+
+    The folder `target` must not exist yet. Calls `on_line` with each line that Go prints.
+    """
+    shutil.copytree(tool.folder, target)
+    for file in tool.embeds:
+        module = fetch_module(go, file.folder, file.module, on_line)
+        shutil.copyfile(module / file.path, target / file.name)
+
+
+def build_flags(tool: Tool) -> list[str]:
     """The build flags that affect the keys of Go's build cache.
 
-    `go list` and `go build` must use the same flags. Otherwise, they look for different keys in the cache.
+    All Go commands for a tool must use the same flags. Otherwise, they look for different keys in the cache.
     """
     flags = {"all": _COMPILER_FLAGS} | dict.fromkeys(_UNOPTIMIZED_PACKAGES, f"{_COMPILER_FLAGS} -N -l")
     return ["-trimpath", "-tags", tool.tags, *(f"-gcflags={name}={value}" for name, value in flags.items())]

@@ -14,20 +14,26 @@ from embedded.cache import cache_folder, locked, replacing
 from embedded.toolchain.build import WriteFiles, build_tools
 from embedded.toolchain.probe import is_compatible
 from embedded.toolchain.release import Releases
-from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool, cache_key
+from embedded.toolchain.tools import ENGINE, TEST_TOOLS, TOOLS, Tool, cache_key
 
 __all__ = ["TOOLS", "ensure_tools", "path_with", "present_tools"]
 
 _LANGUAGE_HOST = "pulumi-language-python"
 
 
-def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
+def ensure_tools(
+    names: Iterable[str] = tuple(TOOLS), *, built_together: Iterable[str] = ()
+) -> dict[str, Path]:
     """The path of the binary of each tool, by name. Downloads or builds missing tools.
+
+    A missing tool of `built_together` is built only if this call builds another tool of its Go module. Then
+    most of its packages are compiled anyway. If the tool is not built, the result does not contain it.
 
     Shows the progress on stderr. Raises SetupFailed if a build fails.
     """
     tools = [_tool(name) for name in names]
-    paths = present_tools(tool.name for tool in tools)
+    others = [_tool(name) for name in built_together]
+    paths = present_tools(tool.name for tool in (*tools, *others))
     missing = [tool for tool in tools if tool.name not in paths]
     if missing:
         print(
@@ -36,10 +42,13 @@ def ensure_tools(names: Iterable[str] = tuple(TOOLS)) -> dict[str, Path]:
             file=sys.stderr,
         )
         with Releases() as releases:
-            unreleased = [tool for tool in missing if not _fetch_release(tool, releases)]
-        if unreleased:
-            build_tools(unreleased, ensure_cached)
-    return {tool.name: paths.get(tool.name) or cached_path(tool) for tool in tools}
+            built = [tool for tool in missing if not _fetch_release(tool, releases)]
+        modules = {tool.folder for tool in built}
+        built += [tool for tool in others if tool.name not in paths and tool.folder in modules]
+        if built:
+            build_tools(built, ensure_cached)
+        paths |= {tool.name: cached_path(tool) for tool in (*missing, *built)}
+    return {tool.name: paths[tool.name] for tool in (*tools, *others) if tool.name in paths}
 
 
 def present_tools(names: Iterable[str]) -> dict[str, Path]:
@@ -111,6 +120,9 @@ def _is_complete(tool: Tool, binary: Path) -> bool:
 
 
 def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
+    # The engine is a part of this checkout. An engine on PATH may be built from another version of its code.
+    if tool.name == ENGINE:
+        return False
     # The language host prints no version. Each Pulumi release contains the CLI and the language host, and the
     # CLI runs the first language host on PATH. Both have the same version if they are in the same folder.
     if tool.name == _LANGUAGE_HOST:

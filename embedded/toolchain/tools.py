@@ -18,6 +18,9 @@ from embedded.environment import ROOT
 MODULES = ROOT / "toolchain"
 # The Go module of the warm engine. It also builds the Pulumi CLI, so that both compile their packages once.
 ENGINE_FOLDER = ROOT / "engine"
+ENGINE: Final = "tenancy-engine"
+
+_PULUMI_SDK: Final = "github.com/pulumi/pulumi/sdk/v3"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Tool:
     embeds: tuple[ModuleFile, ...] = ()
     # Files that the tool needs at run time. They are copied into the folder of the binary.
     companions: tuple[ModuleFile, ...] = ()
+    # Whether the product works without the tool. If its build fails, the builds of the other tools continue.
+    is_optional: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -117,11 +122,10 @@ def _etcd() -> Tool:
     return Tool("etcd", version_in(folder, package), folder, package)
 
 
-def _pulumi(name: str, package: str) -> Tool:
-    sdk = "github.com/pulumi/pulumi/sdk/v3"
-    version = version_in(ENGINE_FOLDER, sdk)
-    ldflags = f"-s -w -X {sdk}/go/common/version.Version=v{version}"
-    return Tool(name, version, ENGINE_FOLDER, package, ldflags)
+def _pulumi(name: str, package: str, *, is_optional: bool = False) -> Tool:
+    version = version_in(ENGINE_FOLDER, _PULUMI_SDK)
+    ldflags = f"-s -w -X {_PULUMI_SDK}/go/common/version.Version=v{version}"
+    return Tool(name, version, ENGINE_FOLDER, package, ldflags, is_optional=is_optional)
 
 
 def _pulumi_language_python() -> Tool:
@@ -131,10 +135,10 @@ def _pulumi_language_python() -> Tool:
     script = "python/cmd/pulumi-language-python-exec"
     return Tool(
         "pulumi-language-python",
-        version_in(ENGINE_FOLDER, "github.com/pulumi/pulumi/sdk/v3"),
+        version_in(ENGINE_FOLDER, _PULUMI_SDK),
         MODULES / "pulumi-language-python",
         package="github.com/pulumi/pulumi/sdk/python/cmd/pulumi-language-python/v3",
-        companions=(ModuleFile(ENGINE_FOLDER, "github.com/pulumi/pulumi/sdk/v3", script),),
+        companions=(ModuleFile(ENGINE_FOLDER, _PULUMI_SDK, script),),
     )
 
 
@@ -183,7 +187,7 @@ TOOLS: dict[str, Tool] = {
         _kubernetes("kubectl"),
         _command("kwok", _KWOK, "/cmd/kwok", f"{_KWOK}/pkg/consts.Version"),
         _pulumi("pulumi", "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"),
-        _pulumi("tenancy-engine", "."),
+        _pulumi(ENGINE, ".", is_optional=True),
         _pulumi_language_python(),
         _pulumi_resource_kubernetes(),
     )
@@ -193,7 +197,7 @@ TOOLS: dict[str, Tool] = {
 # these lists, because only a manual `pulumi up` runs it.
 CONTROL_PLANE_TOOLS: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 NODE_TOOLS: Final = ("kube-scheduler", "kubectl", "kwok")
-STACK_TOOLS: Final = ("pulumi", "pulumi-resource-kubernetes", "tenancy-engine")
+STACK_TOOLS: Final = ("pulumi", "pulumi-resource-kubernetes", ENGINE)
 
 # Tools that only tests use. `./dev run` does not need them.
 TEST_TOOLS: dict[str, Tool] = {

@@ -61,20 +61,21 @@ class Dev:
         record = InstanceRecord.read(self.folder.record)
         return record.live_pids() if record else {}
 
-    def lack(self, name: str, tools: dict[str, Path], *, build: str) -> None:
-        """Hide a tool from the commands, and make releases unreachable, so that the tool must be built.
+    def lack(self, *names: str, tools: dict[str, Path], build: str) -> None:
+        """Hide some tools from the commands, and make releases unreachable, so that they must be built.
 
-        `build` is a shell script in place of the build. It gets the path of the binary as "$1".
+        `build` is a shell script in place of each build. It gets the path of the binary as "$1".
         """
         root = self.folder.root.with_name(f"{self.folder.root.name}-machine")
         programs, cached = root / "programs", root / "cache" / "tenancy" / "tools"
         programs.mkdir(parents=True)
         cached.mkdir(parents=True)
         for tool, path in tools.items():
-            if tool != name and path.parent.name == cache_key(TOOLS[tool]):
+            if tool not in names and path.parent.name == cache_key(TOOLS[tool]):
                 (cached / path.parent.name).symlink_to(path.parent)
         # Hides a tool on the PATH of this machine: the first one on PATH prints no version.
-        _write_script(programs / name, "exit 1")
+        for name in names:
+            _write_script(programs / name, "exit 1")
         _write_script(programs / "go", _GO.format(build=build))
         self.env |= {
             "XDG_CACHE_HOME": str(root / "cache"),

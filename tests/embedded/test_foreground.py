@@ -13,6 +13,7 @@ import pytest
 from embedded.controlplane.plane import ControlPlane
 from embedded.run import foreground
 from embedded.run.state_folder import StateFolder
+from embedded.toolchain.tools import ENGINE
 from tests.embedded.dev import Dev
 from tests.waiting import eventually
 
@@ -32,7 +33,7 @@ def test_signal_stops_foreground_instances_and_their_builds(
 ) -> None:
     """Two instances run at the same time: one has all tools, the other is building one."""
     builder = tmp_path / "builder"
-    other.lack("kwok", tools, build=f"echo $$ > {builder}\n  sleep 600")
+    other.lack("kwok", tools=tools, build=f"echo $$ > {builder}\n  sleep 600")
     with dev.popen("run") as whole, other.popen("run") as preparing:
         try:
             assert whole.stdout is not None
@@ -87,15 +88,18 @@ def test_instance_on_a_cluster_of_the_user_survives_a_failed_build(
     dev: Dev, user_cluster: ControlPlane, tools: dict[str, Path]
 ) -> None:
     dev.env["KUBECONFIG"] = str(user_cluster.kubeconfig)
-    dev.lack("pulumi-language-python", tools, build="echo no compiler today; exit 1")
-    assert "Still being prepared: pulumi-language-python." in dev.succeeds(
+    dev.lack(ENGINE, "pulumi-language-python", tools=tools, build="echo no compiler today; exit 1")
+    assert "Still being prepared: tenancy-engine, pulumi-language-python." in dev.succeeds(
         "run", "--detach", "--cluster", "embedded"
     )
     assert "etcd" not in dev.running()
     command = [str(tools["kubectl"]), "get", "crd", "-o", "json"]
     crds = json.loads(subprocess.check_output(command, env=dev.env))
     assert {"tenants.platform.ai"} <= {item["metadata"]["name"] for item in crds["items"]}
-    message = "pulumi-language-python could not be prepared. The other processes continue."
+    message = (
+        "tenancy-engine, pulumi-language-python could not be prepared. The watcher uses the Pulumi CLI"
+        " instead of tenancy-engine. The other processes continue."
+    )
     eventually(lambda: message in dev.folder.daemon_log.read_text(), "the failure is reported")
     assert "no compiler today" in dev.folder.daemon_log.read_text()
     assert "watcher" in dev.running()

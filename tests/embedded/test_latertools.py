@@ -8,10 +8,18 @@ from typing import cast
 import pytest
 from rich.console import Console
 
+from embedded.errors import SetupFailed
+from embedded.run import later_tools as later
 from embedded.run.foreground import TenantDisplay
-from embedded.run.later_tools import SHELL_TOOLS, later_tools, preparing_text, startup_tools
+from embedded.run.later_tools import (
+    SHELL_TOOLS,
+    ensure_startup_tools,
+    later_tools,
+    preparing_text,
+    startup_tools,
+)
 from embedded.run.supervisor import Supervisor
-from embedded.toolchain.tools import TOOLS
+from embedded.toolchain.tools import ENGINE, TOOLS
 
 
 def test_instance_with_a_control_plane_finally_uses_all_tools() -> None:
@@ -22,12 +30,41 @@ def test_instance_with_a_control_plane_finally_uses_all_tools() -> None:
 
 def test_instance_on_a_cluster_of_the_user_needs_no_control_plane() -> None:
     assert set(startup_tools("")) == {"kubectl", "pulumi", "pulumi-resource-kubernetes"}
-    assert later_tools("") == ("pulumi-language-python",)
+    assert later_tools("") == (ENGINE, "pulumi-language-python")
 
 
 @pytest.mark.parametrize("context", [None, ""])
 def test_shell_has_its_tools_at_the_start_or_later(context: str | None) -> None:
     assert set(SHELL_TOOLS) <= {*startup_tools(context), *later_tools(context)}
+
+
+def test_instance_starts_with_the_cli_if_only_the_build_of_the_engine_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    present = {name: Path(name) for name in startup_tools(None)}
+
+    def ensure_tools(names: object, *, built_together: list[str]) -> dict[str, Path]:
+        assert (names, built_together) == (startup_tools(None), [ENGINE])
+        raise SetupFailed("tenancy-engine could not be built.")
+
+    monkeypatch.setattr(later, "ensure_tools", ensure_tools)
+    monkeypatch.setattr(later, "present_tools", lambda _: present)
+    assert ensure_startup_tools(None) == present
+    assert capsys.readouterr().err == (
+        "tenancy-engine could not be built.\nThe watcher uses the Pulumi CLI instead.\n"
+    )
+    del present["pulumi"]
+    with pytest.raises(SetupFailed):
+        ensure_startup_tools(None)
+
+
+def test_text_mentions_the_cli_only_if_the_engine_is_missing() -> None:
+    log = Path("tools.log")
+    assert preparing_text([ENGINE], log) == (
+        "Still being prepared: tenancy-engine. The watcher uses the Pulumi CLI until then."
+        " Progress: tools.log"
+    )
+    assert "CLI" not in preparing_text(["kubectl"], log)
 
 
 def test_text_mentions_pods_only_if_they_stay_pending() -> None:

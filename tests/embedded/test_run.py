@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 
 from embedded.controlplane.loopback import is_ok
@@ -20,7 +21,7 @@ from embedded.environment import FOLDER_VARIABLE, ROOT
 from embedded.run.commands import pid
 from embedded.run.environment_variables import connection_text
 from embedded.run.record import InstanceRecord
-from embedded.toolchain.tools import CONTROL_PLANE_TOOLS
+from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, ENGINE, TOOLS
 from tests.embedded.dev import COMMAND, Dev
 
 Alive = Callable[[Iterable[int]], list[int]]
@@ -124,24 +125,33 @@ def test_tenancy_is_on_the_path_and_uses_the_instance(detached: Dev, tmp_path: P
     assert all(line.startswith("ok ") for line in lines), lines
 
 
-def test_tool_that_comes_later_is_used_and_stop_leaves_no_process(
+def test_tools_that_come_later_are_used_and_stop_leaves_no_process(
     dev: Dev, tools: dict[str, Path], tmp_path: Path, alive: Alive, eventually: Eventually
 ) -> None:
     may_build = tmp_path / "may-build"
     wait = f"until [ -e {may_build} ]; do sleep 0.1; done"
-    dev.lack("kwok", tools, build=f'{wait}; cp {tools["kwok"]} "$1"')
+    copies = f'case "$1" in */kwok) cp {tools["kwok"]} "$1" ;; *) cp {tools[ENGINE]} "$1" ;; esac'
+    dev.lack("kwok", ENGINE, tools=tools, build=f"{wait}; {copies}")
     output = dev.succeeds("run", "--detach")
-    assert "Still being prepared: kwok. Pods stay Pending until then." in output
+    assert (
+        "Still being prepared: tenancy-engine, kwok. The watcher uses the Pulumi CLI until then. Pods stay"
+        " Pending until then." in output
+    )
     assert str(dev.folder.tools_log) in output
     eventually(lambda: "tools" in dev.running())
     eventually(lambda: "Building the tools" in dev.folder.tools_log.read_text())
     assert "kwok" not in dev.running()
+    watcher = psutil.Process(int(dev.succeeds("pid", "watcher")))
+    engine = Path(watcher.environ()["TENANCY_ENGINE_BINARY"])
+    assert not engine.exists()
     hidden_kwok = shutil.which("kwok", path=dev.env["PATH"])
     assert shutil.which("kwok", path=dev.variables()["PATH"]) == hidden_kwok, "a shell does not wait for it"
     may_build.touch()
     eventually(lambda: "kwok" in dev.running())
     assert "tools" not in dev.running()
-    assert "prepared: kwok\n" in dev.folder.daemon_log.read_text()
+    assert subprocess.check_output([engine, "--version"], text=True) == f"v{TOOLS[ENGINE].version}\n"
+    assert watcher.is_running(), "the watcher is not restarted for it"
+    assert "prepared: tenancy-engine, kwok\n" in dev.folder.daemon_log.read_text()
     assert shutil.which("kwok", path=dev.variables()["PATH"]) != hidden_kwok
     pids = dev.pids()
     dev.succeeds("stop")

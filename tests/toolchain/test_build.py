@@ -204,6 +204,25 @@ def test_failed_build_ends_the_others_and_names_itself(
     assert [path for path in (cache / "tools").iterdir() if path.is_dir()] == []
 
 
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize("code", ["func main() { missing() }", 'import "example.test/missing"'])
+def test_failed_build_of_an_optional_tool_is_reported_after_the_others(
+    hello: Path, tmp_path: Path, code: str
+) -> None:
+    """A compiler finds the first fault. `go list` finds the second one, before any tool is compiled."""
+    (hello / "optional").mkdir()
+    (hello / "optional" / "main.go").write_text(f"package main\n\n{code}\n")
+    other = tmp_path / "other"
+    shutil.copytree(hello, other)
+    optional = Tool("optional", "1.0.0", hello, "./optional", is_optional=True)
+    tools = [hello_tool(hello), Tool("other", "1.0.0", other, ".")]
+    with pytest.raises(SetupFailed, match=r"(?s)missing.*optional 1\.0\.0 could not be built"):
+        build_tools([optional, *tools], ensure_cached)
+    for tool in tools:
+        subprocess.run([cached_path(tool)], capture_output=True, check=True)
+    assert not cached_path(optional).exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_build_ends_its_processes_and_leaves_nothing(
     hello: Path, add_program: AddProgram, go: Path, tmp_path: Path, cache: Path, number: signal.Signals

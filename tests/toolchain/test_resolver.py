@@ -14,7 +14,7 @@ from embedded.toolchain import resolver as toolchain
 from embedded.toolchain.build import EnsureCached
 from embedded.toolchain.release import Releases
 from embedded.toolchain.resolver import cached_path, ensure_tools, path_with, present_tool, present_tools
-from embedded.toolchain.tools import TEST_TOOLS, TOOLS, Tool
+from embedded.toolchain.tools import ENGINE, TEST_TOOLS, TOOLS, Tool
 from tests.toolchain.conftest import AddProgram
 
 ETCD, PULUMI, HOST = TOOLS["etcd"], TOOLS["pulumi"], TOOLS["pulumi-language-python"]
@@ -159,6 +159,45 @@ def test_release_comes_before_a_build_and_neither_is_repeated(monkeypatch: pytes
     assert calls == [*fetches, f"build {HOST.name}, {PROVIDER.name}"]
     assert ensure_tools(names) == present_tools(names) == {name: cached_path(TOOLS[name]) for name in names}
     assert len(calls) == 4
+
+
+def test_engine_on_path_is_not_used_because_its_code_is_unknown(add_program: AddProgram) -> None:
+    engine = TOOLS[ENGINE]
+    add_program(ENGINE, f"echo v{engine.version}")
+    assert present_tool(engine) is None
+    cached = put_in_cache(engine)
+    assert present_tool(engine) == cached
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("names", "released", "built"),
+    [
+        ([PULUMI.name, ETCD.name], [], [PULUMI.name, ETCD.name, ENGINE]),
+        ([PULUMI.name, ETCD.name], [PULUMI.name], [ETCD.name]),
+        ([ETCD.name], [], [ETCD.name]),
+    ],
+    ids=["CLI is built", "CLI is released", "CLI is present"],
+)
+def test_engine_is_built_together_with_the_cli(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], released: list[str], built: list[str]
+) -> None:
+    calls: list[str] = []
+
+    def build_tools(tools: Sequence[Tool], _: EnsureCached) -> None:
+        calls.extend(tool.name for tool in tools)
+
+    monkeypatch.setattr(Releases, "fetch", lambda _, tool, __: tool.name in released)
+    monkeypatch.setattr(toolchain, "build_tools", build_tools)
+    paths = ensure_tools(names, built_together=[ENGINE])
+    assert calls == built
+    assert paths.keys() == {*names, *built}
+
+
+@pytest.mark.usefixtures("programs")
+def test_present_engine_is_returned_and_not_built_again() -> None:
+    paths = {tool.name: put_in_cache(tool) for tool in (ETCD, TOOLS[ENGINE])}
+    assert ensure_tools([ETCD.name], built_together=[ENGINE]) == paths
 
 
 def test_path_finds_each_tool_and_this_python_and_keeps_the_order_of_the_rest(
