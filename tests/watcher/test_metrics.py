@@ -148,6 +148,7 @@ def test_gauges_have_the_values_of_their_callbacks() -> None:
         has_valid_plans=lambda: False,
         is_usage_recorded=lambda: True,
         measured=lambda _: {},
+        is_engine_usable=lambda: False,
     )
     values = {
         sample.name: sample.value
@@ -157,3 +158,4 @@ def test_gauges_have_the_values_of_their_callbacks() -> None:
     assert values["tenancy_queue_depth"] == 3
     assert values["tenancy_plans_valid"] == 0
     assert values["tenancy_usage_recorded"] == 1
+    assert values["tenancy_engine_usable"] == 0
