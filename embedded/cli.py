@@ -147,7 +147,7 @@ def parser() -> argparse.ArgumentParser:
     )
     mutate.add_argument("names", nargs="*", metavar="NAME", help="mutations to run (default: all)")
     mutate.add_argument("--list", action="store_true", help="print one line per mutation and exit")
-    add("check", "embedded.quality:check", "check style, formatting, types, import layers and docs")
+    add("check", "embedded.quality:check", "check style, formatting, types, import layers, Go code and docs")
     add("docs", "embedded.docs:docs", "build the docs as an HTML site and print its path")
     add(
         "generate",

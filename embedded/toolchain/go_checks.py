@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from embedded.cli import unwind_on_signals
 from embedded.errors import SetupFailed
 from embedded.toolchain.build import build_flags, copy_source
 from embedded.toolchain.golang import ensure_go, go_environment
@@ -53,7 +52,6 @@ def is_formatted() -> bool:
 
 
 def main(name: str) -> int:
-    unwind_on_signals()
     try:
         is_passed = {"format": is_formatted, "vet": vet}[name]()
     except SetupFailed as error:
