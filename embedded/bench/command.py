@@ -79,8 +79,8 @@ def bench(args: argparse.Namespace) -> int:
                 notes.append(_NO_ENGINE)
     objects = len(desired_state(tenant_from_manifest({"metadata": {"name": "x"}}), read_plans()).manifests)
     if args.json:
-        text = json.dumps(result(columns, this_machine, objects, notes), indent=2)
-        Path(args.json).write_text(f"{text}\n", encoding="utf-8")
+        figures = result(columns, this_machine, objects, sizes_of("warm", is_full=args.full), notes)
+        Path(args.json).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     _print_tables(columns, this_machine, objects, notes)
     return 0
 

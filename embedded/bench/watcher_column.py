@@ -11,10 +11,10 @@ from embedded.bench.meter import Meter, Usage
 from embedded.bench.output.figures import Step, latencies
 from embedded.bench.selection import Sizes
 from embedded.bench.tenant_operations import TenantOperations
+from embedded.errors import SetupFailed
 
-# The watcher reconciles a tenant again 2 s after an update. The CPU time of a step includes this reconcile.
-_AFTERWARDS_S: Final = 2.5
 _POLL_S: Final = 0.25
+_RESTART_TIMEOUT_S: Final = 300.0
 
 
 class Run(Protocol):
@@ -65,8 +65,8 @@ class WatcherColumn:
             self.tenants += missing
 
     def stop(self) -> None:
+        """Stop the watches. The watcher keeps running."""
         self._operations.stop()
-        self._run.stop()
 
     def _create(self) -> Step:
         self.ensure_tenants(1)  # The first tenant is slower, because the caches are empty.
@@ -77,26 +77,26 @@ class WatcherColumn:
         return _step(latencies(samples), usage, len(samples))
 
     def _change_plan(self) -> Step:
-        names = self._some_tenants()
-        with self._measured() as usage:
-            samples = [self._operations.apply(name, plan="pro") for name in names]
-        return _step(latencies(samples), usage, len(samples))
+        return self._change_and_change_back({"plan": "pro"}, {"plan": "basic"})
 
     def _change_no_object(self) -> Step:
-        """Change `deletionPolicy` and change it back. Each change causes an update, but changes no object."""
-        names = self._some_tenants()
-        for name in names:
-            self._operations.apply(name)  # The tenant may have another plan.
+        """Change `deletionPolicy`. Each change causes an update, but changes no object."""
+        return self._change_and_change_back({"deletionPolicy": "Retain"}, {"deletionPolicy": "Delete"})
+
+    def _change_and_change_back(self, change: dict[str, str], change_back: dict[str, str]) -> Step:
+        count = -(-self._sizes.changes // 2)
+        self.ensure_tenants(count)
         with self._measured() as usage:
             samples = [
-                self._operations.apply(name, deletionPolicy=policy)
-                for name in names
-                for policy in ("Retain", "Delete")
+                self._operations.apply(name, **spec)
+                for name in self.tenants[:count]
+                for spec in (change, change_back)
             ]
         return _step(latencies(samples), usage, len(samples))
 
     def _drift(self) -> Step:
-        names = self._some_tenants()
+        self.ensure_tenants(self._sizes.changes)
+        names = self.tenants[: self._sizes.changes]
         with self._measured() as usage:
             times = [self._operations.cause_drift(name) for name in names]
         reverted, recorded = zip(*times, strict=True)
@@ -148,6 +148,8 @@ class WatcherColumn:
             self._run.await_ready()
             ready_s = time.perf_counter() - started_s
             while sum((reconciles := self._run.reconciles()).values()) < len(self.tenants):
+                if time.perf_counter() - started_s > _RESTART_TIMEOUT_S:
+                    raise SetupFailed(f"The benchmark failed: reconciles after the restart: {reconciles}.")
                 time.sleep(_POLL_S)
             checked_s = time.perf_counter() - started_s
         # Every update ends with one of these two results.
@@ -164,11 +166,7 @@ class WatcherColumn:
     def _measured(self) -> Iterator[Usage]:
         with self.meter.measured() as usage:
             yield usage
-            time.sleep(_AFTERWARDS_S)
-
-    def _some_tenants(self) -> list[str]:
-        self.ensure_tenants(self._sizes.changes)
-        return self.tenants[: self._sizes.changes]
+            time.sleep(self._sizes.afterwards_s)
 
     def _new_names(self, count: int) -> list[str]:
         names = [f"{self._prefix}-{self._count + number}" for number in range(count)]

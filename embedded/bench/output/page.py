@@ -1,13 +1,12 @@
 """The page of the docs with the figures of a benchmark. `./dev generate` writes it from the JSON file."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from embedded.bench.output.plot import plot
 from embedded.bench.output.report import Result, column_titles, costs_table, targets_table, times_table
-from embedded.bench.selection import COLUMNS, Sizes
+from embedded.bench.selection import COLUMNS
 from embedded.environment import ROOT
 
 BENCHMARK_FILE: Final = ROOT / "docs" / "benchmark.json"
@@ -30,7 +29,7 @@ def page(result: Result) -> str:
     includes = [[title, text] for name, (title, text) in COLUMNS.items() if columns[name] is not None]
     return _TEMPLATE.read_text(encoding="utf-8").format(
         **result["machine"],
-        **asdict(Sizes()),
+        **result["sizes"],
         objects=result["objects_per_tenant"],
         includes=_markdown(["column", "what its figures include"], includes),
         notes="".join(f"\n\n{note}" for note in result["notes"]),

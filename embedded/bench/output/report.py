@@ -1,10 +1,11 @@
 """The result of the benchmark as JSON, and the lines of its tables. No I/O."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
 from embedded.bench.output.figures import Column, Columns, figure, ours, ratios, targets
-from embedded.bench.selection import COLUMNS
+from embedded.bench.selection import COLUMNS, Sizes
 
 # A result in the form of the JSON file.
 Result = dict[str, Any]
@@ -63,10 +64,12 @@ _OPERATIONS: Final = {
 }
 
 
-def result(columns: Columns, machine: Machine, objects: int, notes: Sequence[str] = ()) -> Result:
+def result(
+    columns: Columns, machine: Machine, objects: int, sizes: Sizes, notes: Sequence[str] = ()
+) -> Result:
     """The result. The ratios come first. A column that was not measured is None.
 
-    `objects` is the number of objects of a tenant.
+    `objects` is the number of objects of a tenant. `sizes` are those of the columns with the watcher.
     """
     return {
         "ratios": {name: _rounded(ratio) for name, ratio in ratios(columns).items()},
@@ -83,6 +86,7 @@ def result(columns: Columns, machine: Machine, objects: int, notes: Sequence[str
         ],
         "machine": machine._asdict(),
         "objects_per_tenant": objects,
+        "sizes": asdict(sizes),
         "notes": list(notes),
         "columns": {name: _rounded_column(columns.get(name)) for name in COLUMNS},
     }
