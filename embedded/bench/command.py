@@ -155,7 +155,7 @@ def _print_tables(columns: Columns, this_machine: Machine, objects: int, notes: 
     for title, heads, rows in (
         (f"Times: {objects} objects per tenant; {size}", titles, times_table(columns)),
         ("CPU time of one operation, peak memory of all processes", titles, costs_table(columns)),
-        ("Targets", ["target", "measured", "met"], targets_table(columns)),
+        ("Targets", ["limit", "measured", "met"], targets_table(columns)),
     ):
         table = Table(title=title)
         table.add_column("")
