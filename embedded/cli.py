@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from embedded import environment
+from embedded.bench.selection import COLUMNS, ROWS, names_in
 from embedded.cache import cache_folder
 from embedded.errors import SetupFailed
 
@@ -156,10 +157,27 @@ def parser() -> argparse.ArgumentParser:
     )
     bench = add(
         "bench",
-        "embedded.bench:bench",
-        "measure how long it takes to create tenants, and compare with two other methods",
+        "embedded.bench.command:bench",
+        "measure the speed and the cost of the watcher, and compare with two other methods",
     )
+    bench.formatter_class = argparse.RawDescriptionHelpFormatter
+    bench.epilog = "rows:\n" + "\n".join(f"  {name:<9}{text}" for name, text in ROWS.items())
     bench.add_argument("--json", metavar="FILE", help="also write the figures to this file as JSON")
+    bench.add_argument(
+        "--rows",
+        type=names_in(tuple(ROWS)),
+        metavar="NAMES",
+        help="measure only these rows, such as create,burst",
+    )
+    bench.add_argument(
+        "--columns",
+        type=names_in(tuple(COLUMNS)),
+        metavar="NAMES",
+        help=f"measure only these columns: {', '.join(COLUMNS)} (default: all)",
+    )
+    bench.add_argument(
+        "--full", action="store_true", help="also measure with 1,000 tenants; takes much longer"
+    )
     clean_parser = add(
         "clean", "embedded.cli:clean", "stop a running ./dev run, and remove .dev/ from this checkout"
     )
