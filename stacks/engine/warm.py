@@ -29,7 +29,7 @@ BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
 _BINARY: Final = "tenancy-engine"
 
 # Settings for a process that lives long. The CLI's settings are for a process that runs for a second.
-_ENVIRONMENT: Final = {"GOGC": "100", "GOMEMLIMIT": "256MiB"}
+_ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
 
 # Pulumi's engine keeps a little memory and some goroutines of each operation. So a new process replaces the
 # engine after this many operations, or if the engine and its providers use more memory.
@@ -63,6 +63,7 @@ class WarmEngine:
         Raises EngineUnavailable if the engine cannot be used, and EngineCrashed if it ends during the
         operation. Raises StackTimeout if the operation was canceled, and other StackErrors if it failed.
         """
+        started = time.monotonic()
         line = request_line(operation)
         while True:
             process = self._current()
@@ -76,6 +77,9 @@ class WarmEngine:
             if answer.error_kind is ErrorKind.NOT_ACCEPTED:
                 self._discard(process)
                 continue
+            took_s = round(time.monotonic() - started, 3)
+            kind = answer.error_kind
+            log.debug("pulumi ran", stack=operation.stack, command=operation.name, error=kind, took_s=took_s)
             self._replace_if_grown(process)
             raise_for_error(answer)
             return EventLog(
