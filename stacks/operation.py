@@ -1,12 +1,14 @@
 """Operations on stacks, their Pulumi programs, and a stack class that runs fewer CLI commands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from pulumi.automation import CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
+from pulumi.automation import CommandError, CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
 
+from stacks.errors import StorageFailed, stack_error
 from stacks.result import EventLog
 from tenancy.changes import UpdateRecord
 from tenancy.component import TenantResources
@@ -75,3 +77,17 @@ def no_program() -> None:
 
     If a workspace had no program, the CLI would start a language host.
     """
+
+
+@contextmanager
+def translated_errors(events: EventLog) -> Iterator[None]:
+    """Convert CommandError and OSError to StackError.
+
+    If the engine has reported errors in `events`, the message for a CommandError contains them.
+    """
+    try:
+        yield
+    except CommandError as error:
+        raise stack_error(str(error), tuple(events.errors)) from None
+    except OSError as error:
+        raise StorageFailed(f"cannot read or write files: {error}") from None

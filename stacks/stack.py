@@ -5,25 +5,32 @@ StackError. `Stacks` does not use Tenant manifests or their status.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
-from pulumi.automation import CommandError, LocalWorkspace, Stack
+from pulumi.automation import LocalWorkspace, Stack
 
 from stacks.backend import (
     backend_url,
     create_stack_in_file_backend,
     is_passphrase_backend,
-    newest_version,
 )
 from stacks.command import PulumiProcess, kill_leftover_commands
-from stacks.errors import StackBusy, StackNotFound, StorageFailed, stack_error
-from stacks.history import Update, updates_from_json
+from stacks.errors import StackBusy, StackNotFound
+from stacks.histories import Histories
+from stacks.history import Update
 from stacks.lock import is_abandoned
-from stacks.operation import ENVIRONMENT, OneProcessStack, Operation, Program, no_program, tenant_program
+from stacks.operation import (
+    ENVIRONMENT,
+    OneProcessStack,
+    Operation,
+    Program,
+    no_program,
+    tenant_program,
+    translated_errors,
+)
 from stacks.project import (
     clear_run_folder,
     create_pulumi_home,
@@ -33,6 +40,7 @@ from stacks.project import (
 )
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
+from stacks.storage.history_files import newest_version
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
 from tenancy.changes import UpdateRecord
@@ -41,6 +49,9 @@ from tenancy.desired import DesiredState
 log = structlog.get_logger(__name__)
 
 
+# How often an operation waits for the pruning of its stack's history, and for how long.
+_PRUNING_RETRIES: Final = 20
+_PRUNING_WAIT_S: Final = 0.1
 _QUIET: Final[dict[str, Any]] = {"color": "never", "suppress_outputs": True, "suppress_progress": True}
 
 
@@ -53,6 +64,7 @@ class Stacks:
         self._command = command
         self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
         self._salt: str | None = None
+        self.histories = Histories(self._backend_url, self._environment, command, self._work_folder)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
@@ -60,7 +72,7 @@ class Stacks:
         The method locks the folder, and kills processes that an earlier run left behind. Then it deletes the
         work folders of the earlier run.
         """
-        with _translated_errors(EventLog()):
+        with translated_errors(EventLog()):
             self._lock = lock_run_folder(self._run_dir)
             if killed := kill_leftover_commands(self._run_dir):
                 log.warning("killed processes of an earlier run", count=killed)
@@ -134,12 +146,7 @@ class Stacks:
 
         It takes no lock, and changes nothing in the backend.
         """
-        name = stack_name(tenant)
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
-            # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
-            arguments = ["stack", "history", "--json", "--full-dates", "--page-size", "0", "--stack", name]
-            result = self._command.run(arguments, str(folder), self._environment)
-        return updates_from_json(result.stdout)
+        return self.histories.updates(tenant)
 
     def objects(self, tenant: str) -> list[Manifest]:
         """The objects in the stack's state. The method works without `prepare`.
@@ -147,7 +154,7 @@ class Stacks:
         It takes no lock, and changes nothing in the backend.
         """
         name = stack_name(tenant)
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
+        with translated_errors(EventLog()), self._work_folder(name) as folder:
             arguments = ["stack", "export", "--stack", name]
             result = self._command.run(arguments, str(folder), self._environment)
         return objects_from_export(result.stdout)
@@ -159,17 +166,23 @@ class Stacks:
         """
         name = stack_name(tenant)
         try:
-            with _translated_errors(EventLog()), self._work_folder(name) as folder:
+            with translated_errors(EventLog()), self._work_folder(name) as folder:
                 arguments = ["stack", "rm", "--force", "--yes", "--stack", name]
                 self._command.run(arguments, str(folder), self._environment)
         except StackNotFound:
             return
 
-    def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry."""
+    def _operate(self, operation: Operation, retries: int = _PRUNING_RETRIES) -> StackResult:
+        """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry.
+
+        If a command of this process holds the lock, it prunes the stack's history. Then wait and retry.
+        """
         try:
             return self._attempt(operation)
         except StackBusy as busy:
+            if retries and busy.locks and all(self._command.is_running(lock.pid) for lock in busy.locks):
+                time.sleep(_PRUNING_WAIT_S)
+                return self._operate(operation, retries - 1)
             if not busy.locks or not all(is_abandoned(lock) for lock in busy.locks):
                 advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
                 raise StackBusy(f"{busy}; {advice}", busy.locks) from None
@@ -180,7 +193,7 @@ class Stacks:
     def _attempt(self, operation: Operation) -> StackResult:
         events = EventLog()
         started = time.monotonic()
-        with _translated_errors(events), self._work_folder(operation.stack, operation.record) as folder:
+        with translated_errors(events), self._work_folder(operation.stack, operation.record) as folder:
             stack = OneProcessStack(operation.stack, self._workspace(folder, operation.program))
             operation.run(stack, events)
             has_history = operation.name in ("up", "refresh")
@@ -196,11 +209,11 @@ class Stacks:
         )
 
     def _create(self, name: str) -> None:
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
+        with translated_errors(EventLog()), self._work_folder(name) as folder:
             self._workspace(folder, no_program).create_stack(name)
 
     def _cancel(self, name: str) -> None:
-        with _translated_errors(EventLog()), self._work_folder(name) as folder:
+        with translated_errors(EventLog()), self._work_folder(name) as folder:
             self._command.run(["cancel", "--yes", "--stack", name], str(folder), self._environment)
 
     def _work_folder(self, stack: str, record: UpdateRecord | None = None) -> AbstractContextManager[Path]:
@@ -221,17 +234,3 @@ class Stacks:
             env_vars=self._environment,
             pulumi_command=self._command,
         )
-
-
-@contextmanager
-def _translated_errors(events: EventLog) -> Iterator[None]:
-    """Convert CommandError and OSError to StackError.
-
-    If the engine has reported errors in `events`, the message for a CommandError contains them.
-    """
-    try:
-        yield
-    except CommandError as error:
-        raise stack_error(str(error), tuple(events.errors)) from None
-    except OSError as error:
-        raise StorageFailed(f"cannot read or write files: {error}") from None

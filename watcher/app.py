@@ -2,14 +2,14 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 import structlog
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from cluster.informer import Informer
+from cluster.informer import Informer, not_synced
 from cluster.live_objects import ManagedObjects, quota_use, tenant_of
 from cluster.plans_in_force import LivePlans
 from cluster.served_kinds import Integrations
@@ -21,6 +21,7 @@ from tenancy.base.labels import MANAGED_SELECTOR
 from tenancy.base.manifest import Manifest
 from tenancy.changes import Differences
 from watcher.dns import DnsConfig
+from watcher.history_pruner import HistoryPruner
 from watcher.metrics import Metrics
 from watcher.options import Options
 from watcher.queue import TenantQueue
@@ -71,6 +72,7 @@ class Watcher:
         pod_metrics = PodMetrics(
             cluster, self.managed, self.tenants.names, self._queue.add, options.usage_metrics_s
         )
+        self._pruner = HistoryPruner(stacks.histories, options.history)
         recorder = UsageRecorder(usage, self.managed, self.tenants.names, options.usage_record_s)
         self.metrics = Metrics(
             self.tenants,
@@ -112,7 +114,8 @@ class Watcher:
             on_failure=self._reconcile_failed,
         )
         # These services start when the informers have listed all objects. They do not need the plans.
-        self._observers: list[Service] = [pod_metrics, recorder, *([self._dns] if self._dns else ())]
+        dns = [self._dns] if self._dns else ()
+        self._observers: list[Service] = [pod_metrics, recorder, self._pruner, *dns]
         # These services reconcile and repair tenants. They start when the informers have listed all objects
         # and the plans are loaded.
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
@@ -153,11 +156,11 @@ class Watcher:
 
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
-        return [f"cannot start AISessions: {problem}" for problem in _not_synced(self.sessions.informers)]
+        return [f"cannot start AISessions: {problem}" for problem in not_synced(self.sessions.informers)]
 
     def not_listed(self) -> list[str]:
         """One message for each kind that the informers have not listed yet."""
-        return _not_synced(self._all_informers())
+        return not_synced(self._all_informers())
 
     def not_healthy(self) -> list[str]:
         """One message for each thread that has died."""
@@ -210,6 +213,7 @@ class Watcher:
         if known is None:
             return
         name = known["metadata"]["name"]
+        self._pruner.notice(before, after)
         self._on_change(name)
         if after is None:
             self.tenants.forget(known)
@@ -242,8 +246,3 @@ class Watcher:
         if kind == RESOURCE_QUOTA.kind:
             for tenant in tenants:
                 self.sessions.wake(tenant)  # AISessions that wait for quota may be able to start now.
-
-
-def _not_synced(informers: Iterable[Informer]) -> list[str]:
-    kinds = [informer.kind for informer in informers if not informer.is_synced.is_set()]
-    return [f"not listed yet: {kind.plural} of {kind.api_version}" for kind in kinds]
