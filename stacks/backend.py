@@ -5,6 +5,7 @@ process that creates an empty stack. `stacks.history_files` reads the history. A
 through the CLI.
 """
 
+import gzip
 import json
 import os
 import tempfile
@@ -46,14 +47,15 @@ def create_stack_in_file_backend(url: str, stack: str) -> None:
     folder = file_backend_folder(url)
     if folder is None or not (folder / "meta.yaml").exists():
         return  # The CLI must create the first stack, because it also writes the backend's metadata.
-    checkpoint = folder / "stacks" / PROJECT / f"{stack}.json"
     if stack_exists(folder, stack):
         return
+    # With another ending, the first update would have to replace the file by a compressed file.
+    checkpoint = folder / "stacks" / PROJECT / f"{stack}.json.gz"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     empty = {"version": 3, "checkpoint": {"stack": f"organization/{PROJECT}/{stack}", "latest": None}}
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=f"{stack}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(empty, file)
+    with os.fdopen(handle, "wb") as file:
+        file.write(gzip.compress(json.dumps(empty).encode()))
     os.replace(temporary, checkpoint)
 
 
