@@ -1,8 +1,7 @@
 """The histories of all tenants: reads them, prunes them, and keeps those of deleted tenants."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import structlog
@@ -11,6 +10,7 @@ from stacks.command import PulumiProcess
 from stacks.errors import StackError, StackNotFound
 from stacks.history import Update, updates_from_entries
 from stacks.operation import translated_errors
+from stacks.project import work_folder
 from stacks.result import EventLog
 from stacks.storage.deleted_tenants import deleted_tenants
 from stacks.storage.history_files import Entry, file_history
@@ -25,20 +25,20 @@ log = structlog.get_logger(__name__)
 class Histories:
     """The histories in one backend. Thread-safe.
 
-    `environment` contains the variables of commands, and `work_folder` creates the folder of a command.
+    `environment` contains the variables of commands. The folders of commands are in `run_dir`.
     """
 
     def __init__(
         self,
         url: str,
+        run_dir: Path,
         environment: Mapping[str, str],
         command: PulumiProcess,
-        work_folder: Callable[[str], AbstractContextManager[Path]],
     ) -> None:
         self._url = url
         self._environment = environment
         self._command = command
-        self._work_folder = work_folder
+        self._run_dir = run_dir
         # The store of deleted tenants. None if the backend has no store.
         self.deleted = deleted_tenants(url)
 
@@ -53,7 +53,7 @@ class Histories:
         waits.
         """
         names = [stack_name(tenant) for tenant in tenants]
-        with translated_errors(EventLog()), self._work_folder("prune") as folder:
+        with translated_errors(EventLog()), work_folder(self._run_dir, "prune", None) as folder:
             return prune_stacks(self._command, folder, self._environment, names, limits)
 
     def keep_deleted(self, tenant: Manifest) -> None:
@@ -81,7 +81,7 @@ class Histories:
         with translated_errors(EventLog()):
             if (entries := file_history(self._url, name)) is not None:
                 return entries
-        with translated_errors(EventLog()), self._work_folder(name) as folder:
+        with translated_errors(EventLog()), work_folder(self._run_dir, name, None) as folder:
             # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
             arguments = ["stack", "history", "--json", "--full-dates", "--page-size", "0", "--stack", name]
             result = self._command.run(arguments, str(folder), self._environment)

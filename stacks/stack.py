@@ -64,7 +64,7 @@ class Stacks:
         self._command = command
         self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
         self._salt: str | None = None
-        self.histories = Histories(self._backend_url, self._environment, command, self._work_folder)
+        self.histories = Histories(self._backend_url, self._run_dir, self._environment, command)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.

@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from stacks.histories import Histories
 from stacks.history import updates_from_entries
 from stacks.storage.deleted_tenants import deleted_tenants
@@ -38,10 +36,8 @@ def stack_with_update(backend: Path) -> list[Path]:
 
 
 def histories(backend: Path) -> Histories:
-    def no_command(_: str) -> Any:
-        pytest.fail("a file backend is read without a command")
-
-    return Histories(f"file://{backend}", {}, no_command, no_command)  # type: ignore[arg-type]
+    """Histories without a CLI, because a file backend is read without it."""
+    return Histories(f"file://{backend}", backend / "none", {}, None)  # type: ignore[arg-type]
 
 
 def test_history_survives_a_crash_after_the_stack_is_destroyed(tmp_path: Path) -> None:
