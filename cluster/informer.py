@@ -7,7 +7,7 @@ return quickly and leave long work to other threads.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
@@ -140,3 +140,9 @@ class Informer(threading.Thread):
             self._objects.pop(key, None)
         else:
             self._objects[key] = item
+
+
+def not_synced(informers: Iterable[Informer]) -> list[str]:
+    """One message for each informer that has not listed its objects yet."""
+    kinds = [informer.kind for informer in informers if not informer.is_synced.is_set()]
+    return [f"not listed yet: {kind.plural} of {kind.api_version}" for kind in kinds]

@@ -24,6 +24,8 @@ from tenancy.changes import UpdateRecord
 RECORD_KEY: Final = f"{PROJECT}:update"
 # The key of the recorded changes of the spec. Older versions of the watcher read only the update record.
 SPEC_CHANGES_KEY: Final = f"{PROJECT}:specChanges"
+# The key of the update's number. Only the oldest update in a pruned history needs it.
+NUMBER_KEY: Final = f"{PROJECT}:number"
 
 _SALT_FILE: Final = "salt"
 

@@ -8,11 +8,12 @@ their status.
 import time
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 import structlog
 
 from stacks.backend import backend_url, is_passphrase_backend
-from stacks.cli import PulumiCli, translated_errors
+from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess, kill_leftover_commands
 from stacks.engine.warm import WarmEngine
 from stacks.errors import (
@@ -23,9 +24,10 @@ from stacks.errors import (
     StackStopped,
     StackTimeout,
 )
-from stacks.history import Update, updates_from_json
+from stacks.histories import Histories
+from stacks.history import Update
 from stacks.lock import is_abandoned
-from stacks.operation import ENVIRONMENT, Operation
+from stacks.operation import ENVIRONMENT, Operation, translated_errors
 from stacks.project import clear_run_folder, create_pulumi_home, lock_run_folder, save_salt, saved_salt
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
@@ -35,6 +37,11 @@ from tenancy.changes import UpdateRecord
 from tenancy.desired import DesiredState
 
 log = structlog.get_logger(__name__)
+
+
+# How often an operation waits for the pruning of its stack's history, and for how long.
+_PRUNING_RETRIES: Final = 20
+_PRUNING_WAIT_S: Final = 0.1
 
 
 class EngineName(StrEnum):
@@ -57,6 +64,7 @@ class Stacks:
         self._cli = PulumiCli(self._backend_url, self._run_dir, command, self._environment)
         self._engine_name = engine
         self._engine: WarmEngine | None = None
+        self.histories = Histories(self._backend_url, self._run_dir, self._environment, command)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
@@ -98,6 +106,11 @@ class Stacks:
     def engine_problem(self) -> str | None:
         """Why the warm engine is not used. None if it is used, or if the CLI was selected."""
         return self._engine.problem if self._engine else None
+
+    def notes(self) -> list[str]:
+        """Problems that do not stop the operations."""
+        problem = self.engine_problem
+        return [f"using the Pulumi CLI instead of the warm engine: {problem}"] if problem else []
 
     def served_kinds_changed(self) -> None:
         """Call this method after the API server has started or stopped to serve a kind."""
@@ -153,9 +166,7 @@ class Stacks:
 
         It takes no lock, and changes nothing in the backend.
         """
-        # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
-        arguments = ("stack", "history", "--json", "--full-dates", "--page-size", "0")
-        return updates_from_json(self._cli.run(stack_name(tenant), *arguments))
+        return self.histories.updates(tenant)
 
     def objects(self, tenant: str) -> list[Manifest]:
         """The objects in the stack's state. The method works without `prepare`.
@@ -174,11 +185,17 @@ class Stacks:
         except StackNotFound:
             return
 
-    def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry."""
+    def _operate(self, operation: Operation, retries: int = _PRUNING_RETRIES) -> StackResult:
+        """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry.
+
+        If a command of this process holds the lock, it prunes the stack's history. Then wait and retry.
+        """
         try:
             return self._attempt_again_after_crash(operation)
         except StackBusy as busy:
+            if retries and busy.locks and all(self._command.is_running(lock.pid) for lock in busy.locks):
+                time.sleep(_PRUNING_WAIT_S)
+                return self._operate(operation, retries - 1)
             if not busy.locks or not all(is_abandoned(lock) for lock in busy.locks):
                 advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
                 raise StackBusy(f"{busy}; {advice}", busy.locks) from None

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from cli.apply.merged_spec import LAST_APPLIED
-from tenancy.base.labels import CHANGE_ANNOTATIONS, SPEC_AUTHOR_ANNOTATION
+from tenancy.base.labels import CHANGE_ANNOTATIONS, DELETER_ANNOTATION, SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.changes import FieldChange, ObjectChange, Operation
 from tenancy.drift import field_differences
@@ -19,7 +19,7 @@ Spec = dict[str, Any]
 # A rollback does not restore this field, which controls whether the watcher reconciles the tenant.
 _PAUSED: Final = "paused"
 # These annotations describe the live spec, not the restored spec.
-_NOT_IN_GIT: Final = (LAST_APPLIED, SPEC_AUTHOR_ANNOTATION, *CHANGE_ANNOTATIONS)
+_NOT_IN_GIT: Final = (LAST_APPLIED, SPEC_AUTHOR_ANNOTATION, DELETER_ANNOTATION, *CHANGE_ANNOTATIONS)
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:

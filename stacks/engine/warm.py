@@ -3,8 +3,6 @@
 If the engine cannot be used, callers use the Pulumi CLI instead.
 """
 
-import os
-import shutil
 import threading
 import time
 from collections.abc import Mapping
@@ -15,6 +13,7 @@ from typing import Final
 
 import structlog
 
+from stacks.engine.binary import ENGINE_PROGRAM, engine_binary
 from stacks.engine.process import EngineProcess
 from stacks.engine.protocol import ErrorKind, raise_for_error, request_line
 from stacks.errors import EngineGone, EngineUnavailable, StackTimeout
@@ -23,10 +22,6 @@ from stacks.result import EventLog
 from tenancy.base.backoff import ENGINE_START
 
 log = structlog.get_logger(__name__)
-
-# The file of the engine. `./dev run` sets the variable while it still builds the engine.
-BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
-_BINARY: Final = "tenancy-engine"
 
 # Settings for a process that lives long. The CLI's settings are for a process that runs for a second.
 _ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
@@ -146,9 +141,9 @@ class WarmEngine:
         return process
 
     def _start_compatible(self) -> EngineProcess:
-        binary = os.environ.get(BINARY_VARIABLE) or shutil.which(_BINARY)
-        if not binary or not os.access(binary, os.X_OK):
-            raise EngineUnavailable(f"the program {_BINARY} is not installed")
+        binary = engine_binary()
+        if binary is None:
+            raise EngineUnavailable(f"the program {ENGINE_PROGRAM} is not installed")
         folder = self._run_dir / f"engine.{next(self._numbers)}"
         process = EngineProcess(binary, folder, self._environment, self._salt)
         if process.version != version("pulumi"):

@@ -3,7 +3,8 @@
 The API server evaluates the policies itself, so they need no webhook. These modules define the policies:
 
 - `managed_objects`, `cordon` and `deletion_protection` restrict who may create, change or delete objects.
-- `spec_author` checks which user a Tenant names as the author of its spec.
+- `spec_author` checks which user a Tenant names as the author of its spec, and `deleter` checks which user it
+  names as the user who deletes it.
 - `sessions` restricts which AISessions a namespace accepts.
 - `network` and `endpoints` restrict objects that route or allow traffic.
 - `workloads` restricts pods and PersistentVolumeClaims.
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tenancy.admission.cordon import cordon_policies
+from tenancy.admission.deleter import deleter_policies
 from tenancy.admission.deletion_protection import deletion_protection_policies
 from tenancy.admission.endpoints import endpoint_policies
 from tenancy.admission.managed_objects import managed_object_policies
@@ -43,6 +45,7 @@ def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS
         *cordon_policies(is_platform),
         *deletion_protection_policies(),
         *spec_author_policies(),
+        *deleter_policies(),
         *session_policies(),
         *network_policies(),
         *endpoint_policies(),

@@ -136,6 +136,8 @@ def _arguments(settings: PlatformSettings) -> list[str]:
         # The watcher must own this folder. It does not own the root of the volume, so it uses a subfolder.
         *("--run-dir", f"{_RUN_VOLUME}/watcher"),
         *("--workers", str(settings.workers)),
+        *("--keep-updates", str(settings.keep_updates)),
+        *("--keep-days", str(settings.keep_days)),
     ]
     if settings.volume_folder is not None:
         arguments += ["--usage-db", f"{settings.volume_folder}/{_USAGE_FILE}"]

@@ -23,6 +23,7 @@ from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import object_drift
 from tenancy.plans import read_plans
 from tenancy.spec.tenant import tenant_from_manifest
+from tests.checkpoint import stack_file
 from tests.stacks.conftest import OpenStacks
 from tests.waiting import eventually
 
@@ -81,9 +82,9 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
 
     # The CLI shows only 10 updates by default. Add copies of the first update, as an older history.
     folder = tmp_path / "state" / ".pulumi" / "history" / "tenancy" / "tenant-counted"
-    first = min(folder.glob("*.history.json"))
+    first = min(folder.glob("*.history.json.gz"))
     for number in range(1, 11):
-        (folder / f"tenant-counted-{number:019}.history.json").write_bytes(first.read_bytes())
+        (folder / f"tenant-counted-{number:019}.history.json.gz").write_bytes(first.read_bytes())
     updates = stacks.history("counted")
     assert [update.version for update in updates] == list(range(13, 0, -1))
     assert [update.cause for update in updates] == ["round 3", "round 2", *["round 1"] * 11]
@@ -94,7 +95,7 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
 def test_preview_changes_nothing(open_stacks: OpenStacks, tmp_path: Path) -> None:
     stacks, _ = open_stacks()
     stacks.up(desired("looked"), "spec generation 1")
-    state = tmp_path / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-looked.json"
+    state = stack_file(tmp_path / "state", "looked")
     before = state.read_bytes()
     assert stacks.preview(desired("looked", plan="pro")).counts["update"] > 0
     assert state.read_bytes() == before
@@ -122,7 +123,7 @@ def test_failed_destroy_is_an_error_and_deletes_nothing(
 ) -> None:
     stacks, _ = open_stacks()
     stacks.up(desired("stays"), "spec generation 1")
-    state = tmp_path / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-stays.json"
+    state = stack_file(tmp_path / "state", "stays")
     good = state.read_bytes()
     state.write_bytes(good[: len(good) // 2])
     with pytest.raises(StackError):

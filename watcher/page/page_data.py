@@ -95,7 +95,8 @@ class PageData:
     def history(self, name: str) -> list[UpdateView] | None:
         """The history of a tenant, newest first. None if there is no such tenant.
 
-        If the updates are not cached, this method runs a Pulumi command, which takes about a second.
+        If the updates are not cached, this method reads them from the backend. With some backends, this takes
+        about a second.
         """
         tenant = self._tenant(name)
         if tenant is None:

@@ -131,8 +131,12 @@ class Terminator:
         return delete_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
 
     def _destroy(self, tenant: Manifest) -> None:
-        """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels."""
+        """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels.
+
+        Before, store the tenant's history, because the backend removes it together with the stack.
+        """
         name = tenant["metadata"]["name"]
+        self._stacks.histories.keep_deleted(tenant)
         if _is_retained(tenant):
             remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
             # Remove the stack before the namespaces are released. A released namespace may get another owner,

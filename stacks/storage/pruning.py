@@ -1,0 +1,62 @@
+"""Removes old updates from the history of stacks, with the command `tenancy-engine prune`.
+
+The command locks each stack that it prunes. A locked stack is not pruned.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stacks.command import PulumiProcess
+from stacks.engine.binary import ENGINE_PROGRAM, engine_binary
+from stacks.errors import StackError
+from tenancy.base.names import PROJECT
+
+
+@dataclass(frozen=True)
+class HistoryLimits:
+    """The updates to keep for each stack. The newest update is always kept."""
+
+    updates: int = 100
+    days: int = 90
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """The result for one stack: the numbers of removed and kept updates, and the problem, if any."""
+
+    stack: str
+    removed: int
+    kept: int
+    problem: str = ""
+
+
+def prune_stacks(
+    command: PulumiProcess,
+    folder: Path,
+    environment: Mapping[str, str],
+    stacks: Sequence[str],
+    limits: HistoryLimits,
+) -> list[Pruned]:
+    """Prune the history of the stacks. `environment` selects the backend. The command runs in `folder`.
+
+    Raises StackError if no stack can be pruned, for example because the command is missing.
+    """
+    engine = engine_binary()
+    if engine is None:
+        raise StackError(f"the history cannot be pruned, because {ENGINE_PROGRAM} is not installed")
+    options = ["--keep-updates", str(limits.updates), "--keep-days", str(limits.days)]
+    arguments = ["prune", "--project", PROJECT, *options, *stacks]
+    result = command.execute([engine], arguments, str(folder), environment)
+    try:
+        entries = [json.loads(line) for line in result.stdout.splitlines()]
+        results = [
+            Pruned(entry["stack"], entry["removed"], entry["kept"], entry.get("problem", ""))
+            for entry in entries
+        ]
+    except (ValueError, KeyError):
+        results = []
+    if len(results) != len(stacks):
+        raise StackError(f"the history cannot be pruned: {result.stderr.strip() or result.stdout.strip()}")
+    return results
