@@ -13,7 +13,7 @@ from cli.apply.author import Author, MessageOption, with_annotation
 from cli.apply.field_ownership import ApplyMethod
 from cli.apply.write_tenant import FieldConflict, write_tenant
 from cli.connection import Connection
-from cli.manifests import TenantDocument, read_manifests
+from cli.manifests.read import TenantDocument, read_manifests
 from cli.output import (
     PHASE_STYLES,
     Format,

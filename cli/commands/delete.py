@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cli.completion import SelectorOption, TenantNames
 from cli.connection import Connection, no_such_tenant
-from cli.manifests import read_manifests
+from cli.manifests.read import read_manifests
 from cli.output import confirm, console, error_console
 from cli.preview.deletion import deletion_preview
 from cli.preview.findings.finding import Severity

@@ -1,11 +1,13 @@
 """Checks manifests without a cluster and without plans: documents, names and specs. No I/O."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from cli.manifests import ManifestError, ManifestSet, TenantDocument
+from cli.manifests.read import ManifestSet, TenantDocument
+from cli.manifests.sources import ManifestError, location_text
 from cli.preview.findings.finding import Finding, Rule
-from cli.preview.findings.locations import error_findings
-from tenancy.base.errors import NameTaken, Rejection, TenancyError
+from cli.preview.findings.locations import error_finding
+from tenancy.base.errors import NameTaken, TenancyError, rejections_of
 from tenancy.spec.tenant import tenant_from_manifest
 
 
@@ -16,15 +18,16 @@ class InvalidManifests(TenancyError):
 
 
 def manifest_findings(manifests: ManifestSet) -> list[Finding]:
-    """The errors of all documents: invalid documents, repeated names, and invalid specs."""
+    """The errors of all documents: invalid documents and fields, repeated names, and invalid specs."""
     findings = fault_findings(manifests.faults)
     seen: dict[str, TenantDocument] = {}
     for document in manifests.tenants:
-        try:
-            check_name_is_new(document, seen)
-            tenant_from_manifest(document.manifest)
-        except Rejection as error:
-            findings += error_findings(error, document)
+        for error in rejections_of(
+            partial(check_name_is_new, document, seen),
+            document.check,
+            partial(tenant_from_manifest, document.manifest),
+        ):
+            findings.append(error_finding(error, document))
     return sorted(findings, key=lambda finding: (finding.file, finding.line))
 
 
@@ -53,6 +56,6 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 def finding_text(finding: Finding) -> str:
     """The finding as `FILE:LINE: FIELD: MESSAGE`. Without a field, the name of the tenant comes first."""
-    location = f"{finding.file}:{finding.line}: " if finding.file else ""
+    location = f"{location_text(finding.file, finding.line)}: " if finding.file else ""
     tenant = f"{finding.tenant}: " if finding.tenant and not finding.field else ""
     return f"{location}{tenant}{finding.message}"

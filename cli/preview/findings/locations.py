@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cli.manifests import TenantDocument
+from cli.manifests.read import TenantDocument
 from cli.preview.findings.finding import Finding, Rule, rule_for_reason
 from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
@@ -34,12 +34,13 @@ def placed(finding: Finding, document: TenantDocument) -> Finding:
 
 def error_findings(error: Rejection, document: TenantDocument) -> list[Finding]:
     """A finding for each rejection, with the line of the field that causes the rejection."""
-    return [_error_finding(rejection, document) for rejection in error.each]
+    return [error_finding(rejection, document) for rejection in error.each]
 
 
-def _error_finding(error: Rejection, document: TenantDocument) -> Finding:
+def error_finding(error: Rejection, document: TenantDocument) -> Finding:
+    """A finding for the rejection, with the line of the field that causes it. Ignores `error.others`."""
     rule = rule_for_reason(error.reason)
-    is_in_manifest = error.field.startswith(_ROOTS)
+    is_in_manifest = rule is Rule.INVALID_MANIFEST or error.field.startswith(_ROOTS)
     fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
     return Finding(
         rule=rule,
