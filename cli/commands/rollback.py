@@ -74,7 +74,8 @@ def rollback(
 ) -> None:
     """Restore the spec of an earlier update. The command shows the changes, and asks for confirmation.
 
-    The command does not restore earlier plans. A paused tenant stays paused.
+    The command does not restore earlier plans. A paused tenant stays paused, and a cordoned tenant stays
+    cordoned. A tenant that is not paused or cordoned now does not become so.
 
     **If the Tenant comes from git, also change it in git.** Commit the output of `-o yaml`. Otherwise the
     next sync of the Tenant from git undoes the rollback, completely or in part.

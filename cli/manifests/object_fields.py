@@ -43,8 +43,8 @@ def _annotation_name(name: str) -> str:
     return name
 
 
-def _annotations_fit(annotations: dict[str, str]) -> dict[str, str]:
-    size = sum(len(text.encode()) for entry in annotations.items() for text in entry)
+def _annotations_fit(annotations: dict[str, str | None]) -> dict[str, str | None]:
+    size = sum(len((text or "").encode()) for entry in annotations.items() for text in entry)
     if size > _ANNOTATIONS_MAX_BYTES:
         raise ValueError(f"all annotations have {size} bytes, but must have at most {_ANNOTATIONS_MAX_BYTES}")
     return annotations
@@ -53,7 +53,7 @@ def _annotations_fit(annotations: dict[str, str]) -> dict[str, str]:
 _QualifiedName = Annotated[str, AfterValidator(_qualified_name)]
 _LabelValue = Annotated[str, Field(max_length=_NAME_MAX_LENGTH, pattern=LABEL_VALUE_PATTERN)]
 _Annotations = Annotated[
-    dict[Annotated[str, AfterValidator(_annotation_name)], str], AfterValidator(_annotations_fit)
+    dict[Annotated[str, AfterValidator(_annotation_name)], str | None], AfterValidator(_annotations_fit)
 ]
 _Required = Annotated[str, Field(min_length=1)]
 
@@ -71,7 +71,7 @@ class _Metadata(Model):
     """The fields of every Kubernetes object. `tenancy` does not send the fields that the API server sets."""
 
     name: Any = None
-    labels: dict[_QualifiedName, _LabelValue] | None = None
+    labels: dict[_QualifiedName, _LabelValue | None] | None = None
     annotations: _Annotations | None = None
     finalizers: tuple[_QualifiedName, ...] | None = None
     owner_references: tuple[_OwnerReference, ...] | None = None

@@ -26,7 +26,7 @@ def tenant(generation: int, status: Manifest | None = None, **spec: Any) -> Mani
 
 def noted(generation: int, status: Manifest | None = None, *earlier: int) -> Manifest:
     """The status after the watcher has seen this generation and the earlier ones."""
-    versions = [tenant(each) for each in earlier]
+    versions = [(None, tenant(each)) for each in earlier]
     return with_changes(status or {}, noted_changes(tenant(generation, status), versions, NOW))
 
 

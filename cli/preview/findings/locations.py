@@ -8,6 +8,11 @@ from cli.preview.findings.finding import Finding, Rule, rule_for_reason
 from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
 
+_ALLOW_LISTS: Final = (
+    *("spec.registries", "spec.imagePullPolicies", "spec.serviceTypes", "spec.storageClasses"),
+    *("spec.ingressClasses", "spec.gatewayClasses", "spec.priorityClasses", "spec.runtimeClasses"),
+    "spec.hostnames",
+)
 # The fields that can cause a finding, by rule. The first field that the manifest contains is the cause.
 # If the plan can set the other fields of a rule, `spec.plan` is the last field.
 _FIELDS: Final = {
@@ -19,6 +24,7 @@ _FIELDS: Final = {
     Rule.ACCESS_WIDENED: ("spec.roles", "spec.plan"),
     Rule.ISOLATION_WIDENED: ("spec.network", "spec.istio", "spec.plan"),
     Rule.POD_SECURITY_LOWERED: ("spec.podSecurity", "spec.plan"),
+    Rule.ALLOW_LIST_WIDENED: (*_ALLOW_LISTS, "spec.plan"),
     Rule.PROTECTION_REMOVED: ("spec.protected", "spec.plan"),
     Rule.TENANT_PAUSED: ("spec.paused",),
     Rule.INTEGRATION_MISSING: ("spec.istio", "spec.gatekeeper", "spec.hnc", "spec.plan"),
