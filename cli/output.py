@@ -118,13 +118,10 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
     """The number of spaces between columns, and the indices of the columns that wrap.
 
-    The number of spaces is 3. If more than one column would wrap, the number is reduced to 2 or 1.
+    The number of spaces is 3. It is reduced to 2 or 1 if fewer columns wrap then.
     """
-    for gap in _GAPS:
-        folded = _folded(widths, total_width - gap * (len(widths) - 1))
-        if len(folded) <= 1:
-            break
-    return gap, folded
+    layouts = [(gap, _folded(widths, total_width - gap * (len(widths) - 1))) for gap in _GAPS]
+    return min(layouts, key=lambda layout: len(layout[1]))
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:

@@ -144,7 +144,7 @@ def apply_tenants(
 
 def _report(checks: Checks) -> None:
     """Print warnings and skipped checks. Raises ApplyRefused with all errors."""
-    if errors := checks.of(Severity.ERROR):
+    if errors := sorted(checks.of(Severity.ERROR), key=lambda finding: (finding.file, finding.line)):
         raise ApplyRefused(f"nothing was changed:\n{findings_text(errors)}")
     for finding in (*checks.of(Severity.WARNING), *checks.of(Severity.NOTE)):
         error_console.print(Text(f"{finding.severity}: {finding_text(finding)}", style="yellow"))

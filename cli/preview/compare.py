@@ -26,7 +26,7 @@ from tenancy.base.errors import Rejection, combined, rejections_of
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.changes import ObjectChange, Operation, object_changes
-from tenancy.decision import Facts, parsed_tenant
+from tenancy.decision import Facts, decide, parsed_tenant
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
 from tenancy.reservations import Reservations
@@ -146,14 +146,12 @@ class Comparison:
         return Outcome.CHANGED if changes else Outcome.UNCHANGED
 
     def _check(self, document: TenantDocument) -> None:
-        """Check everything that depends only on the document, the names and the plans. Raises Rejection."""
-        errors = rejections_of(
-            partial(self._check_name, document),
-            document.check,
-            partial(parsed_tenant, document.manifest, self._plans),
-        )
-        if errors:
-            raise combined(errors)
+        """Check everything that does not depend on live objects. Raises Rejection with all errors."""
+        manifest, plans = document.manifest, self._plans
+        if errors := rejections_of(partial(self._check_name, document), document.check):
+            facts = Facts(plans, self._base.served)
+            raise combined([*errors, *rejections_of(partial(decide, manifest, facts))])
+        parsed_tenant(manifest, plans)
 
     def _check_name(self, document: TenantDocument) -> None:
         """Check that the tenant's name is unique.

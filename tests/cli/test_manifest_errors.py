@@ -187,6 +187,15 @@ def test_missing_path_does_not_hide_the_errors_of_other_files(
     assert (f"{prefix}a.yaml:4: spec.plan: " in output) is (command != ("delete",))
 
 
+def test_repeated_name_does_not_hide_the_errors_of_the_spec(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{VALID}---\n{VALID}spec: {{plan: gold}}\n")
+    result = run_tenancy(
+        "preview", "--offline", "a.yaml", cwd=tmp_path, environment={"KUBECONFIG": "/nowhere"}
+    )
+    assert "a.yaml:7: metadata.name: the Tenant 'fine' is also in a.yaml:1" in result.stdout
+    assert "a.yaml:8: spec.plan: there is no plan 'gold'" in result.stdout
+
+
 def _metadata(**fields: Any) -> dict[str, Any]:
     return {"metadata": {"name": "object-fields", **fields}}
 

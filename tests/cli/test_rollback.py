@@ -170,4 +170,8 @@ def test_paused_tenant_stays_paused_and_is_not_cordoned_again(platform: Platform
         1,
         "error: asleep is being deleted: there is nothing to roll back\n",
     )
-    assert tenancy("resume", "asleep").returncode == 0
+    # A Tenant that is being deleted has no spec to apply.
+    (row,) = json.loads(tenancy("list", "asleep", "-o", "json").stdout)
+    assert row["isPaused"]
+    assert "NotApplied" not in tenancy("list", "asleep").stdout
+    assert tenancy("resume", "asleep").stdout == "asleep is resumed, and is being deleted.\n"
