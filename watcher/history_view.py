@@ -71,11 +71,16 @@ def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] =
     for update in sorted(updates, key=lambda update: update.version):
         changes = update.record.spec_changes if update.record else ()
         own = update.record.spec_change if update.record else None
-        others = (change for change in changes if change is not own and _key(change) not in shown)
-        entries += [_change_view(change, f"in update {update.version}") for change in others]
+        others = [change for change in changes if change is not own and _key(change) not in shown]
+        # An update with another cause, such as drift, records earlier changes but does not apply them.
+        entries += (
+            [_change_view(change, f"in update {update.version}") for change in others]
+            if own
+            else _views_without_update(others)
+        )
         entries.append(update_view(update))
         shown.update(map(_key, changes))
-    entries += _unrecorded_views([change for change in unrecorded if _key(change) not in shown])
+    entries += _views_without_update([change for change in unrecorded if _key(change) not in shown])
     return entries[::-1]
 
 
@@ -87,8 +92,8 @@ def _key(change: SpecChange) -> tuple[int, str]:
     return change.generation, change.time
 
 
-def _unrecorded_views(changes: Sequence[SpecChange]) -> list[UpdateView]:
-    """The entries of changes that no update has recorded.
+def _views_without_update(changes: Sequence[SpecChange]) -> list[UpdateView]:
+    """The entries of changes that no update has applied.
 
     A change is superseded if another change followed before its result was known.
     """

@@ -13,7 +13,7 @@ from cli.output import confirm, console, error_console
 from cli.preview.deletion import deletion_preview
 from cli.preview.findings.finding import Severity
 from cli.preview.formats.table import print_preview
-from cli.preview.manifest_checks import InvalidManifests, fault_findings, findings_text
+from cli.preview.manifest_checks import InvalidManifests, document_findings, findings_text
 from cli.preview.result import Preview
 from cli.selection.manifest_paths import FilesOption
 from cli.selection.tenants import matching_tenants, resource_and_name, tenants_named
@@ -108,8 +108,8 @@ def _targets(
     if selector:
         return matching_tenants(connection, selector)
     manifests = read_manifests(files or ())
-    if manifests.faults:
-        raise InvalidManifests(findings_text(fault_findings(manifests.faults)))
+    if findings := document_findings(manifests):
+        raise InvalidManifests(findings_text(findings))
     if files and not manifests.tenants:
         raise DeleteRefused("found no Tenant in the given paths; check the paths")
     in_files = [

@@ -19,16 +19,23 @@ class InvalidManifests(TenancyError):
 
 def manifest_findings(manifests: ManifestSet) -> list[Finding]:
     """The errors of all documents: invalid documents and fields, repeated names, and invalid specs."""
-    findings = fault_findings(manifests.faults)
     seen: dict[str, TenantDocument] = {}
+    findings = document_findings(manifests)
     for document in manifests.tenants:
-        for error in rejections_of(
-            partial(check_name_is_new, document, seen),
-            document.check,
-            partial(tenant_from_manifest, document.manifest),
-        ):
-            findings.append(error_finding(error, document))
+        errors = rejections_of(
+            partial(check_name_is_new, document, seen), partial(tenant_from_manifest, document.manifest)
+        )
+        findings += [error_finding(error, document) for error in errors]
     return sorted(findings, key=lambda finding: (finding.file, finding.line))
+
+
+def document_findings(manifests: ManifestSet) -> list[Finding]:
+    """The errors outside the specs: paths and documents that cannot be read, and invalid fields."""
+    return fault_findings(manifests.faults) + [
+        error_finding(error, document)
+        for document in manifests.tenants
+        for error in rejections_of(document.check)
+    ]
 
 
 def fault_findings(faults: Sequence[ManifestError]) -> list[Finding]:

@@ -187,6 +187,15 @@ def test_missing_path_does_not_hide_the_errors_of_other_files(
     assert (f"{prefix}a.yaml:4: spec.plan: " in output) is (command != ("delete",))
 
 
+def test_repeated_name_is_not_deleted(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(VALID.replace("name: fine", "name: fine, name: other"))
+    result = run_tenancy(
+        "delete", "--yes", "-f", "a.yaml", cwd=tmp_path, environment={"KUBECONFIG": "/nowhere"}
+    )
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: a.yaml:3: metadata.name: the key is repeated")
+
+
 def test_repeated_name_does_not_hide_the_errors_of_the_spec(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{VALID}---\n{VALID}spec: {{plan: gold}}\n")
     result = run_tenancy(

@@ -141,8 +141,10 @@ def test_changes_of_a_restored_tenant_are_shown_although_their_generations_are_n
 
 
 def test_update_with_another_cause_has_no_author_but_records_changes() -> None:
-    entries = history_view([update(2, 2, change(2, "alice", SpecResult.UNCHANGED), cause=Cause.DRIFT)])
-    assert rows(entries) == [(2, "", "succeeded"), (None, "alice", "no changes")]
+    # The tenant was paused and resumed. Neither change was applied by the update that recorded a repair.
+    changes = (change(2, "alice", SpecResult.PAUSED), change(3, "bob", SpecResult.UNCHANGED))
+    entries = history_view([update(2, 3, *changes, cause=Cause.DRIFT)])
+    assert rows(entries) == [(2, "", "succeeded"), (None, "bob", "no changes"), (None, "alice", "paused")]
 
 
 def test_unrecorded_changes_come_first() -> None:
