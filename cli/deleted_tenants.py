@@ -2,7 +2,7 @@
 
 from cli.connection import Connection
 from stacks.history import updates_from_entries
-from tenancy.deleted_tenant import DeletedTenant
+from tenancy.history.deleted_tenant import DeletedTenant
 from watcher.history_view import UpdateView, history_view
 
 

@@ -17,7 +17,7 @@ from stacks.storage.history_files import Entry, file_history
 from stacks.storage.pruning import HistoryLimits, Pruned, prune_stacks
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
-from tenancy.deleted_tenant import deleted_tenant
+from tenancy.history.deleted_tenant import deleted_tenant
 
 log = structlog.get_logger(__name__)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tenancy.base.model import Model
 from tenancy.changes import Cause, ObjectChange, Operation
+from tenancy.history.spec_author import author_text, unknown_author_text
 from tenancy.spec.tenant_status import SpecChange, SpecResult
-from tenancy.spec_author import author_text, unknown_author_text
 
 if TYPE_CHECKING:
     from stacks.history import Update
@@ -71,11 +71,16 @@ def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] =
     for update in sorted(updates, key=lambda update: update.version):
         changes = update.record.spec_changes if update.record else ()
         own = update.record.spec_change if update.record else None
-        others = (change for change in changes if change is not own and _key(change) not in shown)
-        entries += [_change_view(change, f"in update {update.version}") for change in others]
+        others = [change for change in changes if change is not own and _key(change) not in shown]
+        # An update with another cause, such as drift, records earlier changes but does not apply them.
+        entries += (
+            [_change_view(change, f"in update {update.version}") for change in others]
+            if own
+            else _views_without_update(others)
+        )
         entries.append(update_view(update))
         shown.update(map(_key, changes))
-    entries += _unrecorded_views([change for change in unrecorded if _key(change) not in shown])
+    entries += _views_without_update([change for change in unrecorded if _key(change) not in shown])
     return entries[::-1]
 
 
@@ -87,8 +92,8 @@ def _key(change: SpecChange) -> tuple[int, str]:
     return change.generation, change.time
 
 
-def _unrecorded_views(changes: Sequence[SpecChange]) -> list[UpdateView]:
-    """The entries of changes that no update has recorded.
+def _views_without_update(changes: Sequence[SpecChange]) -> list[UpdateView]:
+    """The entries of changes that no update has applied.
 
     A change is superseded if another change followed before its result was known.
     """

@@ -8,12 +8,12 @@ from rich.text import Text
 
 from cli.completion import SelectorOption, TenantNames
 from cli.connection import Connection, no_such_tenant
-from cli.manifests import read_manifests
+from cli.manifests.read import read_manifests
 from cli.output import confirm, console, error_console
 from cli.preview.deletion import deletion_preview
 from cli.preview.findings.finding import Severity
 from cli.preview.formats.table import print_preview
-from cli.preview.manifest_checks import InvalidManifests, fault_findings, findings_text
+from cli.preview.manifest_checks import InvalidManifests, document_findings, findings_text
 from cli.preview.result import Preview
 from cli.rights.permissions import user_name
 from cli.selection.manifest_paths import FilesOption
@@ -24,7 +24,7 @@ from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
 from tenancy.base.labels import DELETER_ANNOTATION
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.deleted_tenant import deleter_annotation
+from tenancy.history.deleted_tenant import deleter_annotation
 
 
 class DeleteRefused(TenancyError):
@@ -118,8 +118,8 @@ def _targets(
     if selector:
         return matching_tenants(connection, selector)
     manifests = read_manifests(files or ())
-    if manifests.faults:
-        raise InvalidManifests(findings_text(fault_findings(manifests.faults)))
+    if findings := document_findings(manifests):
+        raise InvalidManifests(findings_text(findings))
     if files and not manifests.tenants:
         raise DeleteRefused("found no Tenant in the given paths; check the paths")
     in_files = [

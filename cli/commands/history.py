@@ -17,8 +17,8 @@ from cluster.impersonation import NO_IMPERSONATION
 from stacks.errors import StackNotFound
 from stacks.history import Update
 from tenancy.base.manifest import is_deleting
-from tenancy.deleted_tenant import DeletedTenant
-from tenancy.spec_changes import Changes, unrecorded_changes
+from tenancy.history.deleted_tenant import DeletedTenant
+from tenancy.history.spec_changes import Changes, unrecorded_changes
 from watcher.history_view import NO_UPDATE, UpdateView, history_view, update_view
 
 UPDATE_COLUMNS = ("UPDATE", "WHEN", "CAUSE", "BY", "RESULT", "CHANGES")

@@ -28,7 +28,7 @@ from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
-from tenancy.deleted_tenant import DeletedTenant
+from tenancy.history.deleted_tenant import DeletedTenant
 from tenancy.spec.tenant_status import Phase
 
 _TIMEOUT_S: Final = 300.0
@@ -77,7 +77,8 @@ def rollback(
 ) -> None:
     """Restore the spec of an earlier update. The command shows the changes, and asks for confirmation.
 
-    The command does not restore earlier plans. A paused tenant stays paused.
+    The command does not restore earlier plans. A paused tenant stays paused, and a cordoned tenant stays
+    cordoned. A tenant that is not paused or cordoned now does not become so.
 
     If the tenant was deleted in the last 30 days, the command creates it again, with its last spec or with
     the spec of the update in `--to`. The contents of its namespaces are lost, unless they were retained.

@@ -14,7 +14,7 @@ from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest
 from tenancy.changes import ObjectChange
-from tenancy.deleted_tenant import DeletedTenant
+from tenancy.history.deleted_tenant import DeletedTenant
 from tenancy.plans import Plans
 
 

@@ -16,16 +16,16 @@ from tenancy.spec.tenant import TenantSpec
 
 Spec = dict[str, Any]
 
-# A rollback does not restore this field, which controls whether the watcher reconciles the tenant.
-_PAUSED: Final = "paused"
+# A rollback does not restore these fields. They are switches of the current operation, not settings.
+_SWITCHES: Final = ("paused", "cordoned")
 # These annotations describe the live spec, not the restored spec.
 _NOT_IN_GIT: Final = (LAST_APPLIED, SPEC_AUTHOR_ANNOTATION, DELETER_ANNOTATION, *CHANGE_ANNOTATIONS)
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
-    """The earlier spec with the current value of `paused`, so that a paused tenant stays paused."""
-    others = {field: value for field, value in spec.items() if field != _PAUSED}
-    return {**others, _PAUSED: tenant["spec"][_PAUSED]} if _PAUSED in tenant["spec"] else others
+    """The earlier spec with the current values of `paused` and `cordoned`."""
+    others = {field: value for field, value in spec.items() if field not in _SWITCHES}
+    return others | {field: tenant["spec"][field] for field in _SWITCHES if field in tenant["spec"]}
 
 
 def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:

@@ -16,7 +16,7 @@ import structlog
 from pydantic import ValidationError
 
 from stacks.backend import file_backend_folder
-from tenancy.deleted_tenant import DeletedTenant
+from tenancy.history.deleted_tenant import DeletedTenant
 
 log = structlog.get_logger(__name__)
 

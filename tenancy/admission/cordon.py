@@ -6,7 +6,7 @@ The policy does not apply to the platform, to Kubernetes components, or to users
 from tenancy.admission.policy_builder import TENANT_NAME, WRITES, check, policy, rule, sender_is
 from tenancy.base.labels import CORDONED_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import GROUP
+from tenancy.base.names import GROUPS
 
 
 def cordon_policies(is_platform: str) -> list[Manifest]:
@@ -28,7 +28,12 @@ def cordon_policies(is_platform: str) -> list[Manifest]:
         conditions={
             "others": f"!{is_platform}",
             "not-kubernetes": f"!{kubernetes}",
-            "may-not-uncordon": f"!authorizer.group('{GROUP}').resource('tenants').check('update').allowed()",
+            **{f"may-not-uncordon-{index}": _may_not_update(group) for index, group in enumerate(GROUPS)},
         },
         namespaces={"matchLabels": {CORDONED_LABEL: "true"}},
     )
+
+
+def _may_not_update(group: str) -> str:
+    """CEL: whether the sender may not update the Tenants of this API group."""
+    return f"!authorizer.group('{group}').resource('tenants').check('update').allowed()"

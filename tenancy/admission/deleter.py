@@ -1,4 +1,4 @@
-"""Admission policy for the annotation that names the user who deletes a Tenant (`tenancy.deleted_tenant`).
+"""Admission policy for the annotation with the user who deletes a Tenant (`tenancy.history.deleted_tenant`).
 
 The policy rejects an annotation that names a user other than the sender of the request. It ignores an
 annotation with the uid of another Tenant, such as the annotation in a restored backup.
@@ -10,7 +10,7 @@ from tenancy.admission.policy_builder import cel_string, check, policy, rule
 from tenancy.base.labels import DELETER_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
-from tenancy.deleted_tenant import SEPARATOR
+from tenancy.history.deleted_tenant import SEPARATOR
 
 _FIELD: Final = f"metadata.annotations[{DELETER_ANNOTATION}]"
 _USER: Final = "request.userInfo.username"

@@ -16,9 +16,9 @@ CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
 # A label of the Job and the pod of an AISession. Its value is the session's name, encoded with `label_value`.
 SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
-# The annotation of a Tenant that names the author of its spec. See `tenancy.spec_author`.
+# The annotation of a Tenant that names the author of its spec. See `tenancy.history.spec_author`.
 SPEC_AUTHOR_ANNOTATION: Final = "platform.ai/spec-author"
-# The annotation of a Tenant that names the user who deletes it. See `tenancy.deleted_tenant`.
+# The annotation of a Tenant that names the user who deletes it. See `tenancy.history.deleted_tenant`.
 DELETER_ANNOTATION: Final = "platform.ai/deleted-by"
 # Annotations that GitOps tools set on a Tenant. They describe the commit that changed the spec.
 CHANGE_MESSAGE_ANNOTATION: Final = "platform.ai/change-message"

@@ -202,10 +202,12 @@ class TenantModel(Model):
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
     """The tenant that a manifest describes. Raises InvalidSpec with the path of each invalid field."""
-    name, spec = manifest["metadata"]["name"], manifest.get("spec") or {}
+    name, spec = manifest["metadata"]["name"], manifest.get("spec")
+    if spec is None:
+        spec = {}
     problems: list[Problem] = []
     try:
-        valid_spec: TenantSpec | None = TenantSpec.model_validate(spec)
+        valid_spec: TenantSpec | None = _validated(spec)
     except ValidationError as error:
         problems += validation_problems(error, "spec")
         valid_spec = _valid_part(spec, error)
@@ -216,13 +218,18 @@ def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
     return TenantModel(name=name, spec=valid_spec)
 
 
+def _validated(spec: Any) -> TenantSpec:
+    """The parsed spec. As in the API server, only the camelCase names of fields are valid."""
+    return TenantSpec.model_validate(spec, by_alias=True, by_name=False)
+
+
 def _valid_part(spec: Any, error: ValidationError) -> TenantSpec | None:
     """The spec without its invalid fields. None if `_name_problems` needs an invalid field."""
     invalid = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
     if not isinstance(spec, Mapping) or invalid & {"access", "name", "namespaces"}:
         return None
     try:
-        return TenantSpec.model_validate({key: value for key, value in spec.items() if key not in invalid})
+        return _validated({key: value for key, value in spec.items() if key not in invalid})
     except ValidationError:
         return None
 

@@ -11,7 +11,7 @@ from tenancy.base.kinds import kind_of
 from tenancy.base.labels import DELETER_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
-from tenancy.deleted_tenant import deleter_annotation
+from tenancy.history.deleted_tenant import deleter_annotation
 from tests.admission.people import Person, denied_by
 from tests.platform import Platform, tenant_manifest
 

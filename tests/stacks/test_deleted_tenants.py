@@ -10,7 +10,7 @@ from stacks.history import updates_from_entries
 from stacks.storage.deleted_tenants import deleted_tenants
 from tenancy.base.labels import DELETER_ANNOTATION
 from tenancy.base.manifest import Manifest
-from tenancy.deleted_tenant import deleted_tenant, deleter_annotation
+from tenancy.history.deleted_tenant import deleted_tenant, deleter_annotation
 
 DELETED_AT = "2026-05-01T12:00:00Z"
 

@@ -17,7 +17,7 @@ from stacks.stack import Stacks
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
 from tenancy.base.manifest import Manifest, Objects
 from tenancy.changes import Differences
-from tenancy.spec_changes import unrecorded_changes
+from tenancy.history.spec_changes import unrecorded_changes
 from watcher.history_view import UpdateView, history_view
 from watcher.page.plan_defaults import plan_defaults
 from watcher.page.reachability_graph import reachability

@@ -155,9 +155,10 @@ class Reconciler:
         return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
 
     def _observe(self, manifest: Manifest, desired: DesiredState) -> Observation:
-        repairs = self._repairs.unrecorded(desired.tenant)
+        name = desired.tenant
+        repairs, applied = self._repairs.unrecorded(name), self._applied.objects(name)
         contested = self._contested.in_round(repairs, desired.by_key)
-        return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested)
+        return Observation(manifest, desired, self._managed.of(name), repairs, contested, applied)
 
     def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
         """Run the step and report its result. Raises MustWait, or an error if the step fails."""

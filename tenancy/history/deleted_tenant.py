@@ -14,8 +14,8 @@ from pydantic import Field
 from tenancy.base.labels import DELETER_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.base.model import StoredModel
+from tenancy.history.spec_changes import unrecorded_changes
 from tenancy.spec.tenant_status import SpecChange
-from tenancy.spec_changes import unrecorded_changes
 
 # How long the history of a deleted tenant is kept.
 KEPT: Final = timedelta(days=30)
