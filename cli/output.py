@@ -118,10 +118,13 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
     """The number of spaces between columns, and the indices of the columns that wrap.
 
-    The number of spaces is 3. It is reduced to 2 or 1 if fewer columns wrap then.
+    The number of spaces is 3. It is reduced to 2 or 1 if fewer columns wrap then, and to 1 if several columns
+    wrap in any case.
     """
     layouts = [(gap, _folded(widths, total_width - gap * (len(widths) - 1))) for gap in _GAPS]
-    return min(layouts, key=lambda layout: len(layout[1]))
+    fewest = min(len(folded) for _, folded in layouts)
+    best = [layout for layout in layouts if len(layout[1]) == fewest]
+    return best[-1] if fewest > 1 else best[0]
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:
