@@ -28,7 +28,7 @@ ENVIRONMENT: Final = {
     "PULUMI_K8S_CLIENT_BURST": "400",
     # A command runs for about a second, so garbage is collected only near the memory limit.
     "GOGC": "off",
-    "GOMEMLIMIT": "384MiB",
+    "GOMEMLIMIT": "192MiB",
 }
 
 

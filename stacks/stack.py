@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from stacks.backend import backend_url, is_passphrase_backend
+from stacks.backend import backend_url, file_backend_folder, is_passphrase_backend
 from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess, kill_leftover_commands
 from stacks.engine.warm import WarmEngine
@@ -83,10 +83,11 @@ class Stacks:
 
     def _prepare_key(self) -> None:
         """Use one salt for all stacks and all runs, so that Pulumi derives the key only once per process."""
-        salt = saved_salt(self._run_dir)
+        folder = file_backend_folder(self._backend_url) or self._run_dir
+        salt = saved_salt(folder)
         if salt is None:
             salt = self._cli.new_salt()
-            save_salt(self._run_dir, salt)
+            save_salt(folder, salt)
         self._cli.salt = salt
         if self._engine_name is EngineName.WARM:
             self._engine = WarmEngine(self._run_dir, self._environment, salt)
