@@ -5,6 +5,7 @@ takes a desired state, and returns a result or raises a StackError. `Stacks` doe
 their status.
 """
 
+import contextlib
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -84,10 +85,14 @@ class Stacks:
     def _prepare_key(self) -> None:
         """Use one salt for all stacks and all runs, so that Pulumi derives the key only once per process."""
         folder = file_backend_folder(self._backend_url) or self._run_dir
-        salt = saved_salt(folder)
+        try:
+            salt = saved_salt(folder)
+        except OSError:
+            salt = None  # The backend is not available yet.
         if salt is None:
             salt = self._cli.new_salt()
-            save_salt(folder, salt)
+            with contextlib.suppress(OSError):
+                save_salt(folder, salt)
         self._cli.salt = salt
         if self._engine_name is EngineName.WARM:
             self._engine = WarmEngine(self._run_dir, self._environment, salt)
