@@ -5,19 +5,26 @@ The API server evaluates the policies itself, so they need no webhook. These mod
 - `managed_objects`, `cordon` and `deletion_protection` restrict who may create, change or delete objects.
 - `spec_author` checks which user a Tenant names as the author of its spec.
 - `sessions` restricts which AISessions a namespace accepts.
-- `network` and `endpoints` restrict objects that route or allow traffic.
+- `network`, `endpoints` and `annotations` restrict objects that route or allow traffic.
+- `identities` restricts ServiceAccounts and RoleBindings.
+- `pod_lifecycle` restricts the status and the grace period of pods.
+- `scheduling` restricts the nodes on which pods run.
 - `workloads` restricts pods and PersistentVolumeClaims.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+from tenancy.admission.annotations import annotation_policies
 from tenancy.admission.cordon import cordon_policies
 from tenancy.admission.deletion_protection import deletion_protection_policies
 from tenancy.admission.endpoints import endpoint_policies
+from tenancy.admission.identities import identity_policies
 from tenancy.admission.managed_objects import managed_object_policies
 from tenancy.admission.network import network_policies
+from tenancy.admission.pod_lifecycle import pod_lifecycle_policies
 from tenancy.admission.policy_builder import KUBERNETES, sender_is
+from tenancy.admission.scheduling import scheduling_policies
 from tenancy.admission.sessions import session_policies
 from tenancy.admission.spec_author import spec_author_policies
 from tenancy.admission.workloads import workload_policies
@@ -43,8 +50,13 @@ def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS
         *cordon_policies(is_platform),
         *deletion_protection_policies(),
         *spec_author_policies(),
-        *session_policies(),
+        *session_policies(is_platform),
         *network_policies(),
         *endpoint_policies(),
+        *annotation_policies(),
+        *identity_policies(is_platform),
+        *pod_lifecycle_policies(),
+        *scheduling_policies(),
+        # The tests wait for this policy, because it is created last.
         *workload_policies(),
     ]

@@ -12,11 +12,13 @@ from tenancy.base.patterns import (
     DNS_NAME,
     DNS_NAME_PATTERN,
     HOST_PATTERN,
+    LABEL_KEY_PATTERN,
     LABEL_VALUE_PATTERN,
     NO_CONTROL_CHARACTERS,
     NO_SPACES,
     REGISTRY_PATTERN,
     SERVICE_ACCOUNT_PATTERN,
+    TAINT_PATTERN,
 )
 from tenancy.base.validation import raise_problems
 
@@ -35,6 +37,9 @@ HostPattern = Annotated[str, StringConstraints(pattern=HOST_PATTERN, min_length=
 # The name of a StorageClass, an IngressClass or another class. In an allow list, the empty string allows
 # objects that set no class.
 ClassName = Annotated[str, StringConstraints(pattern=CLASS_PATTERN, max_length=253)]
+# A taint in the format of `kubectl taint`, such as `key=value:NoSchedule`. Value and effect are optional.
+Taint = Annotated[str, StringConstraints(pattern=TAINT_PATTERN, max_length=400)]
+LabelKey = Annotated[str, StringConstraints(pattern=LABEL_KEY_PATTERN, max_length=317)]
 Image = Annotated[str, StringConstraints(pattern=NO_SPACES, max_length=512)]
 
 Item = TypeVar("Item")
@@ -82,6 +87,8 @@ AS_LIST: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-typ
 Registries = Annotated[tuple[Registry, ...], AS_LIST]
 HostPatterns = Annotated[tuple[HostPattern, ...], AS_LIST]
 ClassNames = Annotated[tuple[ClassName, ...], AS_LIST]
+LabelKeys = Annotated[tuple[LabelKey, ...], AS_LIST]
+Taints = Annotated[tuple[Taint, ...], AS_LIST]
 Cidr = Annotated[
     str,
     StringConstraints(max_length=43),

@@ -32,6 +32,8 @@ POLICY_PREFIX: Final = "policy.platform.ai/"
 # If the admission plugin PodNodeSelector is enabled, the API server adds the node selector in this annotation
 # to the namespace's pods.
 NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
+# The label and the taint of dedicated nodes. A kubelet cannot set labels of this domain on its own node.
+NODE_POOL_LABEL: Final = "tenancy.node-restriction.kubernetes.io/pool"
 # Prefixes of the labels and annotations of tenants' namespaces that only the platform sets.
 NAMESPACE_LABEL_PREFIXES: Final = (
     "tenant.platform.ai/",

@@ -88,7 +88,7 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
     ),
     "host in a DNS annotation": (
         ingress("a.acme.example", annotations={"external-dns.alpha.kubernetes.io/hostname": "rival.example"}),
-        *("ingresses", "metadata.annotations: server-alias, snippet and external-dns"),
+        *("annotations", "metadata.annotations: external-dns.alpha.kubernetes.io/hostname is not allowed"),
     ),
     "gateway class": (
         gateway("a.acme.example", "internal"),
