@@ -10,12 +10,35 @@ from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken, combined
 from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, NAMESPACE, SERVICE
 from tenancy.base.labels import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
-from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
+from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SHARED_NAMESPACE, SYSTEM_NAMESPACE
 from tenancy.desired import DesiredState
 from tenancy.objects.policy_annotations import hosts_overlap
 from tenancy.spec.tenant import TenantModel
 
-_NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
+# Namespaces of Kubernetes, of the platform, and of common projects with rights in the whole cluster.
+_NEVER_ADOPTED: Final = (
+    "default",
+    SYSTEM_NAMESPACE,
+    SHARED_NAMESPACE,
+    *INTEGRATION_NAMESPACES,
+    "argo",
+    "argocd",
+    "cert-manager",
+    "external-dns",
+    "external-secrets",
+    "flux-system",
+    "ingress-nginx",
+    "kyverno",
+    "local-path-storage",
+    "longhorn-system",
+    "metallb-system",
+    "openebs",
+    "rook-ceph",
+    "tigera-operator",
+    "velero",
+)
+_RESERVED_PREFIXES: Final = ("calico-", "cattle-", "cilium", "istio-", "kube-", "linkerd", "openshift")
+_RESERVED: Final = "is reserved for Kubernetes or the platform, and can't be adopted"
 # Kinds of extra objects that users create too. A user's object can have the same name as an extra object.
 SHARED_KINDS: Final = {kind.key for kind in (CONFIG_MAP, SERVICE, DISRUPTION_BUDGET)}
 
@@ -31,12 +54,21 @@ def check_namespaces(tenant: TenantModel, holders: Mapping[str, str], live: Live
     """
     rejections: list[NamespaceTaken] = []
     for index, namespace in enumerate(tenant.namespaces()):
-        problem = _live_problem(tenant, index, live) or _holder_problem(tenant.name, namespace, holders)
+        problem = (
+            _name_problem(namespace)
+            or _live_problem(tenant, index, live)
+            or _holder_problem(tenant.name, namespace, holders)
+        )
         if problem:
             text = f"namespace {namespace!r} {problem}"
             rejections.append(NamespaceTaken(tenant.namespace_field(index), text))
     if rejections:
         raise combined(rejections)
+
+
+def _name_problem(namespace: str) -> str | None:
+    """The reason why no tenant can have a namespace of this name, whatever its labels and the status say."""
+    return _RESERVED if namespace in _NEVER_ADOPTED or namespace.startswith(_RESERVED_PREFIXES) else None
 
 
 def _holder_problem(tenant: str, namespace: str, holders: Mapping[str, str]) -> str | None:
@@ -62,8 +94,8 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
         return f"belongs to tenant {holder!r}"
     if not tenant.spec.adopt:
         return "exists already and belongs to no tenant; set spec.adopt to true to adopt it"
-    if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in labels:
-        return "is reserved for Kubernetes or the platform, and can't be adopted"
+    if SHARED_LABEL in labels:
+        return _RESERVED
     if is_deleting(live):
         return "is being deleted, and can't be adopted"
     return None

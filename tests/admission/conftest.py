@@ -64,6 +64,7 @@ EXTRA_RULES = [
     for group, resources in {
         "": ["pods/attach", "pods/ephemeralcontainers", "pods/eviction", "resourcequotas"],
         "discovery.k8s.io": ["endpointslices"],
+        "events.k8s.io": ["events"],
         "gateway.networking.k8s.io": ["gateways", "httproutes"],
     }.items()
 ]
