@@ -71,7 +71,7 @@ def test_only_the_platform_writes_the_status(sessions: Sessions, person: PersonN
 
 
 def test_job_of_a_user_is_not_a_sessions_job(sessions: Sessions, person: PersonNamed) -> None:
-    """Only a cluster administrator can create it. It neither starts the session nor counts towards the limit."""
+    """A cluster administrator creates it. It neither starts the session nor counts towards the limit."""
     alice = person("alice")
     sessions.set_limit(0)
     uid = sessions.create("queued")["metadata"]["uid"]
