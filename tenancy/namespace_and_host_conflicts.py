@@ -6,9 +6,9 @@ Extra objects are the objects in `extraResources`.
 from collections.abc import Mapping
 from typing import Final
 
-from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken, combined
+from tenancy.base.errors import AdoptionNotAllowed, HostTaken, NamespaceTaken, ObjectTaken, combined
 from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, NAMESPACE, SERVICE
-from tenancy.base.labels import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
+from tenancy.base.labels import ADOPTION_ANNOTATION, MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
 from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SHARED_NAMESPACE, SYSTEM_NAMESPACE
 from tenancy.desired import DesiredState
@@ -59,9 +59,15 @@ def check_namespaces(tenant: TenantModel, holders: Mapping[str, str], live: Live
             or _live_problem(tenant, index, live)
             or _holder_problem(tenant.name, namespace, holders)
         )
+        field = tenant.namespace_field(index)
         if problem:
-            text = f"namespace {namespace!r} {problem}"
-            rejections.append(NamespaceTaken(tenant.namespace_field(index), text))
+            rejections.append(NamespaceTaken(field, f"namespace {namespace!r} {problem}"))
+        elif _lacks_annotation(tenant.name, live.get(namespace_key(namespace))):
+            text = (
+                f"namespace {namespace!r} does not allow the adoption; to allow it, run: "
+                f"{adoption_command(namespace, tenant.name)}"
+            )
+            rejections.append(AdoptionNotAllowed(field, text))
     if rejections:
         raise combined(rejections)
 
@@ -88,7 +94,7 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
         return "does not exist, so it can't be adopted" if must_exist else None
     labels = _labels(live)
     holder = labels.get(TENANT_LABEL, "")
-    if holder == tenant.name and labels.get(MANAGED_LABEL) == "true":
+    if _is_managed_by(tenant.name, live):
         return None
     if holder and holder != tenant.name:
         return f"belongs to tenant {holder!r}"
@@ -99,6 +105,23 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
     if is_deleting(live):
         return "is being deleted, and can't be adopted"
     return None
+
+
+def adoption_command(namespace: str, tenant: str) -> str:
+    """The command that lets the tenant adopt the namespace."""
+    return f"kubectl annotate namespace {namespace} {ADOPTION_ANNOTATION}={tenant}"
+
+
+def _lacks_annotation(tenant: str, live: Manifest | None) -> bool:
+    """Whether the namespace exists, is not the tenant's, and does not allow the tenant to adopt it."""
+    if live is None or _is_managed_by(tenant, live):
+        return False
+    return (live["metadata"].get("annotations") or {}).get(ADOPTION_ANNOTATION) != tenant
+
+
+def _is_managed_by(tenant: str, live: Manifest) -> bool:
+    labels = _labels(live)
+    return labels.get(TENANT_LABEL) == tenant and labels.get(MANAGED_LABEL) == "true"
 
 
 def check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) -> None:

@@ -27,6 +27,8 @@ CHANGE_ANNOTATIONS: Final = (
     CHANGE_COMMIT_ANNOTATION,
     CHANGE_AUTHOR_ANNOTATION,
 )
+# The annotation of an existing namespace that names the tenant that may adopt it.
+ADOPTION_ANNOTATION: Final = "adoption.platform.ai/tenant"
 # The prefix of namespace annotations that the admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
 # If the admission plugin PodNodeSelector is enabled, the API server adds the node selector in this annotation

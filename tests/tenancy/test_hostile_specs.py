@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tenancy.base.errors import InvalidSpec, NamespaceTaken, PlansError
-from tenancy.base.labels import object_labels
+from tenancy.base.labels import ADOPTION_ANNOTATION, object_labels
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.decision import Facts, decide
 from tenancy.plans import SHIPPED_PLANS, plans_from_text, read_plans
@@ -83,3 +83,18 @@ def test_everybody_is_no_subject(spec: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidSpec, match="users of other tenants") as error:
         decide(tenant_manifest("open", **spec), Facts(PLANS))
     assert error.value.field == field
+
+
+@pytest.mark.parametrize("annotation", ["", "somebody-else"])
+def test_namespace_is_adopted_only_with_its_annotation(annotation: str) -> None:
+    spec: dict[str, Any] = {"adopt": True, "namespaces": [{"name": "x", "existing": "payments"}]}
+    manifest, key = tenant_manifest("adopter", **spec), ObjectKey("Namespace", "", "payments")
+
+    def live(value: str) -> Manifest:
+        metadata = {"name": "payments", "annotations": {ADOPTION_ANNOTATION: value} if value else {}}
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+    command = f"kubectl annotate namespace payments {ADOPTION_ANNOTATION}=adopter"
+    with pytest.raises(NamespaceTaken, match=command):
+        decide(manifest, Facts(PLANS, live={key: live(annotation)}))
+    decide(manifest, Facts(PLANS, live={key: live("adopter")}))
