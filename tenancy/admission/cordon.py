@@ -3,10 +3,14 @@
 The policy does not apply to the platform, to Kubernetes components, or to users who may update Tenants.
 """
 
+from typing import Final
+
 from tenancy.admission.policy_builder import TENANT_NAME, WRITES, check, policy, rule, sender_is
 from tenancy.base.labels import CORDONED_LABEL
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
+
+_CONNECTIONS: Final = ("pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy")
 
 
 def cordon_policies(is_platform: str) -> list[Manifest]:
@@ -15,7 +19,7 @@ def cordon_policies(is_platform: str) -> list[Manifest]:
         "tenancy-cordoned",
         [
             {**rule("*", "*/*", operations=WRITES, version="*"), "scope": "Namespaced"},
-            rule("", "pods/exec", "pods/attach", "pods/portforward", operations=["CONNECT"]),
+            rule("", *_CONNECTIONS, operations=["CONNECT"]),
         ],
         [
             check(

@@ -29,11 +29,15 @@ CHANGE_ANNOTATIONS: Final = (
     CHANGE_COMMIT_ANNOTATION,
     CHANGE_AUTHOR_ANNOTATION,
 )
+# The annotation of an existing namespace that names the tenant that may adopt it.
+ADOPTION_ANNOTATION: Final = "adoption.platform.ai/tenant"
 # The prefix of namespace annotations that the admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
 # If the admission plugin PodNodeSelector is enabled, the API server adds the node selector in this annotation
 # to the namespace's pods.
 NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
+# The label and the taint of dedicated nodes. A kubelet cannot set labels of this domain on its own node.
+NODE_POOL_LABEL: Final = "tenancy.node-restriction.kubernetes.io/pool"
 # Prefixes of the labels and annotations of tenants' namespaces that only the platform sets.
 NAMESPACE_LABEL_PREFIXES: Final = (
     "tenant.platform.ai/",

@@ -29,8 +29,8 @@ _STORAGE: Final = "1Gi"
 _USAGE_FILE: Final = "usage.db"
 # The memory of the watcher, the warm engine and its provider.
 _BASE_MEMORY_MI: Final = 512
-# The memory for one operation if the warm engine cannot be used. The Pulumi CLI and its provider are limited to
-# 192 MiB each.
+# The memory for one operation if the warm engine cannot be used. The Pulumi CLI and its provider are limited
+# to 192 MiB each.
 _MEMORY_PER_WORKER_MI: Final = 384
 
 

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from tenancy.base.errors import InvalidSpec, combined
-from tenancy.base.fields import DnsLabel, Subjects, Text
+from tenancy.base.fields import DnsLabel, Text, UserNames
 from tenancy.base.model import Model
 from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name, tenant_name_problem
+from tenancy.base.pulumi_signature import SIGNATURE_PROBLEM, signature_paths
 from tenancy.base.quantity import Quantity
 from tenancy.base.validation import Problem, raise_problems, validation_problems
 from tenancy.spec.access import Access, RbacConfig
@@ -94,7 +95,7 @@ class TenantSpec(Settings):
         default=None,
         description="A human-readable name of the tenant. The tenant's namespaces get it as an annotation.",
     )
-    admin_users: Subjects = Field(
+    admin_users: UserNames = Field(
         default=(),
         description="Names of users that are bound to the Role `tenant-admin` in all of the tenant's "
         "namespaces.",
@@ -205,7 +206,7 @@ def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
     name, spec = manifest["metadata"]["name"], manifest.get("spec")
     if spec is None:
         spec = {}
-    problems: list[Problem] = []
+    problems = [Problem(path, SIGNATURE_PROBLEM) for path in signature_paths(spec, "spec")]
     try:
         valid_spec: TenantSpec | None = _validated(spec)
     except ValidationError as error:

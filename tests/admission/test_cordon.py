@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tenancy.base.kinds import CONFIG_MAP, RBAC_GROUP, SERVICE_ACCOUNT, TENANTS, Kind
+from tenancy.base.kinds import CONFIG_MAP, RBAC_GROUP, SERVICE, SERVICE_ACCOUNT, TENANTS, Kind
 from tests.admission.conftest import People
 from tests.admission.people import (
     NAMESPACE,
@@ -52,9 +52,9 @@ def test_cordoned_tenants_admin_writes_nothing(attempt: str, frozen: Person) -> 
     assert "spec.cordoned: false" in refusal
 
 
-@pytest.mark.parametrize("subresource", ["exec", "portforward"])
-def test_cordoned_tenants_admin_gets_into_no_pod(subresource: str, frozen: Person) -> None:
-    attempt = Attempt("POST", POD.path(FROZEN, "any", subresource))
+@pytest.mark.parametrize(("kind", "subresource"), [(POD, "exec"), (POD, "portforward"), (SERVICE, "proxy")])
+def test_cordoned_tenants_admin_connects_to_nothing(kind: Kind, subresource: str, frozen: Person) -> None:
+    attempt = Attempt("POST", kind.path(FROZEN, "any", subresource))
     assert denied_by("cordoned") in frozen.refusal(attempt, is_dry_run=False)
 
 

@@ -150,7 +150,7 @@ class Reconciler:
         name = manifest["metadata"]["name"]
         applied = self._applied.get(name)
         own = {*self._managed.of(name), *((applied.objects or ()) if applied else ())}
-        # Only the status proves that a namespace belongs to the tenant, because users can forge labels.
+        # `read_facts` decides whether a namespace belongs to the tenant.
         own_objects = {key for key in own if key.kind != NAMESPACE.kind}
         return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
 
