@@ -8,6 +8,7 @@ their status.
 import time
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -18,6 +19,7 @@ from stacks.engine.warm import WarmEngine
 from stacks.errors import (
     EngineCrashed,
     EngineUnavailable,
+    Lock,
     StackBusy,
     StackNotFound,
     StackStopped,
@@ -35,6 +37,9 @@ from tenancy.changes import UpdateRecord
 from tenancy.desired import DesiredState
 
 log = structlog.get_logger(__name__)
+
+# After this many crashes of the engine during an operation, the CLI runs the operation.
+_MAX_CRASHES: Final = 2
 
 
 class EngineName(StrEnum):
@@ -175,28 +180,34 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry."""
-        try:
-            return self._attempt_again_after_crash(operation)
-        except StackBusy as busy:
-            if not busy.locks or not all(is_abandoned(lock) for lock in busy.locks):
-                advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
-                raise StackBusy(f"{busy}; {advice}", busy.locks) from None
-            log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
-            self._cli.run(operation.stack, "cancel", "--yes")
-            return self._attempt(operation)
+        """Run the operation. If the engine ends meanwhile, or if nobody uses the stack's locks, try again."""
+        crashes, is_cleared = 0, False
+        while True:
+            try:
+                # The operation itself may be the cause of the crashes.
+                return self._attempt(operation, with_engine=crashes < _MAX_CRASHES)
+            except EngineCrashed as error:
+                log.warning("operation interrupted", stack=operation.stack, problem=str(error))
+                crashes, is_cleared = crashes + 1, False
+            except StackBusy as busy:
+                if is_cleared or not self._are_unused(operation.stack, busy.locks):
+                    advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
+                    raise StackBusy(f"{busy}; {advice}", busy.locks) from None
+                log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
+                self._cli.run(operation.stack, "cancel", "--yes")
+                is_cleared = True
 
-    def _attempt_again_after_crash(self, operation: Operation) -> StackResult:
-        """Run the operation. If the warm engine ends during the operation, run it again, in a new process."""
-        try:
-            return self._attempt(operation)
-        except EngineCrashed as error:
-            log.warning("operation interrupted", stack=operation.stack, problem=str(error))
-            return self._attempt(operation)
+    def _are_unused(self, stack: str, locks: tuple[Lock, ...]) -> bool:
+        """Whether all locks are left over, because the operations that took them have ended."""
+        return bool(locks) and all(
+            is_abandoned(lock) or (self._engine is not None and self._engine.is_idle(lock.pid, stack))
+            for lock in locks
+        )
 
-    def _attempt(self, operation: Operation) -> StackResult:
+    def _attempt(self, operation: Operation, *, with_engine: bool) -> StackResult:
         started = time.monotonic()
-        events = self._events_of_engine(operation) or self._cli.operate(operation)
+        events = self._events_of_engine(operation) if with_engine else None
+        events = events or self._cli.operate(operation)
         return StackResult(
             stack=operation.stack,
             operation=operation.name,
