@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/pulumi/pulumi/pkg/v3/display"
 	"github.com/pulumi/pulumi/pkg/v3/engine"
 	"github.com/pulumi/pulumi/pkg/v3/resource/deploy"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -24,11 +24,7 @@ func (a *answer) addEvent(event engine.Event) {
 	switch event.Type {
 	case engine.ResourcePreEvent:
 		step := event.Payload().(engine.ResourcePreEventPayload).Metadata
-		fields := make([]string, 0, len(step.DetailedDiff))
-		for field := range step.DetailedDiff {
-			fields = append(fields, field)
-		}
-		a.addStep(string(step.Op), string(step.URN), fields)
+		a.addStep(string(step.Op), string(step.URN), slices.Sorted(maps.Keys(step.DetailedDiff)))
 	case engine.SummaryEvent:
 		a.Counts = counts(event.Payload().(engine.SummaryEventPayload).ResourceChanges)
 	case engine.DiagEvent:
@@ -64,16 +60,9 @@ func (a *answer) addLoggedEvent(event apitype.EngineEvent) {
 	switch {
 	case event.ResourcePreEvent != nil:
 		step := event.ResourcePreEvent.Metadata
-		fields := make([]string, 0, len(step.DetailedDiff))
-		for field := range step.DetailedDiff {
-			fields = append(fields, field)
-		}
-		a.addStep(string(step.Op), step.URN, fields)
+		a.addStep(string(step.Op), step.URN, slices.Sorted(maps.Keys(step.DetailedDiff)))
 	case event.SummaryEvent != nil:
-		a.Counts = map[string]int{}
-		for operation, count := range event.SummaryEvent.ResourceChanges {
-			a.Counts[string(operation)] = count
-		}
+		a.Counts = counts(event.SummaryEvent.ResourceChanges)
 	case event.DiagnosticEvent != nil:
 		diagnostic := event.DiagnosticEvent
 		a.addDiagnostic(diagnostic.URN, diagnostic.Message, diag.Severity(diagnostic.Severity))
@@ -85,7 +74,6 @@ func (a *answer) addStep(operation, urn string, fields []string) {
 	case string(deploy.OpSame), string(deploy.OpRead), string(deploy.OpRefresh):
 		return
 	}
-	slices.Sort(fields)
 	a.Changes = append(a.Changes, change{Operation: operation, URN: urn, Fields: fields})
 }
 
@@ -104,7 +92,7 @@ func (a *answer) addDiagnostic(urn, message string, severity diag.Severity) {
 	a.Diagnostics = append(a.Diagnostics, message)
 }
 
-func counts(changes display.ResourceChanges) map[string]int {
+func counts[Operation ~string](changes map[Operation]int) map[string]int {
 	result := make(map[string]int, len(changes))
 	for operation, count := range changes {
 		result[string(operation)] = count

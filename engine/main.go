@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
 	_ "github.com/pulumi/pulumi/pkg/v3/backend/diy/postgres" // backend URLs with the scheme postgres
@@ -28,10 +29,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
 
-var (
-	discardOutput io.Writer = io.Discard
-	discard                 = diag.DefaultSink(io.Discard, io.Discard, diag.FormatOptions{Color: colors.Never})
-)
+var discard = diag.DefaultSink(io.Discard, io.Discard, diag.FormatOptions{Color: colors.Never})
 
 // ready is the line that the engine prints when it accepts connections.
 type ready struct {
@@ -86,9 +84,19 @@ func run(socket, project, salt string) error {
 	if err := json.NewEncoder(output).Encode(ready{version.Version, salt}); err != nil {
 		return err
 	}
-	isCanceling := waitForEnd()
+	closed := requestedEnd()
 	listener.Close()
-	s.stop(isCanceling)
+	ended := s.stop()
+	select {
+	case <-ended:
+	case <-closed:
+		// The watcher is gone, so nobody else ends an operation that hangs.
+		s.cancelAll()
+		select {
+		case <-ended:
+		case <-time.After(2 * cancelGrace):
+		}
+	}
 	s.pool.killAll()
 	return nil
 }
@@ -100,10 +108,12 @@ func newServer(folder, project, salt string) (*server, error) {
 		Runtime: workspace.NewProjectRuntimeInfo("python", nil),
 	}
 	logs := &logRouter{Sink: discard, sinks: map[*operation]diag.Sink{}}
-	backend, err := diy.New(ctx, discard, os.Getenv("PULUMI_BACKEND_URL"), definition)
+	unlocking := &unlockRetry{Sink: discard}
+	backend, err := diy.New(ctx, unlocking, os.Getenv("PULUMI_BACKEND_URL"), definition)
 	if err != nil {
 		return nil, err
 	}
+	unlocking.backend = backend.(unlocker)
 	secretsManager, err := secretsManager(salt)
 	if err != nil {
 		return nil, err
@@ -122,9 +132,9 @@ func newServer(folder, project, salt string) (*server, error) {
 	}, nil
 }
 
-// waitForEnd waits for SIGTERM or for the end of the standard input. It returns whether running operations must be
-// canceled, because the watcher is gone.
-func waitForEnd() bool {
+// requestedEnd waits for SIGTERM or for the end of the standard input. The returned channel is closed at the end of
+// the standard input, which is the end of the watcher.
+func requestedEnd() <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
 	// The watcher cancels operations itself. A terminal sends Ctrl-C to all processes.
@@ -137,8 +147,7 @@ func waitForEnd() bool {
 	select {
 	case <-signals:
 		slog.Info("finishing the running operations")
-		return false
 	case <-closed:
-		return true
 	}
+	return closed
 }

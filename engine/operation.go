@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/pulumi/pulumi/pkg/v3/backend"
 	"github.com/pulumi/pulumi/pkg/v3/backend/backenderr"
@@ -22,10 +25,13 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 )
 
-// unreachable is part of the provider's error if it could not reach the cluster when it was configured. The
-// provider then refuses all later requests.
-var unreachable = regexp.MustCompile("configured Kubernetes cluster is unreachable|error reading from server: EOF|" +
-	"transport is closing|connection error: desc")
+var (
+	// unreachable is part of the provider's error if it could not reach the cluster when it was configured. The
+	// provider then refuses all later requests.
+	unreachable = regexp.MustCompile("configured Kubernetes cluster is unreachable")
+	// providerEnded is part of the error of a request to a provider whose process has ended.
+	providerEnded = regexp.MustCompile("error reading from server|transport is closing|connection error: desc")
+)
 
 // operation is one running operation on a stack.
 type operation struct {
@@ -64,7 +70,8 @@ func (o *operation) run() (result answer) {
 	defer func() {
 		if failure := recover(); failure != nil {
 			result.ErrorKind = errorEngineCrashed
-			result.Error = fmt.Sprintf("panic: %v\n%s", failure, debug.Stack())
+			result.Error = fmt.Sprintf("panic: %v", failure)
+			slog.Error(result.Error, "stack", o.request.Stack, "trace", string(debug.Stack()))
 		}
 		// Ends the goroutines that wait for the end of the scope.
 		o.cancel.Terminate()
@@ -84,11 +91,12 @@ func (o *operation) run() (result answer) {
 	default:
 		result.ErrorKind = errorFailed
 	}
-	for _, text := range append(result.Diagnostics, result.Error) {
-		if unreachable.MatchString(text) {
-			o.server.pool.retireAll(o)
-			break
-		}
+	text := strings.Join(append(result.Diagnostics, result.Error), "\n")
+	if providerEnded.MatchString(text) && result.ErrorKind == errorFailed {
+		result.ErrorKind = errorProviderEnded
+	}
+	if unreachable.MatchString(text) || result.ErrorKind == errorProviderEnded {
+		o.server.pool.retireAll(o)
 	}
 	return result
 }
@@ -181,7 +189,7 @@ func (o *operation) updateOperation() (backend.UpdateOperation, error) {
 			},
 			// With this display, Pulumi only drains the events.
 			Display: display.Options{
-				Color: colors.Never, SummaryJSON: true, SuppressPermalink: true, Stdout: discardOutput,
+				Color: colors.Never, SummaryJSON: true, SuppressPermalink: true, Stdout: io.Discard,
 			},
 			AutoApprove: true,
 			SkipPreview: true,

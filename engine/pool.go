@@ -38,8 +38,8 @@ type pool struct {
 	pluginContext *plugin.Context
 	guard         sync.Mutex
 	processes     []*providerProcess
-	// attaching is held while the environment variable for attaching is set.
-	attaching sync.Mutex
+	// starting is held while a provider starts, and while the environment variable for attaching is set.
+	starting sync.Mutex
 }
 
 // providerProcess is one running provider. The pool's guard protects its fields.
@@ -47,8 +47,6 @@ type providerProcess struct {
 	plugin.Provider
 	descriptor string
 	command    *exec.Cmd
-	// exited is closed when the process has ended.
-	exited     chan struct{}
 	operations map[*operation]struct{}
 	isRetired  bool
 	// inputs is the configuration. It is nil until an operation configures the provider.
@@ -114,34 +112,47 @@ func (*pooledProvider) SignalCancellation(context.Context) error { return nil }
 func (*pooledProvider) Close() error { return nil }
 
 // use returns a process for the operation, whose configuration is `inputs`. If `inputs` is nil, the configuration
-// does not matter.
+// does not matter. If it starts a process, operations with other processes continue meanwhile.
 func (p *pool) use(
 	o *operation, descriptor workspace.PluginDescriptor, inputs resource.PropertyMap,
 ) (*providerProcess, error) {
-	p.guard.Lock()
-	defer p.guard.Unlock()
-	key := descriptor.String()
-	for _, process := range p.processes {
-		isEqual := inputs == nil || process.inputs == nil || reflect.DeepEqual(process.inputs, inputs)
-		if process.descriptor == key && !process.isRetired && isEqual {
-			return process.assign(o, inputs), nil
-		}
+	if process := p.assign(o, descriptor, inputs, nil); process != nil {
+		return process, nil
+	}
+	p.starting.Lock()
+	defer p.starting.Unlock()
+	if process := p.assign(o, descriptor, inputs, nil); process != nil {
+		return process, nil
 	}
 	process, err := p.start(descriptor)
 	if err != nil {
 		return nil, err
 	}
-	p.processes = append(p.processes, process)
-	return process.assign(o, inputs), nil
+	return p.assign(o, descriptor, inputs, process), nil
 }
 
-// assign records the operation as a user of the process. The caller holds the pool's guard.
-func (p *providerProcess) assign(o *operation, inputs resource.PropertyMap) *providerProcess {
-	p.operations[o] = struct{}{}
-	if p.inputs == nil {
-		p.inputs = inputs
+// assign records the operation as a user of a fitting process, and returns the process. If no process fits, it
+// returns nil. It adds the process `started` to the pool if this is not nil.
+func (p *pool) assign(
+	o *operation, descriptor workspace.PluginDescriptor, inputs resource.PropertyMap, started *providerProcess,
+) *providerProcess {
+	p.guard.Lock()
+	defer p.guard.Unlock()
+	if started != nil {
+		p.processes = append(p.processes, started)
 	}
-	return p
+	for _, process := range p.processes {
+		isEqual := inputs == nil || process.inputs == nil || reflect.DeepEqual(process.inputs, inputs)
+		isUsable := process == started || (isEqual && !process.isRetired)
+		if process.descriptor == descriptor.String() && isUsable {
+			process.operations[o] = struct{}{}
+			if process.inputs == nil {
+				process.inputs = inputs
+			}
+			return process
+		}
+	}
+	return nil
 }
 
 // start starts a provider, and connects to it.
@@ -161,8 +172,7 @@ func (p *pool) start(descriptor workspace.PluginDescriptor) (*providerProcess, e
 		return nil, fmt.Errorf("start the provider %s: %w", descriptor.Name, err)
 	}
 	process := &providerProcess{
-		descriptor: descriptor.String(), command: command, exited: make(chan struct{}),
-		operations: map[*operation]struct{}{},
+		descriptor: descriptor.String(), command: command, operations: map[*operation]struct{}{},
 	}
 	port, err := readPort(output, command)
 	if err == nil {
@@ -171,8 +181,10 @@ func (p *pool) start(descriptor workspace.PluginDescriptor) (*providerProcess, e
 	go func() {
 		_, _ = io.Copy(io.Discard, output)
 		_ = command.Wait()
-		close(process.exited)
 		p.retire(process)
+		if process.Provider != nil {
+			_ = process.Provider.Close() // closes the connection
+		}
 	}()
 	if err != nil {
 		_ = command.Process.Kill()
@@ -182,10 +194,9 @@ func (p *pool) start(descriptor workspace.PluginDescriptor) (*providerProcess, e
 	return process, nil
 }
 
-// attach connects to a running provider. Pulumi reads the port from an environment variable.
+// attach connects to a running provider. Pulumi reads the port from an environment variable. The caller holds
+// `starting`.
 func (p *pool) attach(descriptor workspace.PluginDescriptor, port int) (plugin.Provider, error) {
-	p.attaching.Lock()
-	defer p.attaching.Unlock()
 	if err := os.Setenv(attachVariable, fmt.Sprintf("%s:%d", descriptor.Name, port)); err != nil {
 		return nil, err
 	}
@@ -208,25 +219,27 @@ func (p *pool) release(o *operation) {
 func (p *pool) retire(process *providerProcess) {
 	p.guard.Lock()
 	defer p.guard.Unlock()
-	if !process.isRetired {
-		process.isRetired = true
-		time.AfterFunc(retiredProviderLimit, func() { _ = process.command.Process.Kill() })
-	}
+	process.retire()
 	p.removeUnused()
 }
 
 // retireAll retires the processes that the operation uses. If `o` is nil, it retires all processes.
 func (p *pool) retireAll(o *operation) {
 	p.guard.Lock()
-	var processes []*providerProcess
+	defer p.guard.Unlock()
 	for _, process := range p.processes {
 		if _, isUser := process.operations[o]; o == nil || isUser {
-			processes = append(processes, process)
+			process.retire()
 		}
 	}
-	p.guard.Unlock()
-	for _, process := range processes {
-		p.retire(process)
+	p.removeUnused()
+}
+
+// retire marks the process as retired. The caller holds the pool's guard.
+func (p *providerProcess) retire() {
+	if !p.isRetired {
+		p.isRetired = true
+		time.AfterFunc(retiredProviderLimit, func() { _ = p.command.Process.Kill() })
 	}
 }
 

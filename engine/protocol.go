@@ -65,6 +65,7 @@ const (
 	errorNotAccepted   = "not-accepted"
 	errorInvalid       = "invalid-request"
 	errorEngineCrashed = "panic"
+	errorProviderEnded = "provider-ended"
 )
 
 // answer is the result of one operation.

@@ -159,20 +159,27 @@ func (s *server) end(o *operation) {
 	s.idle.Done()
 }
 
-// stop rejects new operations, and waits until the running ones have ended. If `isCanceling` is true, it cancels
-// them first.
-func (s *server) stop(isCanceling bool) {
+// stop rejects new operations. The returned channel is closed when the running ones have ended.
+func (s *server) stop() <-chan struct{} {
 	s.guard.Lock()
+	defer s.guard.Unlock()
 	s.isStopping = true
-	running := slices.Collect(maps.Keys(s.running))
-	s.guard.Unlock()
-	if isCanceling {
-		for _, o := range running {
-			o.cancel.Cancel()
-			time.AfterFunc(cancelGrace, o.terminate)
-		}
+	ended := make(chan struct{})
+	go func() {
+		s.idle.Wait()
+		close(ended)
+	}()
+	return ended
+}
+
+// cancelAll cancels the running operations: first gracefully, then by force.
+func (s *server) cancelAll() {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	for o := range s.running {
+		o.cancel.Cancel()
+		time.AfterFunc(cancelGrace, o.terminate)
 	}
-	s.idle.Wait()
 }
 
 func (s *server) status() *status {

@@ -17,8 +17,9 @@ def is_abandoned(lock: Lock) -> bool:
     if lock.host != socket.gethostname():
         return False
     try:
-        started_at = psutil.Process(lock.pid).create_time()
+        process = psutil.Process(lock.pid)
+        started_at, is_ended = process.create_time(), process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
     # The lock's time has a resolution of one second.
-    return started_at > lock.since.timestamp() + 1
+    return is_ended or started_at > lock.since.timestamp() + 1

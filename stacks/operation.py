@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final
 
 from pulumi.automation import CommandError, CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
@@ -30,6 +31,13 @@ ENVIRONMENT: Final = {
     "GOGC": "off",
     "GOMEMLIMIT": "192MiB",
 }
+
+
+class EngineName(StrEnum):
+    """What runs operations on stacks."""
+
+    WARM = "warm"
+    CLI = "cli"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ their status.
 
 import contextlib
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +19,7 @@ from stacks.engine.warm import WarmEngine
 from stacks.errors import (
     EngineCrashed,
     EngineUnavailable,
+    Lock,
     StackBusy,
     StackNotFound,
     StackStopped,
@@ -28,7 +28,7 @@ from stacks.errors import (
 from stacks.histories import Histories
 from stacks.history import Update
 from stacks.lock import is_abandoned
-from stacks.operation import ENVIRONMENT, Operation, translated_errors
+from stacks.operation import ENVIRONMENT, EngineName, Operation, translated_errors
 from stacks.project import clear_run_folder, create_pulumi_home, lock_run_folder, save_salt, saved_salt
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
@@ -39,17 +39,11 @@ from tenancy.desired import DesiredState
 
 log = structlog.get_logger(__name__)
 
-
+# After this many crashes of the engine during an operation, the CLI runs the operation.
+_MAX_CRASHES: Final = 2
 # How often an operation waits for the pruning of its stack's history, and for how long.
-_PRUNING_RETRIES: Final = 20
+_PRUNING_WAITS: Final = 20
 _PRUNING_WAIT_S: Final = 0.1
-
-
-class EngineName(StrEnum):
-    """What runs operations on stacks."""
-
-    WARM = "warm"
-    CLI = "cli"
 
 
 class Stacks:
@@ -191,35 +185,47 @@ class Stacks:
         except StackNotFound:
             return
 
-    def _operate(self, operation: Operation, retries: int = _PRUNING_RETRIES) -> StackResult:
-        """Run the operation. If only ended processes hold locks on the stack, clear the locks and retry.
+    def _operate(self, operation: Operation) -> StackResult:
+        """Run the operation.
 
-        If a command of this process holds the lock, it prunes the stack's history. Then wait and retry.
+        Try again if the engine ends meanwhile, if nobody uses the stack's locks, or after the stack's history
+        is pruned.
         """
-        try:
-            return self._attempt_again_after_crash(operation)
-        except StackBusy as busy:
-            if retries and busy.locks and all(self._command.is_running(lock.pid) for lock in busy.locks):
-                time.sleep(_PRUNING_WAIT_S)
-                return self._operate(operation, retries - 1)
-            if not busy.locks or not all(is_abandoned(lock) for lock in busy.locks):
-                advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
-                raise StackBusy(f"{busy}; {advice}", busy.locks) from None
-            log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
-            self._cli.run(operation.stack, "cancel", "--yes")
-            return self._attempt(operation)
+        crashes, waits, is_cleared = 0, 0, False
+        while True:
+            try:
+                # The operation itself may be the cause of the crashes.
+                return self._attempt(operation, with_engine=crashes < _MAX_CRASHES)
+            except EngineCrashed as error:
+                log.warning("operation interrupted", stack=operation.stack, problem=str(error))
+                crashes, is_cleared = crashes + 1, False
+            except StackBusy as busy:
+                if waits < _PRUNING_WAITS and self._are_pruning(busy.locks):
+                    waits += 1
+                    time.sleep(_PRUNING_WAIT_S)
+                    continue
+                if is_cleared or not self._are_unused(operation.stack, busy.locks):
+                    advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
+                    raise StackBusy(f"{busy}; {advice}", busy.locks) from None
+                log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
+                self._cli.run(operation.stack, "cancel", "--yes")
+                is_cleared = True
 
-    def _attempt_again_after_crash(self, operation: Operation) -> StackResult:
-        """Run the operation. If the warm engine ends during the operation, run it again, in a new process."""
-        try:
-            return self._attempt(operation)
-        except EngineCrashed as error:
-            log.warning("operation interrupted", stack=operation.stack, problem=str(error))
-            return self._attempt(operation)
+    def _are_pruning(self, locks: tuple[Lock, ...]) -> bool:
+        """Whether commands of this process hold the locks. Only commands that prune histories hold locks."""
+        return bool(locks) and all(self._command.is_running(lock.pid) for lock in locks)
 
-    def _attempt(self, operation: Operation) -> StackResult:
+    def _are_unused(self, stack: str, locks: tuple[Lock, ...]) -> bool:
+        """Whether all locks are left over, because the operations that took them have ended."""
+        return bool(locks) and all(
+            is_abandoned(lock) or (self._engine is not None and self._engine.is_idle(lock.pid, stack))
+            for lock in locks
+        )
+
+    def _attempt(self, operation: Operation, *, with_engine: bool) -> StackResult:
         started = time.monotonic()
-        events = self._events_of_engine(operation) or self._cli.operate(operation)
+        events = self._events_of_engine(operation) if with_engine else None
+        events = events or self._cli.operate(operation)
         return StackResult(
             stack=operation.stack,
             operation=operation.name,

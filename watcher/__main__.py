@@ -16,7 +16,8 @@ from cluster.errors import ClusterError
 from cluster.plans_in_force import ConfigMapPlans, FilePlans, LivePlans
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, without_secrets
-from stacks.stack import EngineName, Stacks
+from stacks.operation import EngineName
+from stacks.stack import Stacks
 from stacks.storage.pruning import HistoryLimits
 from tenancy.base.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS

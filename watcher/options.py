@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from stacks.stack import EngineName
+from stacks.operation import EngineName
 from stacks.storage.pruning import HistoryLimits
 from tenancy.plans import SHIPPED_PLANS
 

@@ -3,25 +3,28 @@
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psutil
 import structlog
 
 from stacks.command import WORK_FOLDER_VARIABLE
-from stacks.engine.protocol import CANCEL, EVICT, TERMINATE, Answer, answer_from_line
-from stacks.errors import EngineCrashed, EngineGone, EngineUnavailable
+from stacks.engine.protocol import CANCEL, EVICT, STATUS, TERMINATE, Answer, answer_from_line
+from stacks.errors import EngineCrashed, EngineGone, EngineUnavailable, without_secrets
 from tenancy.base.names import PROJECT
 
 log = structlog.get_logger(__name__)
 
 _START_S: Final = 60.0
+# A process that failed to start ends within this time.
+_END_S: Final = 1.0
 # An operation that was canceled can save its state within this time.
 _GRACE_S: Final = 10.0
 # The path of a unix socket has at most 108 bytes on Linux, and 104 on macOS.
@@ -39,25 +42,26 @@ class EngineProcess:
             raise EngineUnavailable(
                 f"the path of its socket is too long: {self._socket}; use another --run-dir"
             )
-        folder.mkdir(mode=0o700)
-        self._log = (folder / "engine.log").open("wb")
-        arguments = ["--socket", self._socket, "--project", PROJECT, "--salt", salt]
-        try:
-            self._process = subprocess.Popen(
-                [binary, *arguments],
-                env={**os.environ, **environment, WORK_FOLDER_VARIABLE: str(folder)},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise EngineUnavailable(f"it cannot be started: {error}") from None
-        self.folder = folder
-        self.version = self._await_ready()
+        self._folder = folder
         self.operations = 0
         self._connections: set[socket.socket] = set()
         self._guard = threading.Lock()
+        folder.mkdir(mode=0o700)
+        arguments = ["--socket", self._socket, "--project", PROJECT, "--salt", salt]
+        try:
+            with self._log.open("wb") as output:
+                self._process = subprocess.Popen(
+                    [binary, *arguments],
+                    env={**os.environ, **environment, WORK_FOLDER_VARIABLE: str(folder)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=output,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            self._remove_folder()
+            raise EngineUnavailable(f"it cannot be started: {error}") from None
+        self.version = self._await_ready()
 
     @property
     def pid(self) -> int:
@@ -92,8 +96,13 @@ class EngineProcess:
                 self.operations += 1
                 self._connections.add(connection)
             try:
+                connection.settimeout(timeout_s)
                 connection.sendall(line)
                 return self._answer(connection, timeout_s)
+            except TimeoutError:
+                # The process does not even read requests.
+                self.kill()
+                raise EngineCrashed("the engine did not accept the operation in time") from None
             except OSError as error:
                 raise EngineCrashed(f"the engine ended during the operation: {error}") from None
             finally:
@@ -129,6 +138,13 @@ class EngineProcess:
         with contextlib.suppress(EngineGone, EngineCrashed):
             self.run(EVICT, _GRACE_S)
 
+    def status(self) -> Mapping[str, Any]:
+        """The state of the process, such as the stacks of the running operations. Empty if it is unknown."""
+        with contextlib.suppress(EngineGone, EngineCrashed):
+            answer = self.run(STATUS, _GRACE_S)
+            return answer.status if answer else {}
+        return {}
+
     def cancel_all(self) -> None:
         """Cancel all running operations. Their callers receive answers."""
         with self._guard:
@@ -140,27 +156,43 @@ class EngineProcess:
         """Let the running operations end, then end the process. Return at once."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
-        threading.Thread(target=self._process.wait, name="engine-end", daemon=True).start()
+        threading.Thread(target=self._await_end, name="engine-end", daemon=True).start()
 
     def close(self, timeout_s: float) -> None:
         """End the process. Running operations are canceled."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        self.kill()
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        self._process.wait()
+        self._await_end()
 
     def log_tail(self) -> str:
-        """The end of the engine's error output, in one line."""
-        text = (self.folder / "engine.log").read_text(encoding="utf-8", errors="replace")
-        return " ".join(text.split())[-500:]
+        """The end of the engine's error output, in one line without secrets."""
+        with contextlib.suppress(OSError):
+            text = self._log.read_text(encoding="utf-8", errors="replace")
+            return without_secrets(" ".join(text.split()))[-500:]
+        return ""
+
+    @property
+    def _log(self) -> Path:
+        return self._folder / "engine.log"
+
+    def _await_end(self) -> None:
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _await_ready(self) -> str:
         """Wait for the line that the engine prints when it is ready, and return the engine's version."""
@@ -169,8 +201,12 @@ class EngineProcess:
         limit.start()
         line = self._process.stdout.readline()
         limit.cancel()
-        if not line:
-            self._process.wait()
-            raise EngineUnavailable(f"it ended at the start: {self.log_tail() or 'no message'}")
-        version: str = json.loads(line)["version"]
+        try:
+            version: str = json.loads(line)["version"]
+        except (ValueError, LookupError, TypeError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
+            problem = self.log_tail() or "it did not print its version"
+            self.kill()
+            raise EngineUnavailable(f"it ended at the start: {problem}") from None
         return version.removeprefix("v")

@@ -14,6 +14,7 @@ from tenancy.desired import DesiredState
 from tenancy.registrations import PROVIDER_VERSION, TENANT_TYPE, registrations
 
 EVICT = b'{"operation":"evict"}\n'
+STATUS = b'{"operation":"status"}\n'
 
 # Lines that the client sends while its operation runs.
 CANCEL = b"cancel\n"
@@ -30,6 +31,7 @@ class ErrorKind(StrEnum):
     NOT_ACCEPTED = "not-accepted"
     INVALID_REQUEST = "invalid-request"
     PANIC = "panic"
+    PROVIDER_ENDED = "provider-ended"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Answer:
     changes: tuple[Change, ...] = ()
     version: int | None = None
     has_pending_operations: bool = False
+    # The state of the engine. Only the answer to a status request has one.
+    status: Mapping[str, Any] = field(default_factory=dict)
 
 
 def request_line(operation: Operation) -> bytes:
@@ -72,6 +76,7 @@ def answer_from_line(line: bytes | bytearray) -> Answer:
         changes=tuple(map(_change, values.get("changes", ()))),
         version=values.get("version"),
         has_pending_operations=values.get("hasPendingOperations", False),
+        status=values.get("status", {}),
     )
 
 
@@ -86,8 +91,8 @@ def raise_for_error(answer: Answer) -> None:
             raise StackTimeout("the operation was canceled")
         case ErrorKind.BUSY:
             raise StackBusy(answer.error)
-        case ErrorKind.PANIC:
-            raise EngineCrashed(answer.error)
+        case ErrorKind.PANIC | ErrorKind.PROVIDER_ENDED:
+            raise EngineCrashed(str(stack_error(answer.error, answer.diagnostics)))
         case _:
             raise stack_error(answer.error, answer.diagnostics)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -29,7 +29,7 @@ _ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
 # Pulumi's engine keeps a little memory and some goroutines of each operation. So a new process replaces the
 # engine after this many operations, or if the engine and its providers use more memory.
 MAX_OPERATIONS: Final = 500
-_MAX_MEMORY_BYTES: Final = 400 << 20
+MAX_MEMORY_BYTES: Final = 400 << 20
 _MEMORY_CHECK_OPERATIONS: Final = 20
 
 
@@ -37,14 +37,22 @@ class WarmEngine:
     """The warm engine of one backend. Thread-safe."""
 
     def __init__(
-        self, run_dir: Path, environment: Mapping[str, str], salt: str, max_operations: int = MAX_OPERATIONS
+        self,
+        run_dir: Path,
+        environment: Mapping[str, str],
+        salt: str,
+        max_operations: int = MAX_OPERATIONS,
+        max_memory_bytes: int = MAX_MEMORY_BYTES,
     ) -> None:
         self._run_dir = run_dir
         self._environment = {**environment, **_ENVIRONMENT}
         self._salt = salt
         self._max_operations = max_operations
+        self._max_memory_bytes = max_memory_bytes
         self._guard = threading.Lock()
         self._process: EngineProcess | None = None
+        # Replaced processes. They may still run operations.
+        self._replaced: list[EngineProcess] = []
         self._numbers = count(1)
         self._is_replacing = False
         self._failures = 0
@@ -92,25 +100,45 @@ class WarmEngine:
 
     def cancel_all(self) -> None:
         """Cancel all running operations."""
-        with self._guard:
-            if self._process:
-                self._process.cancel_all()
+        for process in self._running():
+            process.cancel_all()
 
     def close(self, timeout_s: float = 10.0) -> None:
-        with self._guard:
-            if self._process:
-                self._process.close(timeout_s)
+        """End all processes."""
+        for process in self._running():
+            process.close(timeout_s)
 
     @property
     def pid(self) -> int | None:
         with self._guard:
             return self._process.pid if self._process else None
 
+    def is_idle(self, pid: int, stack: str) -> bool:
+        """Whether this process is the engine, and runs no operation on the stack."""
+        with self._guard:
+            process = self._process
+        if process is None or process.pid != pid:
+            return False
+        running = process.status().get("running")
+        return running is not None and stack not in running
+
+    def status(self) -> Mapping[str, Any]:
+        """The state of the engine process. Empty if no process runs."""
+        with self._guard:
+            process = self._process
+        return process.status() if process else {}
+
+    def _running(self) -> list[EngineProcess]:
+        with self._guard:
+            self._replaced = [process for process in self._replaced if process.is_running]
+            return [*self._replaced, *([self._process] if self._process else ())]
+
     def _current(self) -> EngineProcess:
         """The process that accepts operations. Starts one if there is none."""
         with self._guard:
             if self._process and not self._process.is_running:
                 log.warning("engine ended", pid=self._process.pid, output=self._process.log_tail())
+                self._process.kill()
                 self._process = None
             if self._process is None:
                 self._process = self._start()
@@ -120,8 +148,9 @@ class WarmEngine:
         """Stop the use of a process that accepts no operations any more."""
         with self._guard:
             if self._process is process:
-                process.finish()
                 self._process = None
+                self._replaced.append(process)
+        process.finish()
 
     def _start(self) -> EngineProcess:
         """Start a process. Raises EngineUnavailable, and waits longer after each failure."""
@@ -157,22 +186,30 @@ class WarmEngine:
         """Start a replacement in the background if the process has run long or uses much memory."""
         is_old = process.operations >= self._max_operations
         if not is_old and process.operations % _MEMORY_CHECK_OPERATIONS == 0:
-            is_old = process.memory_bytes() > _MAX_MEMORY_BYTES
+            is_old = process.memory_bytes() > self._max_memory_bytes
         with self._guard:
-            if not is_old or self._is_replacing or self._process is not process:
+            is_waiting = self._is_replacing or time.monotonic() < self._retry_at_s
+            if not is_old or is_waiting or self._process is not process:
                 return
             self._is_replacing = True
         threading.Thread(target=self._replace, args=[process], name="engine-start", daemon=True).start()
 
     def _replace(self, old: EngineProcess) -> None:
+        """Start a new process for new operations. The old process finishes its operations, and ends."""
+        new: EngineProcess | None = None
         try:
             new = self._start_compatible()
         except EngineUnavailable as error:
             log.warning("engine not replaced", problem=str(error))
-            return
-        finally:
-            self._is_replacing = False
         with self._guard:
-            self._process = new
-        log.info("engine replaced", pid=new.pid, operations=old.operations)
-        old.finish()
+            self._is_replacing = False
+            if new is None:
+                # The old process is still usable.
+                self._retry_at_s = time.monotonic() + ENGINE_START.wait_s(self._failures)
+                return
+            is_needed = self._process is old
+            if is_needed:
+                self._process = new
+                self._replaced.append(old)
+                log.info("engine replaced", pid=new.pid, operations=old.operations)
+        (old if is_needed else new).finish()
