@@ -186,11 +186,7 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation.
-
-        Try again if the engine ends meanwhile, if nobody uses the stack's locks, or after the stack's history
-        is pruned.
-        """
+        """Run the operation. Try again after a crash of the engine, and if the stack's locks are left over."""
         crashes, waits, is_cleared = 0, 0, False
         while True:
             try:
@@ -243,13 +239,11 @@ class Stacks:
         if self._command.is_stopping:
             raise StackStopped(f"{operation.name} was not started, because this process is stopping")
         try:
-            events = self._engine.operate(operation, self._command.timeout_s)
+            return self._engine.operate(operation, self._command.timeout_s)
         except EngineUnavailable:
             return None
         except StackTimeout:
             if not self._command.is_stopping:
                 raise
-            raise StackStopped(
-                f"{operation.name} was interrupted, because this process is stopping"
-            ) from None
-        return events
+            problem = f"{operation.name} was interrupted, because this process is stopping"
+            raise StackStopped(problem) from None

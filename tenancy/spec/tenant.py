@@ -203,8 +203,7 @@ class TenantModel(Model):
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
     """The tenant that a manifest describes. Raises InvalidSpec with the path of each invalid field."""
-    name, spec = manifest["metadata"]["name"], manifest.get("spec")
-    spec = {} if spec is None else spec
+    name, spec = manifest["metadata"]["name"], {} if manifest.get("spec") is None else manifest["spec"]
     problems = [Problem(path, SIGNATURE_PROBLEM) for path in signature_paths(spec, "spec")]
     try:
         valid_spec: TenantSpec | None = _validated(spec)
