@@ -43,7 +43,7 @@ class PulumiProcess(PulumiCommand):
         self.timeout_s = timeout_s
         self._running: set[int] = set()
         self._guard = threading.Lock()
-        self.is_stopping = False
+        self._is_stopping = False
 
     def run(
         self,
@@ -69,7 +69,7 @@ class PulumiProcess(PulumiCommand):
         """Run a program with the time limit, and return its output, whatever its exit code is."""
         label = f"{Path(program[0]).name} {args[0]}"
         with self._guard:
-            if self.is_stopping:
+            if self._is_stopping:
                 raise StackStopped(f"{label} was not started, because this process is stopping")
             process = subprocess.Popen(
                 [*program, *args],
@@ -95,7 +95,7 @@ class PulumiProcess(PulumiCommand):
         finally:
             with self._guard:
                 self._running.discard(process.pid)
-        if process.returncode != 0 and self.is_stopping:
+        if process.returncode != 0 and self._is_stopping:
             raise StackStopped(f"{label} was interrupted, because this process is stopping")
         return CommandResult(stdout, stderr, process.returncode)
 
@@ -104,10 +104,14 @@ class PulumiProcess(PulumiCommand):
         with self._guard:
             return pid in self._running
 
+    def is_stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._is_stopping
+
     def stop(self) -> None:
         """Interrupt all running commands. After this call, new commands are rejected."""
         with self._guard:
-            self.is_stopping = True
+            self._is_stopping = True
             for pid in self._running:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGINT)

@@ -186,7 +186,7 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. Try again after a crash of the engine, and if the stack's locks are left over."""
+        """Run the operation. Try again after a crash of the engine, and if locks are left over."""
         crashes, waits, is_cleared = 0, 0, False
         while True:
             try:
@@ -236,14 +236,14 @@ class Stacks:
         """Run the operation with the warm engine. Return None if the engine is not available."""
         if self._engine is None:
             return None
-        if self._command.is_stopping:
+        if self._command.is_stopping():
             raise StackStopped(f"{operation.name} was not started, because this process is stopping")
         try:
             return self._engine.operate(operation, self._command.timeout_s)
         except EngineUnavailable:
             return None
         except StackTimeout:
-            if not self._command.is_stopping:
+            if not self._command.is_stopping():
                 raise
             problem = f"{operation.name} was interrupted, because this process is stopping"
             raise StackStopped(problem) from None
