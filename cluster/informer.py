@@ -31,7 +31,7 @@ OnChange = Callable[[Manifest | None, Manifest | None], None]
 class Informer(threading.Thread):
     """Keeps a copy of the objects, and calls `on_change` for each change. Any thread may read the copy.
 
-    The copy contains `metadata.managedFields` only of Tenants, because this field is a large part of an object.
+    The copy contains `metadata.managedFields` only of Tenants, because this field can be large.
     """
 
     def __init__(
