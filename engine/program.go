@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
@@ -51,10 +50,9 @@ func (r *programRuntime) Run(ctx context.Context, info plugin.RunInfo) (string, 
 	}
 	defer connection.Close()
 	monitor := pulumirpc.NewResourceMonitorClient(connection)
-	if err := r.register(ctx, monitor, info.Project+"-"+info.Stack); err != nil {
-		return "", true, nil
-	}
-	_, err = monitor.SignalAndWaitForShutdown(ctx, &emptypb.Empty{})
+	// The end of Run tells the engine that all resources are registered. If the program signaled this to the monitor,
+	// too, the engine would keep a goroutine and the memory of the operation.
+	err = r.register(ctx, monitor, info.Project+"-"+info.Stack)
 	return "", err != nil, nil
 }
 

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"time"
+
+	"gocloud.dev/gcerrors"
 
 	"github.com/pulumi/pulumi/pkg/v3/backend"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
@@ -33,7 +36,7 @@ type unlockRetry struct {
 // before its lock is deleted.
 func (r *unlockRetry) Errorf(_ *diag.Diag, arguments ...any) {
 	match := lockURL.FindStringSubmatch(fmt.Sprint(arguments...))
-	if match == nil {
+	if match == nil || slices.ContainsFunc(arguments, isNotFound) {
 		return
 	}
 	slog.Warn("lock not deleted", "stack", match[1])
@@ -41,4 +44,9 @@ func (r *unlockRetry) Errorf(_ *diag.Diag, arguments ...any) {
 		time.Sleep(unlockInterval)
 		r.backend.Unlock(context.Background(), reference)
 	}
+}
+
+func isNotFound(argument any) bool {
+	err, isError := argument.(error)
+	return isError && gcerrors.Code(err) == gcerrors.NotFound
 }

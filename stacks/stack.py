@@ -58,7 +58,8 @@ class Stacks:
         self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
         self._cli = PulumiCli(self._backend_url, self._run_dir, command, self._environment)
         self._engine_name = engine
-        self._engine: WarmEngine | None = None
+        # Set by `prepare` if the warm engine is selected.
+        self.engine: WarmEngine | None = None
         self.histories = Histories(self._backend_url, self._run_dir, self._environment, command)
 
     def prepare(self) -> None:
@@ -89,23 +90,23 @@ class Stacks:
                 save_salt(folder, salt)
         self._cli.salt = salt
         if self._engine_name is EngineName.WARM:
-            self._engine = WarmEngine(self._run_dir, self._environment, salt)
+            self.engine = WarmEngine(self._run_dir, self._environment, salt)
 
     def stop(self) -> None:
         """Cancel all running operations. After this call, new operations are rejected."""
         self._command.stop()
-        if self._engine:
-            self._engine.cancel_all()
+        if self.engine:
+            self.engine.cancel_all()
 
     def close(self) -> None:
         """End the warm engine. If a process ends without this call, its engine ends, too."""
-        if self._engine:
-            self._engine.close()
+        if self.engine:
+            self.engine.close()
 
     @property
     def engine_problem(self) -> str | None:
         """Why the warm engine is not used. None if it is used, or if the CLI was selected."""
-        return self._engine.problem if self._engine else None
+        return self.engine.problem if self.engine else None
 
     def notes(self) -> list[str]:
         """Problems that do not stop the operations."""
@@ -114,8 +115,8 @@ class Stacks:
 
     def served_kinds_changed(self) -> None:
         """Call this method after the API server has started or stopped to serve a kind."""
-        if self._engine:
-            self._engine.evict_providers()
+        if self.engine:
+            self.engine.evict_providers()
 
     def up(
         self,
@@ -214,7 +215,7 @@ class Stacks:
     def _are_unused(self, stack: str, locks: tuple[Lock, ...]) -> bool:
         """Whether all locks are left over, because the operations that took them have ended."""
         return bool(locks) and all(
-            is_abandoned(lock) or (self._engine is not None and self._engine.is_idle(lock.pid, stack))
+            is_abandoned(lock) or (self.engine is not None and self.engine.is_idle(lock.pid, stack))
             for lock in locks
         )
 
@@ -234,12 +235,12 @@ class Stacks:
 
     def _events_of_engine(self, operation: Operation) -> EventLog | None:
         """Run the operation with the warm engine. Return None if the engine is not available."""
-        if self._engine is None:
+        if self.engine is None:
             return None
         if self._command.is_stopping():
             raise StackStopped(f"{operation.name} was not started, because this process is stopping")
         try:
-            return self._engine.operate(operation, self._command.timeout_s)
+            return self.engine.operate(operation, self._command.timeout_s)
         except EngineUnavailable:
             return None
         except StackTimeout:

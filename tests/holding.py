@@ -17,22 +17,23 @@ _NAME = "held"
 
 @contextmanager
 def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
-    """Queue the watcher's writes of RoleBindings in these namespaces in the API server.
+    """Queue the watcher's writes of RoleBindings in these namespaces, and their deletions, in the API server.
 
     A priority level without seats (API Priority and Fairness) queues the requests. The API server rejects a
     request after 15 s in the queue, and the client retries it.
     """
     _create(platform, PRIORITY_LEVEL, _priority_level_spec(seats=0))
     subject = {"namespace": SYSTEM_NAMESPACE, "name": WATCHER}
-    resource_rule = {
-        "apiGroups": [RBAC_GROUP],
-        "resources": ["rolebindings"],
-        "verbs": ["create", "patch", "update"],
-        "namespaces": list(namespaces),
-    }
+    held = (
+        (RBAC_GROUP, "rolebindings", ["create", "patch", "update"]),
+        ("", "namespaces", ["delete"]),
+    )
     rule = {
         "subjects": [{"kind": "ServiceAccount", "serviceAccount": subject}],
-        "resourceRules": [resource_rule],
+        "resourceRules": [
+            {"apiGroups": [group], "resources": [resource], "verbs": verbs, "namespaces": list(namespaces)}
+            for group, resource, verbs in held
+        ],
     }
     spec = {"priorityLevelConfiguration": {"name": _NAME}, "matchingPrecedence": 2, "rules": [rule]}
     _create(platform, FLOW_SCHEMA, spec)

@@ -28,27 +28,20 @@ _ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
 
 # Pulumi's engine keeps a little memory and some goroutines of each operation. So a new process replaces the
 # engine after this many operations, or if the engine and its providers use more memory.
-MAX_OPERATIONS: Final = 500
-MAX_MEMORY_BYTES: Final = 400 << 20
+_MAX_OPERATIONS: Final = 500
+_MAX_MEMORY_BYTES: Final = 400 << 20
 _MEMORY_CHECK_OPERATIONS: Final = 20
 
 
 class WarmEngine:
     """The warm engine of one backend. Thread-safe."""
 
-    def __init__(
-        self,
-        run_dir: Path,
-        environment: Mapping[str, str],
-        salt: str,
-        max_operations: int = MAX_OPERATIONS,
-        max_memory_bytes: int = MAX_MEMORY_BYTES,
-    ) -> None:
+    def __init__(self, run_dir: Path, environment: Mapping[str, str], salt: str) -> None:
         self._run_dir = run_dir
         self._environment = {**environment, **_ENVIRONMENT}
         self._salt = salt
-        self._max_operations = max_operations
-        self._max_memory_bytes = max_memory_bytes
+        self.max_operations = _MAX_OPERATIONS
+        self.max_memory_bytes = _MAX_MEMORY_BYTES
         self._guard = threading.Lock()
         self._process: EngineProcess | None = None
         # Replaced processes. They may still run operations.
@@ -119,8 +112,8 @@ class WarmEngine:
             process = self._process
         if process is None or process.pid != pid:
             return False
-        running = process.status().get("running")
-        return running is not None and stack not in running
+        status = process.status()
+        return bool(status) and stack not in (status["running"] or ())
 
     def status(self) -> Mapping[str, Any]:
         """The state of the engine process. Empty if no process runs."""
@@ -184,9 +177,9 @@ class WarmEngine:
 
     def _replace_if_grown(self, process: EngineProcess) -> None:
         """Start a replacement in the background if the process has run long or uses much memory."""
-        is_old = process.operations >= self._max_operations
+        is_old = process.operations >= self.max_operations
         if not is_old and process.operations % _MEMORY_CHECK_OPERATIONS == 0:
-            is_old = process.memory_bytes() > self._max_memory_bytes
+            is_old = process.memory_bytes() > self.max_memory_bytes
         with self._guard:
             is_waiting = self._is_replacing or time.monotonic() < self._retry_at_s
             if not is_old or is_waiting or self._process is not process:

@@ -12,15 +12,9 @@ from stacks.history import updates_from_json
 from stacks.stack import Stacks
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import UpdateRecord, object_changes
-from tenancy.desired import DesiredState, desired_state
-from tenancy.plans import read_plans
-from tenancy.spec.tenant import tenant_from_manifest
+from tenancy.desired import DesiredState
 from tenancy.spec.tenant_status import SpecChange
-from tests.stacks.conftest import OpenStacks
-
-
-def desired(name: str, **spec: Any) -> DesiredState:
-    return desired_state(tenant_from_manifest({"metadata": {"name": name}, "spec": spec}), read_plans())
+from tests.stacks.conftest import OpenStacks, desired, on_both_engines
 
 
 def record(state: DesiredState, live: dict[ObjectKey, Manifest], **spec: Any) -> UpdateRecord:
@@ -31,6 +25,7 @@ def record(state: DesiredState, live: dict[ObjectKey, Manifest], **spec: Any) ->
     )
 
 
+@on_both_engines
 def test_each_update_keeps_its_cause_spec_and_changes(open_stacks: OpenStacks, tmp_path: Path) -> None:
     stacks, _ = open_stacks()
     basic, pro = desired("recorded"), desired("recorded", plan="pro")
@@ -55,6 +50,7 @@ def test_each_update_keeps_its_cause_spec_and_changes(open_stacks: OpenStacks, t
         reader.history("recorded")
 
 
+@on_both_engines
 def test_special_characters_in_a_spec_are_kept(open_stacks: OpenStacks) -> None:
     name = "rocket \N{ROCKET} ${env:HOME} \"quoted\" 'so' \\n\u2028: #{} secure: v1:x"
     stacks, _ = open_stacks()
@@ -63,7 +59,6 @@ def test_special_characters_in_a_spec_are_kept(open_stacks: OpenStacks) -> None:
     stacks.up(state, f"because of {name}", expected)
     (update,) = stacks.history("odd-text")
     assert update.record == expected
-    stacks.destroy("odd-text", "bye")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from pathlib import Path
 from stacks.history import updates_from_json
 from stacks.project import work_folder
 from stacks.storage.pruning import HistoryLimits, Pruned
-from tests.stacks.conftest import OpenStacks
-from tests.stacks.test_history import desired, record
+from tests.stacks.conftest import OpenStacks, desired, record
 from tests.waiting import eventually
 
 

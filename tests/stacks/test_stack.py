@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -16,28 +15,24 @@ from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
 from stacks.command import WORK_FOLDER_VARIABLE, kill_leftover_commands
 from stacks.errors import ClusterUnreachable, StackError, StackStopped, StackTimeout, StorageFailed
+from stacks.operation import EngineName
 from stacks.project import clear_run_folder, lock_run_folder
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.manifest import object_key
-from tenancy.desired import DesiredState, desired_state
 from tenancy.drift import object_drift
-from tenancy.plans import read_plans
-from tenancy.spec.tenant import tenant_from_manifest
 from tests.checkpoint import stack_file
-from tests.stacks.conftest import OpenStacks
+from tests.stacks.conftest import OpenStacks, desired, on_both_engines
 from tests.waiting import eventually
 
 
-def desired(name: str, **spec: Any) -> DesiredState:
-    return desired_state(tenant_from_manifest({"metadata": {"name": name}, "spec": spec}), read_plans())
-
-
-def test_each_operation_is_one_process(open_stacks: OpenStacks) -> None:
+@on_both_engines
+def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: EngineName) -> None:
     stacks, command = open_stacks()
+    is_warm = engine is EngineName.WARM
     basic, pro = desired("ops"), desired("ops", plan="pro")
     # The CLI creates a backend's first stack, because it also writes the backend's metadata.
     stacks.up(desired("first"), "spec generation 1")
-    assert command.commands == ["up", "stack", "up"]
+    assert command.commands == ([] if is_warm else ["up", "stack", "up"])
     command.commands.clear()
 
     created = stacks.up(basic, "spec generation 1")
@@ -61,10 +56,12 @@ def test_each_operation_is_one_process(open_stacks: OpenStacks) -> None:
     destroyed = stacks.destroy("ops", "bye")
     assert destroyed is not None
     assert destroyed.counts["delete"] == len(basic.manifests) + 2
-    assert command.commands == ["up", "preview", "up", "stack", "refresh", "destroy"]
-    stacks.destroy("first", "bye")
+    assert command.commands == (
+        ["stack"] if is_warm else ["up", "preview", "up", "stack", "refresh", "destroy"]
+    )
 
 
+@on_both_engines
 def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks, tmp_path: Path) -> None:
     stacks, _ = open_stacks()
     for round_ in (1, 2, 3):
@@ -89,9 +86,9 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
     assert [update.version for update in updates] == list(range(13, 0, -1))
     assert [update.cause for update in updates] == ["round 3", "round 2", *["round 1"] * 11]
     assert stacks.up(desired("counted"), "round 4").version == 14
-    stacks.destroy("counted", "bye")
 
 
+@on_both_engines
 def test_preview_changes_nothing(open_stacks: OpenStacks, tmp_path: Path) -> None:
     stacks, _ = open_stacks()
     stacks.up(desired("looked"), "spec generation 1")
@@ -99,14 +96,15 @@ def test_preview_changes_nothing(open_stacks: OpenStacks, tmp_path: Path) -> Non
     before = state.read_bytes()
     assert stacks.preview(desired("looked", plan="pro")).counts["update"] > 0
     assert state.read_bytes() == before
-    stacks.destroy("looked", "bye")
 
 
+@on_both_engines
 def test_destroying_a_missing_stack_does_nothing(open_stacks: OpenStacks) -> None:
     stacks, _ = open_stacks()
     assert stacks.destroy("nobody", "bye") is None
 
 
+@on_both_engines
 def test_removed_user_is_no_longer_bound(open_stacks: OpenStacks, control_plane: ControlPlane) -> None:
     stacks, _ = open_stacks()
     cluster = Cluster.connect(control_plane.kubeconfig)
@@ -115,9 +113,9 @@ def test_removed_user_is_no_longer_bound(open_stacks: OpenStacks, control_plane:
         binding = cluster.get(ROLE_BINDING, "tenant-admin", "tenant-bound")
         assert binding is not None
         assert [subject["name"] for subject in binding.get("subjects") or ()] == users
-    stacks.destroy("bound", "bye")
 
 
+@on_both_engines
 def test_failed_destroy_is_an_error_and_deletes_nothing(
     open_stacks: OpenStacks, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
@@ -135,23 +133,26 @@ def test_failed_destroy_is_an_error_and_deletes_nothing(
     stacks.destroy("stays", "bye")
 
 
+@on_both_engines
 def test_operation_over_its_time_limit_is_ended_with_all_it_started(
-    open_stacks: OpenStacks, tmp_path: Path
+    open_stacks: OpenStacks, engine: EngineName, tmp_path: Path
 ) -> None:
     stacks, command = open_stacks()
     stacks.up(desired("slow"), "spec generation 1")
     command.timeout_s = 0.4
-    with pytest.raises(StackTimeout, match=r"pulumi up took longer than 0\.4 s"):
+    with pytest.raises(StackTimeout, match=r"up took longer than 0\.4 s"):
         stacks.up(desired("slow", namespaces=[{"name": f"n{n}"} for n in range(5)]), "spec generation 2")
-    assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == ["home", "lock"]
-    assert not [
+    # Only the engine and its provider continue to run.
+    kept, process_count = (["engine.1"], 2) if engine is EngineName.WARM else ([], 0)
+    assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == [*kept, "home", "lock"]
+    processes = [
         process
         for process in psutil.process_iter(["environ"])
         if (process.info["environ"] or {}).get(WORK_FOLDER_VARIABLE, "").startswith(str(tmp_path))
     ]
+    assert len(processes) == process_count
     command.timeout_s = 120
     stacks.up(desired("slow"), "spec generation 3")
-    stacks.destroy("slow", "bye")
 
 
 def test_unusable_run_folder_is_reported(open_stacks: OpenStacks, tmp_path: Path) -> None:
@@ -163,6 +164,7 @@ def test_unusable_run_folder_is_reported(open_stacks: OpenStacks, tmp_path: Path
         stacks.up(desired("nowhere"), "spec generation 1")
 
 
+@on_both_engines
 def test_unreachable_cluster_is_reported(
     open_stacks: OpenStacks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +178,8 @@ def test_unreachable_cluster_is_reported(
         stacks.up(desired("far"), "spec generation 1")
 
 
-def test_stopping_interrupts_running_commands_and_starts_no_more(open_stacks: OpenStacks) -> None:
+@on_both_engines
+def test_stopping_interrupts_running_operations_and_starts_no_more(open_stacks: OpenStacks) -> None:
     stacks, command = open_stacks()
     failures: list[BaseException] = []
 
@@ -190,8 +193,11 @@ def test_stopping_interrupts_running_commands_and_starts_no_more(open_stacks: Op
 
     worker = threading.Thread(target=work)
     worker.start()
-    eventually(lambda: command.commands, "the command is running")
-    command.stop()
+    eventually(
+        lambda: command.commands or (stacks.engine and stacks.engine.status().get("running")),
+        "the operation is running",
+    )
+    stacks.stop()
     worker.join(60)
     assert len(failures) == 1
     with pytest.raises(StackStopped):

@@ -1,0 +1,93 @@
+"""A warm engine under test: its stacks, its processes, and the locks in its backend."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from stacks.command import PulumiProcess
+from stacks.engine.warm import WarmEngine
+from stacks.operation import EngineName
+from stacks.result import StackResult
+from stacks.stack import Stacks
+from tests.holding import held_updates
+from tests.platform import Platform
+from tests.waiting import eventually
+
+
+@dataclass
+class Warm:
+    """Stacks that the warm engine operates, with the rights of the watcher. No watcher runs."""
+
+    stacks: Stacks
+    command: PulumiProcess
+    platform: Platform
+    backend: Path
+
+    @property
+    def engine(self) -> WarmEngine:
+        assert self.stacks.engine is not None
+        return self.stacks.engine
+
+    @property
+    def pid(self) -> int:
+        pid = self.engine.pid
+        assert pid is not None
+        return pid
+
+    def provider(self) -> psutil.Process:
+        """The only provider process of the engine."""
+        (provider,) = psutil.Process(self.pid).children()
+        return provider
+
+    def locks(self, tenant: str) -> list[Path]:
+        folder = self.backend / ".pulumi" / "locks" / "organization" / "tenancy" / f"tenant-{tenant}"
+        return list(folder.glob("*.json"))
+
+    def state_file(self, tenant: str) -> Path:
+        return self.backend / ".pulumi" / "stacks" / "tenancy" / f"tenant-{tenant}.json"
+
+    def is_running(self, tenant: str) -> bool:
+        """Whether the engine runs an operation that changes the tenant's stack."""
+        return f"tenant-{tenant}" in (self.engine.status().get("running") or ())
+
+    @contextmanager
+    def held(self, tenant: str) -> Iterator[None]:
+        """Let the API server hold the writes of RoleBindings in the tenant's only namespace."""
+        with held_updates(self.platform, f"tenant-{tenant}"):
+            yield
+
+    def await_namespace(self, tenant: str) -> None:
+        eventually(lambda: self.platform.namespace(f"tenant-{tenant}"), f"{tenant} is partly created")
+
+
+@contextmanager
+def open_warm(platform: Platform, folder: Path) -> Iterator[Warm]:
+    """Open stacks in a backend of their own. The caller has set the environment variables."""
+    backend = folder / "state"
+    backend.mkdir()
+    command = PulumiProcess(timeout_s=120)
+    stacks = Stacks(f"file://{backend}", folder / "run", command, EngineName.WARM)
+    stacks.prepare()
+    try:
+        yield Warm(stacks, command, platform, backend)
+    finally:
+        stacks.close()
+
+
+def in_background(operation: Callable[[], StackResult | None]) -> "Future[StackResult | None]":
+    """Run the operation in a thread."""
+    future: Future[StackResult | None] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(operation())
+        except BaseException as error:  # The caller of `result` receives it.
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
