@@ -11,7 +11,8 @@ from pathlib import Path
 from stacks.history import updates_from_json
 from stacks.project import work_folder
 from stacks.storage.pruning import HistoryLimits, Pruned
-from tests.stacks.conftest import OpenStacks, desired, record
+from tests.stacks.conftest import OpenStacks, desired
+from tests.stacks.test_history import record
 from tests.waiting import eventually
 
 
