@@ -3,18 +3,16 @@
 If the engine cannot be used, callers use the Pulumi CLI instead.
 """
 
-import os
-import shutil
 import threading
 import time
 from collections.abc import Mapping
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
+from stacks.engine.binary import check_version, engine_binary
 from stacks.engine.process import EngineProcess
 from stacks.engine.protocol import ErrorKind, raise_for_error, request_line
 from stacks.errors import EngineGone, EngineUnavailable, StackTimeout
@@ -23,10 +21,6 @@ from stacks.result import EventLog
 from tenancy.base.backoff import ENGINE_START
 
 log = structlog.get_logger(__name__)
-
-# The file of the engine. `./dev run` sets the variable while it still builds the engine.
-BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
-_BINARY: Final = "tenancy-engine"
 
 # Settings for a process that lives long. The CLI's settings are for a process that runs for a second.
 _ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
@@ -168,16 +162,13 @@ class WarmEngine:
         return process
 
     def _start_compatible(self) -> EngineProcess:
-        binary = os.environ.get(BINARY_VARIABLE) or shutil.which(_BINARY)
-        if not binary or not os.access(binary, os.X_OK):
-            raise EngineUnavailable(f"the program {_BINARY} is not installed")
         folder = self._run_dir / f"engine.{next(self._numbers)}"
-        process = EngineProcess(binary, folder, self._environment, self._salt)
-        if process.version != version("pulumi"):
+        process = EngineProcess(engine_binary(), folder, self._environment, self._salt)
+        try:
+            check_version(process.version)
+        except EngineUnavailable:
             process.kill()
-            raise EngineUnavailable(
-                f"its version is {process.version}, but the Python package pulumi has {version('pulumi')}"
-            )
+            raise
         return process
 
     def _replace_if_grown(self, process: EngineProcess) -> None:
