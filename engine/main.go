@@ -97,7 +97,7 @@ func run(socket, project, salt string) error {
 		case <-time.After(2 * cancelGrace):
 		}
 	}
-	s.pool.killAll()
+	s.pool.retireAll(nil)
 	return nil
 }
 

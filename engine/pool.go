@@ -263,15 +263,6 @@ func (p *pool) count() int {
 	return len(p.processes)
 }
 
-// killAll kills all providers. The engine calls it before it exits.
-func (p *pool) killAll() {
-	p.guard.Lock()
-	defer p.guard.Unlock()
-	for _, process := range p.processes {
-		_ = process.command.Process.Kill()
-	}
-}
-
 // readPort reads the port of the provider's gRPC service from the first line of its output.
 func readPort(output io.Reader, command *exec.Cmd) (int, error) {
 	limit := time.AfterFunc(providerStartLimit, func() { _ = command.Process.Kill() })

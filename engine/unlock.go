@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"slices"
 	"time"
 
 	"gocloud.dev/gcerrors"
@@ -36,7 +35,7 @@ type unlockRetry struct {
 // before its lock is deleted.
 func (r *unlockRetry) Errorf(_ *diag.Diag, arguments ...any) {
 	match := lockURL.FindStringSubmatch(fmt.Sprint(arguments...))
-	if match == nil || slices.ContainsFunc(arguments, isNotFound) {
+	if match == nil || isNotFound(arguments[len(arguments)-1]) {
 		return
 	}
 	slog.Warn("lock not deleted", "stack", match[1])

@@ -17,7 +17,7 @@ from cli.doctor.installation import (
     check_server,
     rights_to_get,
 )
-from cli.doctor.pulumi_state import check_backend, check_provider, check_pulumi
+from cli.doctor.pulumi_state import check_backend, check_engine, check_provider, check_pulumi
 from cli.doctor.waiting_sessions import check_sessions
 from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
 from cli.output import Format, FormatOption, console, error_console, print_data
@@ -55,7 +55,11 @@ _CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "sessions": Check(check_sessions, (Right("list", AISESSION),), "aisessions-reader"),
     "integrations": Check(check_integrations, (*_LIST_TENANTS, READ_CRDS)),
 }
-_LOCAL_CHECKS: Final = {"pulumi": Check(check_pulumi), "pulumi provider": Check(check_provider)}
+_LOCAL_CHECKS: Final = {
+    "pulumi": Check(check_pulumi),
+    "pulumi provider": Check(check_provider),
+    "warm engine": Check(check_engine),
+}
 _BACKEND_CHECK: Final = Check(check_backend, _LIST_TENANTS)
 _STYLES: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILED: "bold red"}
 _NOT_FOUND: Final = 404

@@ -9,15 +9,18 @@ from cli.connection import Connection
 from cli.doctor.finding import CheckResult, failed, ok, skipped, warning
 from cluster.tenants import read_tenants
 from stacks.command import PulumiProcess
-from stacks.errors import Lock, PulumiMissing, StackError, without_secrets
+from stacks.engine.binary import installed_version
+from stacks.errors import EngineUnavailable, Lock, PulumiMissing, StackError, without_secrets
 from stacks.lock import is_abandoned
 from stacks.provider import installed_provider_version, required_provider_version
+from stacks.stack import EngineName
 from stacks.survey import file_locks, stack_names
 from tenancy.base.manifest import is_deleting
 from tenancy.base.names import stack_name
 from tenancy.base.platform_names import PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
 
 BACKEND_VARIABLE: Final = "PULUMI_BACKEND_URL"
+ENGINE_VARIABLE: Final = "TENANCY_ENGINE"
 _DOCTOR_IN_POD: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy doctor"
 
 
@@ -48,6 +51,22 @@ def check_provider(_: Connection) -> list[CheckResult]:
         message = f"kubernetes on PATH {problem}, but {required} is required: remove this provider from PATH"
         return [failed("pulumi provider", message, install)]
     return [ok("pulumi provider", f"kubernetes {installed}")]
+
+
+def check_engine(_: Connection) -> list[CheckResult]:
+    selected = os.environ.get(ENGINE_VARIABLE) or EngineName.WARM
+    if selected != EngineName.WARM:
+        return [ok("warm engine", f"not used, because {ENGINE_VARIABLE} is {selected}")]
+    try:
+        return [ok("warm engine", f"version {installed_version()}")]
+    except EngineUnavailable as error:
+        if not os.environ.get(BACKEND_VARIABLE):
+            message = f"{error}. This is correct if the watcher runs on another machine"
+            return [ok("warm engine", message)]
+        message = f"{error}. The watcher uses the Pulumi CLI, which is slower"
+        return [
+            warning("warm engine", message, "use the image of this version, or put tenancy-engine on PATH")
+        ]
 
 
 def check_backend(connection: Connection) -> list[CheckResult]:

@@ -1,15 +1,43 @@
-"""Finds the program of the warm engine."""
+"""Finds the program of the warm engine, and checks its version."""
 
 import os
 import shutil
+import subprocess
+from importlib.metadata import version
 from typing import Final
 
-ENGINE_PROGRAM: Final = "tenancy-engine"
-# The file of the program. `./dev run` sets the variable while it still builds the program.
+from stacks.errors import EngineUnavailable
+
+# The file of the engine. `./dev run` sets the variable while it still builds the engine.
 BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
+_BINARY: Final = "tenancy-engine"
+_TIMEOUT_S: Final = 30.0
 
 
-def engine_binary() -> str | None:
-    """The path of the program. None if it is not installed."""
-    path = os.environ.get(BINARY_VARIABLE) or shutil.which(ENGINE_PROGRAM)
-    return path if path and os.access(path, os.X_OK) else None
+def engine_binary() -> str:
+    """The path of the engine. Raises EngineUnavailable if the engine is not installed."""
+    binary = os.environ.get(BINARY_VARIABLE) or shutil.which(_BINARY)
+    if not binary or not os.access(binary, os.X_OK):
+        raise EngineUnavailable(f"the program {_BINARY} is not installed")
+    return binary
+
+
+def check_version(found: str) -> None:
+    """Raise EngineUnavailable if this version does not fit the Python package pulumi."""
+    if found != version("pulumi"):
+        raise EngineUnavailable(
+            f"its version is {found}, but the Python package pulumi has {version('pulumi')}"
+        )
+
+
+def installed_version() -> str:
+    """The version of the installed engine. Raises EngineUnavailable if the engine cannot be used."""
+    try:
+        result = subprocess.run(
+            [engine_binary(), "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EngineUnavailable(f"it cannot be started: {error}") from None
+    found = result.stdout.strip().removeprefix("v")
+    check_version(found)
+    return found

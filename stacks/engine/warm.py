@@ -6,14 +6,13 @@ If the engine cannot be used, callers use the Pulumi CLI instead.
 import threading
 import time
 from collections.abc import Mapping
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
-from stacks.engine.binary import ENGINE_PROGRAM, engine_binary
+from stacks.engine.binary import check_version, engine_binary
 from stacks.engine.process import EngineProcess
 from stacks.engine.protocol import ErrorKind, raise_for_error, request_line
 from stacks.errors import EngineGone, EngineUnavailable, StackTimeout
@@ -163,16 +162,13 @@ class WarmEngine:
         return process
 
     def _start_compatible(self) -> EngineProcess:
-        binary = engine_binary()
-        if binary is None:
-            raise EngineUnavailable(f"the program {ENGINE_PROGRAM} is not installed")
         folder = self._run_dir / f"engine.{next(self._numbers)}"
-        process = EngineProcess(binary, folder, self._environment, self._salt)
-        if process.version != version("pulumi"):
+        process = EngineProcess(engine_binary(), folder, self._environment, self._salt)
+        try:
+            check_version(process.version)
+        except EngineUnavailable:
             process.kill()
-            raise EngineUnavailable(
-                f"its version is {process.version}, but the Python package pulumi has {version('pulumi')}"
-            )
+            raise
         return process
 
     def _replace_if_grown(self, process: EngineProcess) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.command import PulumiProcess
-from stacks.engine.binary import ENGINE_PROGRAM, engine_binary
-from stacks.errors import StackError
+from stacks.engine.binary import engine_binary
+from stacks.errors import EngineUnavailable, StackError
 from tenancy.base.names import PROJECT
 
 
@@ -43,9 +43,10 @@ def prune_stacks(
 
     Raises StackError if no stack can be pruned, for example because the command is missing.
     """
-    engine = engine_binary()
-    if engine is None:
-        raise StackError(f"the history cannot be pruned, because {ENGINE_PROGRAM} is not installed")
+    try:
+        engine = engine_binary()
+    except EngineUnavailable as error:
+        raise StackError(f"the history cannot be pruned: {error}") from None
     options = ["--keep-updates", str(limits.updates), "--keep-days", str(limits.days)]
     arguments = ["prune", "--project", PROJECT, *options, *stacks]
     result = command.execute([engine], arguments, str(folder), environment)

@@ -211,7 +211,11 @@ def test_no_cluster_is_found_and_the_rest_is_looked_at(platform: Platform) -> No
     first, fix, *others = result.stdout.splitlines()
     assert first.startswith("FAILED  API server: no usable kubeconfig")
     assert fix.split() == ["fix:", "kubectl", "cluster-info"]
-    assert [line.split(":")[0] for line in others] == ["ok      pulumi", "ok      pulumi provider"]
+    assert [line.split(":")[0] for line in others] == [
+        "ok      pulumi",
+        "ok      pulumi provider",
+        "ok      warm engine",
+    ]
 
 
 def test_an_old_server_is_refused() -> None:

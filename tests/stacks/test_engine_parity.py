@@ -41,6 +41,9 @@ def resources(state_file: Path) -> dict[str, dict[str, Any]]:
     latest = json.loads(state_file.read_text())["checkpoint"]["latest"]
     provider_id = next(resource["id"] for resource in latest["resources"] if "providers" in resource["type"])
     text = json.dumps(latest["resources"]).replace(provider_id, "id")
+    entries = json.loads(text)
+    for resource in entries:
+        resource["dependencies"] = sorted(resource.get("dependencies") or ())  # The order has no meaning.
     return {
         resource["urn"]: {
             field: resource[field]
@@ -48,7 +51,7 @@ def resources(state_file: Path) -> dict[str, dict[str, Any]]:
             # The outputs of an object contain its uid and its resource version.
             if field not in (*_VOLATILE, *(("outputs",) if resource["custom"] else ()))
         }
-        for resource in json.loads(text)
+        for resource in entries
     }
 
 

@@ -1,17 +1,24 @@
 """The start and the end of the warm engine, the CLI in its place, and what others can see of it."""
 
+import contextlib
 import os
 import signal
+import socket
+import socketserver
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psutil
 import pytest
 from structlog.testing import capture_logs
 
+from embedded.controlplane.loopback import HOST, free_port
+from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.tools import ENGINE
+from stacks.errors import ClusterUnreachable
 from stacks.operation import EngineName
 from tests.platform import ROOT
 from tests.stacks.conftest import OpenStacks, desired
@@ -141,3 +148,47 @@ def test_only_the_user_can_reach_the_engine_and_nothing_shows_the_passphrase(
     assert not [argument for argument in lines if CANARY in argument]
     assert CANARY not in (folder / "engine.log").read_text()
     assert CANARY not in "".join(capfd.readouterr())
+
+
+class _Forwarder(socketserver.BaseRequestHandler):
+    """Forwards a connection to the API server."""
+
+    target = ("", 0)
+
+    def handle(self) -> None:
+        with socket.create_connection(self.target) as server:
+            back = threading.Thread(target=_copy, args=[server, self.request])
+            back.start()
+            _copy(self.request, server)
+            back.join()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+def test_cluster_that_was_unreachable_is_used_when_it_is_reachable(
+    open_stacks: OpenStacks, control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider that found its cluster unreachable rejects all later requests. So it is not used again."""
+    port = free_port()
+    kubeconfig = tmp_path / "forwarded.kubeconfig"
+    kubeconfig.write_text(
+        control_plane.kubeconfig.read_text().replace(control_plane.url, f"https://{HOST}:{port}")
+    )
+    stacks, command = open_stacks()
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    with pytest.raises(ClusterUnreachable, match="unreachable"):
+        stacks.up(desired("unreached"), "spec generation 1")
+    monkeypatch.setattr(_Forwarder, "target", (HOST, int(control_plane.url.rpartition(":")[2])))
+    with socketserver.ThreadingTCPServer((HOST, port), _Forwarder) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert stacks.up(desired("unreached"), "spec generation 1").version == 2
+        server.shutdown()
+        assert command.commands == []
+        assert stacks.engine is not None
+        stacks.engine.close()
