@@ -132,7 +132,7 @@ def _deleted_cells(tenant: DeletedTenant) -> tuple[str, ...]:
 
 
 def read_history(connection: Connection, tenant: str) -> list[UpdateView]:
-    """Read all updates of a tenant, and all changes of its spec without an update. Newest first."""
+    """Read the updates of a tenant, and the changes to its spec that led to no update. Newest first."""
     return history_view(_stack_updates(connection, tenant), _unrecorded(connection, tenant))
 
 
