@@ -53,7 +53,7 @@ def diff(
 ) -> None:
     """Show how a tenant's live objects differ from the desired state, field by field.
 
-    The command separates manual changes (drift) from changes of the spec or the plan that are not applied
+    The command separates manual changes (drift) from changes to the spec or the plan that are not applied
     yet, for example because the tenant is paused or the spec is rejected. To separate them, it reads the
     tenant's stack from the state backend.
 
