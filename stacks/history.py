@@ -86,7 +86,7 @@ def _record(config: Mapping[str, Mapping[str, Any]]) -> UpdateRecord | None:
 
 
 def _spec_changes(config: Mapping[str, Mapping[str, Any]]) -> tuple[SpecChange, ...]:
-    """The changes of the spec that an update has recorded. Earlier versions of the watcher recorded none."""
+    """The changes to the spec that an update has recorded. Earlier versions of the watcher recorded none."""
     text = config.get(SPEC_CHANGES_KEY, {}).get("value")
     try:
         return _SPEC_CHANGES.validate_json(text) if text else ()

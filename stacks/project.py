@@ -22,7 +22,7 @@ from tenancy.changes import UpdateRecord
 
 # The key of the update record in the stack's configuration.
 RECORD_KEY: Final = f"{PROJECT}:update"
-# The key of the recorded changes of the spec. Older versions of the watcher read only the update record.
+# The key of the recorded changes to the spec. Older versions of the watcher read only the update record.
 SPEC_CHANGES_KEY: Final = f"{PROJECT}:specChanges"
 # The key of the update's number. Only the oldest update in a pruned history needs it.
 NUMBER_KEY: Final = f"{PROJECT}:number"

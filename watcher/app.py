@@ -120,7 +120,7 @@ class Watcher:
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """After each change of a tenant, call `on_change` with its name. Call `follow` before `start`."""
+        """After each change to a tenant, call `on_change` with its name. Call `follow` before `start`."""
         self._on_change = on_change
         self.sessions.follow(on_change)
 
@@ -192,7 +192,7 @@ class Watcher:
         return [*self._informers, *self.tenants.informers, *self._integrations.informers]
 
     def _add_all(self) -> None:
-        """Queue all tenants after a change of the plans or of the kinds that the API server serves."""
+        """Queue all tenants after a change to the plans or to the kinds that the API server serves."""
         for name in self.tenants.names():
             self._queue.add_now(name)
             self.sessions.wake(name)

@@ -1,6 +1,6 @@
 """The history of a tenant that the page, `tenancy history` and `tenancy show` display. No I/O.
 
-The history contains the updates of the tenant's stack. It also contains the changes of the spec that led to
+The history contains the updates of the tenant's stack. It also contains the changes to the spec that led to
 no update of their own, because the spec was rejected, or because another change followed before the update.
 """
 
@@ -36,7 +36,7 @@ _RESULTS: Final = {
 
 
 class UpdateView(Model):
-    """An update in the stack's history, or a change of the spec without an update of its own."""
+    """An update in the stack's history, or a change to the spec without an update of its own."""
 
     # None if the entry is not an update.
     version: int | None
@@ -49,7 +49,7 @@ class UpdateView(Model):
     message: str = ""
     commit: str = ""
     result: str
-    # Why a change of the spec is not applied.
+    # Why a change to the spec is not applied.
     reason: str = ""
     detail: str = ""
     started: str
@@ -63,7 +63,7 @@ class UpdateView(Model):
 def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] = ()) -> list[UpdateView]:
     """All entries of the history, newest first.
 
-    `updates` are the updates of the stack, newest first. `unrecorded` are the changes of the spec in the
+    `updates` are the updates of the stack, newest first. `unrecorded` are the changes to the spec in the
     Tenant's status, oldest first.
     """
     entries: list[UpdateView] = []
@@ -127,7 +127,7 @@ def update_view(update: "Update") -> UpdateView:
 
 
 def _change_view(change: SpecChange, result: str) -> UpdateView:
-    """The entry of a change of the spec.
+    """The entry of a change to the spec.
 
     If `result` is not empty, the entry shows `result` instead of the stored result. This does not apply to
     a change that was rejected or that changed no object.

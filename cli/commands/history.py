@@ -43,7 +43,7 @@ def history(
 ) -> None:
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
-    An update is one run of `pulumi up` on the tenant's stack. A change of the spec without an update of its
+    An update is one run of `pulumi up` on the tenant's stack. A change to the spec without an update of its
     own has no number, for example if the spec was rejected. The column BY shows the user who wrote the spec.
     If no user is known, it shows the field manager. The column CHANGES shows how many objects were created
     (`+`), updated (`~`), deleted (`-`) and released (`^`). JSON and YAML also contain the spec of each
@@ -132,7 +132,7 @@ def _deleted_cells(tenant: DeletedTenant) -> tuple[str, ...]:
 
 
 def read_history(connection: Connection, tenant: str) -> list[UpdateView]:
-    """Read all updates of a tenant, and all changes of its spec without an update. Newest first."""
+    """Read the updates of a tenant, and the changes to its spec that led to no update. Newest first."""
     return history_view(_stack_updates(connection, tenant), _unrecorded(connection, tenant))
 
 
@@ -150,13 +150,13 @@ def _stack_updates(connection: Connection, tenant: str) -> list[Update]:
 
 
 def _unrecorded(connection: Connection, tenant: str) -> Changes:
-    """The changes of the spec that no update has recorded. Prints a note if the Tenant cannot be read."""
+    """The changes to the spec that no update has recorded. Prints a note if the Tenant cannot be read."""
     try:
         return unrecorded_changes(connection.tenant(tenant).get("status"))
     except NoSuchTenant:
         return ()
     except ClusterError as error:
-        error_console.print(Text(f"changes of the spec without an update are not shown: {error}"))
+        error_console.print(Text(f"changes to the spec without an update are not shown: {error}"))
         return ()
 
 

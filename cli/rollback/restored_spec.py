@@ -1,6 +1,6 @@
 """The spec that a rollback restores. No I/O.
 
-This module also computes the change of the live spec, and the manifest that users commit to git.
+This module also computes the change to the live spec, and the manifest that users commit to git.
 """
 
 from typing import Any, Final

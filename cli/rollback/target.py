@@ -25,7 +25,7 @@ class RollbackRefused(TenancyError):
 
 @dataclass(frozen=True)
 class Target:
-    """The update to roll back to, the spec to restore, and the changes of the Tenant and of its objects."""
+    """The update to roll back to, the spec to restore, and the changes to the Tenant and to its objects."""
 
     update: UpdateView
     spec: Spec
@@ -104,7 +104,7 @@ def _other_causes_text(updates: Sequence[UpdateView]) -> str:
 
 
 def cluster_changes_for(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
-    """The changes of the tenant's objects that the watcher would make for this Tenant.
+    """The changes to the tenant's objects that the watcher would make for this Tenant.
 
     Raises Rejection if the watcher would reject the Tenant.
     """

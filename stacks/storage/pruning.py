@@ -1,6 +1,7 @@
 """Removes old updates from the history of stacks, with the command `tenancy-engine prune`.
 
-The command locks each stack that it prunes. A locked stack is not pruned.
+The command locks each stack while it prunes the stack. If another process has already locked a stack, the
+command does not prune this stack.
 """
 
 import json
@@ -16,7 +17,10 @@ from tenancy.base.names import PROJECT
 
 @dataclass(frozen=True)
 class HistoryLimits:
-    """The updates to keep for each stack. The newest update is always kept."""
+    """The limits of a stack's history. The newest update is always kept.
+
+    An update is removed if there are at least `updates` newer updates, or if it is older than `days` days.
+    """
 
     updates: int = 100
     days: int = 90
@@ -24,7 +28,10 @@ class HistoryLimits:
 
 @dataclass(frozen=True)
 class Pruned:
-    """The result for one stack: the numbers of removed and kept updates, and the problem, if any."""
+    """The result for one stack: how many updates were removed and kept.
+
+    If the stack could not be pruned, `problem` contains the error.
+    """
 
     stack: str
     removed: int

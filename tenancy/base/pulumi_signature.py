@@ -1,14 +1,15 @@
-"""The key that Pulumi gives a meaning in the inputs of resources.
+"""The key that marks special values in the inputs of Pulumi resources, such as secrets and assets.
 
-A map with this key can describe an asset. The engine then opens a file of the watcher or a URL. So no spec
-and no plan may contain the key.
+An asset is a file or a URL whose content Pulumi reads. If a spec or a plan contained the key, its author
+could make Pulumi read any file of the watcher, or send a request to any URL. So specs and plans must not
+contain the key.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 PULUMI_SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
-SIGNATURE_PROBLEM: Final = f"must not contain {PULUMI_SIGNATURE}, because Pulumi gives it a meaning"
+SIGNATURE_PROBLEM: Final = f"must not contain {PULUMI_SIGNATURE}, because Pulumi reserves this key"
 
 
 def signature_paths(node: Any, path: str = "") -> Iterator[str]:

@@ -31,7 +31,7 @@ class DeletedTenant(StoredModel):
         default=(), description="The entries of the stack's history, newest first, in the CLI's format."
     )
     spec_changes: tuple[SpecChange, ...] = Field(
-        default=(), description="The changes of the spec that no update has recorded."
+        default=(), description="The changes to the spec that no update has recorded."
     )
 
     @property

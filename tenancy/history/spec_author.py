@@ -68,7 +68,7 @@ def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
 def spec_author(tenant: Manifest, previous: Manifest | None = None) -> SpecAuthor | None:
     """The author of the Tenant's current spec. None if there is no annotation for this spec.
 
-    `previous` is the version of the Tenant before this change of the spec. An annotation that `previous`
+    `previous` is the version of the Tenant before this change to the spec. An annotation that `previous`
     already has does not count. Somebody can write such an annotation only while the policy is not installed.
     """
     metadata, annotation = tenant["metadata"], _annotation(tenant)
@@ -85,7 +85,7 @@ def spec_author(tenant: Manifest, previous: Manifest | None = None) -> SpecAutho
 def spec_change(
     tenant: Manifest, before: SpecChange | None, now: str, previous: Manifest | None = None
 ) -> SpecChange:
-    """The change of the spec that led to the Tenant's current generation.
+    """The change to the spec that led to the Tenant's current generation.
 
     `before` is the previous known change, and `previous` is the previous version of the Tenant. A GitOps tool
     applies the annotations about the commit together with the spec. If these annotations are the same as at

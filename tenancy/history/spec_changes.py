@@ -1,4 +1,4 @@
-"""The changes of a Tenant's spec that no successful update has recorded yet. No I/O.
+"""The changes to a Tenant's spec that no successful update has recorded yet. No I/O.
 
 The status contains these changes, so that they survive a restart of the watcher. They include changes that
 are not applied, because the spec is rejected or the tenant is paused. The next successful update records them
@@ -16,7 +16,7 @@ from tenancy.history.spec_author import spec_change
 from tenancy.spec.tenant_status import SpecChange, SpecResult
 
 Changes = tuple[SpecChange, ...]
-# The version before a change of the spec, which is None for a new Tenant, and the version after the change.
+# The version before a change to the spec, which is None for a new Tenant, and the version after the change.
 SeenVersion = tuple[Manifest | None, Manifest]
 
 _FIELD: Final = "specChanges"

@@ -15,7 +15,7 @@ Path = tuple[str, ...]
 def spec_writer(tenant: Manifest, previous: Manifest | None = None) -> Manifest:
     """The entry of the manager that wrote the Tenant's current spec. Empty if the manager is unknown.
 
-    `previous` is the version of the Tenant before this change of the spec. If it is given, the result is the
+    `previous` is the version of the Tenant before this change to the spec. If it is given, the result is the
     manager that owns the changed fields. Otherwise, it is the newest manager of fields of the spec.
     """
     entries = list(_spec_entries(tenant))

@@ -116,7 +116,7 @@ class Reconciler:
         self._seen_specs.notice(before, after)
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
-        """The tenants to reconcile after a change of a managed object."""
+        """The tenants to reconcile after a change to a managed object."""
         return tenants_to_requeue(self._desired, self._applied.get, before, after)
 
     def _build(self, name: str, manifest: Manifest) -> float | None:

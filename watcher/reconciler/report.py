@@ -69,12 +69,12 @@ class Reporter:
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
-        The status in `manifest` contains the changes of the spec. The live Tenant may not contain them yet.
+        The status in `manifest` contains the changes to the spec. The live Tenant may not contain them yet.
 
         Call this before the first object of the tenant is created.
         """
         if not has_finalizer(manifest):
-            # The request does not write the status, so the response may lack the changes of the spec.
+            # The request does not write the status, so the response may lack the changes to the spec.
             manifest = {**self._tenants.add_finalizer(manifest), "status": manifest["status"]}
         if "phase" not in manifest["status"]:
             applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")

@@ -31,7 +31,7 @@ class SeenSpecs:
                 self._versions.setdefault(uid, []).append((before if is_same_object else None, after))
 
     def noted(self, tenant: Manifest) -> Manifest:
-        """The Tenant with all known changes of its spec in its status. The caller writes the status."""
+        """The Tenant with all known changes to its spec in its status. The caller writes the status."""
         uid = tenant["metadata"]["uid"]
         written = changes_in(tenant.get("status"))
         newest = written[-1].generation if written else 0

@@ -173,7 +173,7 @@ def tenants_to_requeue(
     before: Manifest | None,
     after: Manifest | None,
 ) -> set[str]:
-    """The tenants to reconcile after a change of a managed object.
+    """The tenants to reconcile after a change to a managed object.
 
     Empty if the object matches the desired state, for example after the watcher itself has changed it. A
     paused tenant is reconciled if its drift has changed. `applied` returns the last applied objects.
