@@ -98,13 +98,13 @@ class Stacks:
             self._engine.cancel_all()
 
     def close(self) -> None:
-        """End the warm engine. If this process ends without this call, the engine also ends."""
+        """End the warm engine. If a process ends without this call, its engine ends, too."""
         if self._engine:
             self._engine.close()
 
     @property
     def engine_problem(self) -> str | None:
-        """Why the warm engine cannot be used. None if it can be used, or if it was not selected."""
+        """Why the warm engine is not used. None if it is used, or if the CLI was selected."""
         return self._engine.problem if self._engine else None
 
     def notes(self) -> list[str]:

@@ -5,7 +5,7 @@ import shutil
 from typing import Final
 
 ENGINE_PROGRAM: Final = "tenancy-engine"
-# The file of the program. `./dev run` sets the variable while it is still building the program.
+# The file of the program. `./dev run` sets the variable while it still builds the program.
 BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
 
 

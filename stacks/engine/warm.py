@@ -186,7 +186,7 @@ class WarmEngine:
         return process
 
     def _replace_if_grown(self, process: EngineProcess) -> None:
-        """Replace the process in the background if it has run many operations or uses too much memory."""
+        """Start a replacement in the background if the process has run long or uses much memory."""
         is_old = process.operations >= self._max_operations
         if not is_old and process.operations % _MEMORY_CHECK_OPERATIONS == 0:
             is_old = process.memory_bytes() > self._max_memory_bytes
