@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def read_applied(stacks: "Stacks", tenant: Manifest, facts: Facts) -> DesiredState:
     """The state that was applied last. Raises StackError if the stack cannot be read.
 
-    If `status.appliedDigest` is not set, the last update has failed half way, or there was no update.
+    If `status.appliedDigest` is not set, the last update failed before it was complete, or there was no
+    update.
     """
     digest = (tenant.get("status") or {}).get("appliedDigest")
     if not digest:

@@ -1,8 +1,8 @@
 """The URLs of Pulumi's state backends, and direct access to file backends.
 
-A file backend stores stacks as files. This module reads and writes these files directly. This saves the CLI
-process that creates an empty stack. `stacks.history_files` reads the history. All other backends are used
-through the CLI.
+A file backend stores stacks as files. This module reads and writes these files directly. So it can create
+an empty stack without a CLI process. `stacks.storage.history_files` reads the history of a file backend. All
+other backends are used through the CLI.
 """
 
 import gzip
@@ -49,7 +49,7 @@ def create_stack_in_file_backend(url: str, stack: str) -> None:
         return  # The CLI must create the first stack, because it also writes the backend's metadata.
     if stack_exists(folder, stack):
         return
-    # With another ending, the first update would have to replace the file by a compressed file.
+    # With another ending, the first update would have to replace the file with a compressed file.
     checkpoint = folder / "stacks" / PROJECT / f"{stack}.json.gz"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     empty = {"version": 3, "checkpoint": {"stack": f"organization/{PROJECT}/{stack}", "latest": None}}

@@ -1,4 +1,4 @@
-"""Runs operations and commands with the Pulumi CLI. Each one runs in a work folder of its own."""
+"""Runs operations and commands with the Pulumi CLI. Each command runs in its own work folder."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ class PulumiCli:
         self._run_dir = run_dir
         self._command = command
         self._environment = environment
-        # The salt of the stacks' keys. None if the CLI selects it.
+        # The salt of the encryption key. None if the CLI selects a salt for each stack.
         self.salt: str | None = None
 
     def operate(self, operation: Operation) -> EventLog:
@@ -57,7 +57,7 @@ class PulumiCli:
             )
 
     def new_salt(self) -> str:
-        """Create a salt for all stacks. For each new salt, Pulumi takes 0.2 s to derive a key."""
+        """Create the salt for all stacks. With a salt per stack, each new stack would take 0.2 s longer."""
         name = "salt"
         with translated_errors(EventLog()), work_folder(self._run_dir, name, None) as folder:
             scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}

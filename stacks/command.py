@@ -1,9 +1,9 @@
 """Runs the Pulumi CLI. All commands, including those of the Automation API, use `PulumiProcess.run`.
 
 `PulumiProcess` is a subclass of the Automation API's `PulumiCommand`. It adds a time limit. After a timeout,
-it ends all processes that the command started. It marks these processes with an environment variable. If a
-watcher is killed, its commands may continue to run. The next watcher finds their processes by this variable,
-and kills them.
+it ends all processes that the command started. It also sets an environment variable for these processes. If a
+watcher is killed, its commands may continue to run. The next watcher process finds the processes of these
+commands by the environment variable, and kills them.
 """
 
 import contextlib
@@ -100,7 +100,7 @@ class PulumiProcess(PulumiCommand):
         return CommandResult(stdout, stderr, process.returncode)
 
     def is_running(self, pid: int) -> bool:
-        """Whether this object has started the process with this pid, and the process still runs."""
+        """Whether this object has started the process with this pid, and the process is still running."""
         with self._guard:
             return pid in self._running
 

@@ -11,7 +11,7 @@ StackError           the operation failed; a retry may succeed
 └── AccessDenied     the API server forbids a request
 
 StackStopped         the operation was ended because this process is stopping
-EngineGone           the warm engine process accepts no requests; another process does
+EngineGone           this process of the warm engine accepts no requests; a new process is needed
 EngineUnavailable    the warm engine cannot be used; the Pulumi CLI is used instead
 """
 
@@ -67,7 +67,7 @@ class AccessDenied(StackError):
 
 
 class EngineCrashed(StackError):
-    """The warm engine ended during an operation. The objects of the operation may exist already."""
+    """The warm engine ended during an operation. The operation may have changed some objects."""
 
 
 class EngineGone(Exception):
@@ -140,7 +140,7 @@ def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
 
 
 def without_secrets(text: str) -> str:
-    """Replace the credentials in URLs by `***`."""
+    """Replace the credentials in URLs with `***`."""
     return _PASSWORD.sub(lambda match: "://***@" if match[1] else f"{match[2]}***", text)
 
 

@@ -1,4 +1,4 @@
-"""The histories of all tenants: reads them, prunes them, and keeps those of deleted tenants."""
+"""Reads and prunes the histories of all tenants, and stores the histories of deleted tenants."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -49,8 +49,8 @@ class Histories:
     def prune(self, tenants: Sequence[str], limits: HistoryLimits) -> list[Pruned]:
         """Remove old updates from the histories of these tenants.
 
-        A stack with a running update is not pruned. An update that starts while its stack is being pruned
-        waits.
+        A stack is not pruned while an update of it is running. If an update starts while its stack is being
+        pruned, the update waits until the stack is pruned.
         """
         names = [stack_name(tenant) for tenant in tenants]
         with translated_errors(EventLog()), work_folder(self._run_dir, "prune", None) as folder:
@@ -59,8 +59,8 @@ class Histories:
     def keep_deleted(self, tenant: Manifest) -> None:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
-        Does nothing if the backend has no store. The method can be repeated, also after the stack is
-        destroyed.
+        Does nothing if the backend has no store of deleted tenants. The method can be called again, even
+        after the stack is destroyed.
         """
         if self.deleted is None:
             return

@@ -52,7 +52,8 @@ def oldest_number(config: Mapping[str, Mapping[str, Any]]) -> int:
     """The number of a stack's oldest update. `config` is the configuration that the update has recorded.
 
     If older updates were pruned, the configuration contains the number. Otherwise, the number is 1. In later
-    updates, the value can be wrong: `pulumi config refresh` copies it into the configuration of the stack.
+    updates, the value can be wrong, because `pulumi config refresh` copies the value of an earlier update
+    into the configuration of the stack.
     """
     text = str(config.get(NUMBER_KEY, {}).get("value") or "")
     return int(text) if text.isdecimal() and int(text) > 0 else 1

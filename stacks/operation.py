@@ -27,14 +27,14 @@ ENVIRONMENT: Final = {
     "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
     "PULUMI_K8S_CLIENT_QPS": "200",
     "PULUMI_K8S_CLIENT_BURST": "400",
-    # A command runs for about a second, so garbage is collected only near the memory limit.
+    # A command runs for about a second, so Go collects garbage only near the memory limit.
     "GOGC": "off",
     "GOMEMLIMIT": "192MiB",
 }
 
 
 class EngineName(StrEnum):
-    """What runs operations on stacks."""
+    """The program that runs operations on stacks."""
 
     WARM = "warm"
     CLI = "cli"

@@ -105,8 +105,8 @@ def create_pulumi_home(run_dir: Path) -> Path:
 
     The log files are not needed, because the engine's events contain the errors. Writing them takes a tenth
     of the time of an update. The CLI has no option to disable its log files. So the folder contains an empty
-    file `logs`, and the CLI cannot create a folder with this name. The other entries are links to the entries
-    of the original PULUMI_HOME.
+    file `logs`, which prevents the CLI from creating a folder with this name. The other entries are links to
+    the entries of the original PULUMI_HOME.
     """
     original = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     home = run_dir / "home"
@@ -125,7 +125,7 @@ def saved_salt(folder: Path) -> str | None:
 
 
 def save_salt(folder: Path, salt: str) -> None:
-    """Save the salt, so that the next run uses it, too."""
+    """Save the salt, so that the next run uses the same salt."""
     folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / f"{_SALT_FILE}.new"
     temporary.write_text(salt, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The result of a stack operation. It is read from the engine's events, so no other CLI command is needed."""
+"""The result of a stack operation. It is computed from the events of Pulumi's engine."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,8 +1,8 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
-The warm engine runs the operations. If it is not available, each operation runs one CLI process. `Stacks`
-takes a desired state, and returns a result or raises a StackError. `Stacks` does not use Tenant manifests or
-their status.
+The warm engine runs the operations. If the engine is not available, each operation runs one CLI process.
+`Stacks` takes a desired state, and returns a result or raises a StackError. `Stacks` does not use Tenant
+manifests or their status.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 
 # After this many crashes of the engine during an operation, the CLI runs the operation.
 _MAX_CRASHES: Final = 2
-# How often an operation waits for the pruning of its stack's history, and for how long.
+# While the history of its stack is being pruned, an operation waits at most this often, each time this long.
 _PRUNING_WAITS: Final = 20
 _PRUNING_WAIT_S: Final = 0.1
 
@@ -187,7 +187,7 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. Try again after a crash of the engine, and if locks are left over."""
+        """Run the operation. Run it again if the engine crashes, or if an ended process has left a lock."""
         crashes, waits, is_cleared = 0, 0, False
         while True:
             try:
@@ -209,11 +209,11 @@ class Stacks:
                 is_cleared = True
 
     def _are_pruning(self, locks: tuple[Lock, ...]) -> bool:
-        """Whether commands of this process hold the locks. Only commands that prune histories hold locks."""
+        """Whether commands of this process hold the locks. Such commands only prune histories."""
         return bool(locks) and all(self._command.is_running(lock.pid) for lock in locks)
 
     def _are_unused(self, stack: str, locks: tuple[Lock, ...]) -> bool:
-        """Whether all locks are left over, because the operations that took them have ended."""
+        """Whether the operations that took the locks have ended, so that all locks can be removed."""
         return bool(locks) and all(
             is_abandoned(lock) or (self.engine is not None and self.engine.is_idle(lock.pid, stack))
             for lock in locks

@@ -1,6 +1,6 @@
 """Reads the names and the locks of the project's stacks from a backend. Changes nothing.
 
-Locks can be read only from a file backend. There, each lock is a file.
+Locks can be read only from a file backend, which stores each lock as a file.
 """
 
 import json

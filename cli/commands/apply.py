@@ -1,4 +1,4 @@
-"""`tenancy apply`: checks Tenants in files, applies them, and waits until each is Active.
+"""`tenancy apply`: checks Tenants in files, applies them, and waits until each tenant is Active.
 
 If one of the Tenants is invalid, the command applies none of them. The command writes only the Tenants. The
 watcher then creates the objects of each tenant.
@@ -37,7 +37,7 @@ from tenancy.base.reasons import Reason
 from tenancy.spec.tenant_status import Phase, is_spec_applied
 
 _FAILED_PHASES: Final = (Phase.FAILED, GONE)
-# The exit code if all Tenants are stored, but at least one of them is not applied because it is paused.
+# The exit code if all Tenants are stored, but at least one is not applied, because the tenant is paused.
 PAUSED: Final = 3
 
 
@@ -101,8 +101,8 @@ def apply_tenants(
     allow. If one of the Tenants is invalid, the command applies none of them. If namespaces would be deleted,
     it asks for confirmation.
 
-    The exit code is 1 if a tenant fails, or if it is not Active before the timeout. It is 3 if a Tenant is
-    stored, but not applied because the tenant is paused.
+    The exit code is 1 if a tenant fails, or if a tenant is not Active before the timeout. It is 3 if a Tenant
+    is stored but not applied, because the tenant is paused.
     """
     manifests = read_manifests(given_paths(paths, files))
     documents = manifests.tenants

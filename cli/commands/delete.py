@@ -1,4 +1,4 @@
-"""`tenancy delete`: shows what is deleted with tenants, deletes them, and waits until they are gone."""
+"""`tenancy delete`: shows what would be deleted, deletes tenants, and waits until they are deleted."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -63,18 +63,18 @@ def delete(
         ),
     ] = 120.0,
     ignores_missing: Annotated[
-        bool, typer.Option("--ignore-not-found", help="Tenants that do not exist are not an error.")
+        bool, typer.Option("--ignore-not-found", help="Do not report an error for tenants that do not exist.")
     ] = False,
 ) -> None:
     """Delete tenants with their namespaces and everything in them, and wait until they are deleted.
 
-    The command shows what the watcher deletes, and asks for confirmation. Without a terminal, it needs
+    The command shows what the watcher would delete, and asks for confirmation. Without a terminal, it needs
     `--yes`. If a tenant has `deletionPolicy: Retain`, its namespaces stay.
 
     If one of the tenants does not exist or is protected, the command deletes none of them, and the exit code
     is 1. To delete a protected tenant, first set `spec.protected: false`.
 
-    The history of a deleted tenant is kept for 30 days. `tenancy history NAME` shows it, and
+    The history of a deleted tenant is kept for 30 days. `tenancy history NAME` shows this history.
     `tenancy rollback NAME` restores the tenant, but not the contents of its namespaces.
     """
     connection: Connection = context.obj

@@ -38,7 +38,7 @@ class TenantDiff(Differences):
 
     name: str
     is_applied: bool
-    # The reason and the message say why the newest spec is not applied. Both are empty if it is applied.
+    # Why the newest spec is not applied. Both fields are empty if it is applied.
     reason: str = ""
     message: str = ""
     # The rights that the user lacks.
@@ -60,8 +60,8 @@ def diff(
     The exit code is 2 if there is drift. It is 3 if there is no drift, but the newest spec is not applied.
 
     If you lack rights, the command compares only the objects that you may read, and a note names the missing
-    rights. If it finds no drift in these objects, the exit code is 1. JSON and YAML contain the missing
-    rights in the field `missing`.
+    rights. If it finds no drift in these objects, the exit code is 1, even if the newest spec is not applied.
+    JSON and YAML contain the missing rights in the field `missing`.
     """
     reader = Reader(context.obj)
     tenant = reader.tenant(name)

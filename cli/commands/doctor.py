@@ -66,7 +66,7 @@ _NOT_FOUND: Final = 404
 
 
 def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """Check the cluster, the watcher, Pulumi and all tenants, and print a fix for each problem.
+    """Check the cluster, the watcher, Pulumi and all tenants, and print how to fix each problem.
 
     The command changes nothing. The exit code is 1 if a check fails, or if more than half of the checks could
     not run, for example because you lack rights. Warnings do not affect the exit code.

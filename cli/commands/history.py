@@ -43,14 +43,14 @@ def history(
 ) -> None:
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
-    An update is one run of `pulumi up` on the tenant's stack. A change to the spec without an update of its
-    own has no number, for example if the spec was rejected. The column BY shows the user who wrote the spec.
-    If no user is known, it shows the field manager. The column CHANGES shows how many objects were created
-    (`+`), updated (`~`), deleted (`-`) and released (`^`). JSON and YAML also contain the spec of each
-    update. To restore an earlier spec, run `tenancy rollback`.
+    An update is one run of `pulumi up` on the tenant's stack. The command also lists changes to the spec that
+    led to no update, for example because the spec was rejected. Such a change has no number. The column BY
+    shows the user who wrote the spec. If the user is unknown, the column shows the field manager. The column
+    CHANGES shows how many objects were created (`+`), updated (`~`), deleted (`-`) and released (`^`). JSON
+    and YAML also contain the spec of each update. To restore an earlier spec, run `tenancy rollback`.
 
     The history of a deleted tenant is kept for 30 days. If there is no tenant with this name, the command
-    shows the history of the deleted tenant.
+    shows the history of the deleted tenant with this name.
     """
     connection: Connection = context.obj
     name = short_name(name or "")
@@ -156,7 +156,7 @@ def _unrecorded(connection: Connection, tenant: str) -> Changes:
     except NoSuchTenant:
         return ()
     except ClusterError as error:
-        error_console.print(Text(f"changes to the spec without an update are not shown: {error}"))
+        error_console.print(Text(f"changes to the spec that led to no update are not shown: {error}"))
         return ()
 
 

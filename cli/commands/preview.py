@@ -73,7 +73,7 @@ def preview(
         str | None,
         typer.Option(
             metavar="REF",
-            help="Compare with the same paths at this git revision, and not with a cluster.",
+            help="Compare with the same paths at this git revision instead of a cluster.",
         ),
     ] = None,
     offline: Annotated[

@@ -98,8 +98,8 @@ def list_sessions(
 ) -> None:
     """List AI sessions with model, phase, reason and age.
 
-    Sessions that wait come first, then sessions that run. For the message of a session and what to do about
-    it, run `tenancy sessions show NAME -n NAMESPACE`.
+    Waiting sessions come first, followed by running sessions. To see the message of a session and what to do
+    next, run `tenancy sessions show NAME -n NAMESPACE`.
     """
     connection: Connection = context.obj
     all_rows = [session_row(session) for session in read_sessions(connection.cluster, namespace)]
@@ -162,7 +162,7 @@ def cancel_session(
     namespace: NamespaceOption,
     is_agreed: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Cancel an AI session that waits or runs. The command deletes the AISession with its Job and its log.
+    """Cancel a waiting or running AI session. The command deletes the AISession with its Job and its log.
 
     The command asks for confirmation. Without a terminal, `--yes` is necessary.
     """

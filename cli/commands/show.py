@@ -47,8 +47,8 @@ def show(
 ) -> None:
     """Show one tenant: phase, quotas, namespaces, conditions, access, last updates, events and current drift.
 
-    The command also shows the AI sessions of the tenant that wait or run. `tenancy describe` is the same
-    command. If both API groups have a Tenant with this name, the command shows the older one. To select
+    The command also shows the waiting and running AI sessions of the tenant. `tenancy describe` is the same
+    command. If both API groups have a Tenant with this name, the command shows the older Tenant. To select
     a group, use the full name, such as tenants.platform.ai/NAME.
 
     If you lack rights, the command shows the values that you may read. It prints `unknown` for the other
@@ -84,7 +84,7 @@ def show(
 
 
 def _differences(reader: Reader, tenant: Manifest, live: Objects, plans: Path | None) -> CurrentDifferences:
-    """The differences of a tenant. An error does not stop the command: the differences are unknown."""
+    """The differences of a tenant. After an error, the differences are unknown, and the command continues."""
     if is_deleting(tenant):
         return unknown_differences(tenant, "the tenant is being deleted")
     if is_duplicate(tenant, {}):
@@ -112,7 +112,7 @@ def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], s
 
 
 def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow], str]:
-    """The sessions that wait or run, and an error message if the user may not list sessions."""
+    """The waiting and running sessions, and an error message if the user may not list sessions."""
     rows: list[SessionRow] = []
     problem = ""
     for namespace in view.namespaces:

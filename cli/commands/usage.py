@@ -91,8 +91,8 @@ def usage(
     The column QUOTA shows the quota multiplied by hours, and the column USED shows the used amount multiplied
     by hours. For example, a quota of 4 CPUs for 2 hours is 8 CPU-hours.
 
-    The watcher records the data. While the watcher does not run, nothing is recorded, and this time counts as
-    zero. The column RECORDED shows how much of the period is recorded.
+    The watcher records the data. While the watcher is not running, nothing is recorded, and this time counts
+    as zero. The column RECORDED shows how much of the period is recorded.
 
     The command needs --watcher or --db. If the watcher's web page requires a login, set the environment
     variable TENANCY_TOKEN to a token.
@@ -162,7 +162,7 @@ def _fetch_report(url: str, since: datetime, until: datetime, tenant: str) -> Us
 def _problem(error: requests.RequestException) -> str:
     has_answered = isinstance(error, requests.exceptions.SSLError | requests.exceptions.ProxyError)
     if isinstance(error, requests.ConnectionError) and not has_answered:
-        return "does not answer: check that the watcher runs, and that its page has this URL"
+        return "does not answer: check that the watcher is running, and that its page has this URL"
     return f"cannot be reached: {error}"
 
 

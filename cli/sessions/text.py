@@ -62,7 +62,7 @@ def cause(row: SessionRow) -> str:
 def advice(row: SessionRow) -> str:
     """An instruction or a command for a session that is Pending."""
     if not row.reason:
-        return "check that the watcher runs, because it has not reconciled the session yet"
+        return "check that the watcher is running, because it has not reconciled the session yet"
     command = f"kubectl -n {row.namespace} describe pods -l job-name={session_job_name(row.name)}"
     return _ADVICE.get(row.reason, command).format(tenant=row.tenant)
 

@@ -23,7 +23,7 @@ from tenancy.base.names import PROJECT
 log = structlog.get_logger(__name__)
 
 _START_S: Final = 60.0
-# A process that failed to start ends within this time.
+# After a failed start, the process ends within this time.
 _END_S: Final = 1.0
 # An operation that was canceled can save its state within this time.
 _GRACE_S: Final = 10.0
@@ -84,7 +84,7 @@ class EngineProcess:
     def run(self, line: bytes, timeout_s: float) -> Answer | None:
         """Send a request, and wait for the answer. After the timeout, cancel the operation and return None.
 
-        Raises EngineGone if the process accepts no requests any more, and EngineCrashed if it ends before it
+        Raises EngineGone if the process no longer accepts requests, and EngineCrashed if it ends before it
         answers.
         """
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -134,7 +134,7 @@ class EngineProcess:
         return None
 
     def evict_providers(self) -> None:
-        """Let new operations use new provider processes."""
+        """Stop using the current provider processes. New operations start new ones."""
         with contextlib.suppress(EngineGone, EngineCrashed):
             self.run(EVICT, _GRACE_S)
 

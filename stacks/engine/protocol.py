@@ -16,7 +16,7 @@ from tenancy.registrations import PROVIDER_VERSION, TENANT_TYPE, registrations
 EVICT = b'{"operation":"evict"}\n'
 STATUS = b'{"operation":"status"}\n'
 
-# Lines that the client sends while its operation runs.
+# Lines that the client sends while its operation is running.
 CANCEL = b"cancel\n"
 TERMINATE = b"terminate\n"
 

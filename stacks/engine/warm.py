@@ -1,4 +1,4 @@
-"""Keeps a process of the warm engine running, and replaces it when it ends or has grown.
+"""Keeps a process of the warm engine running, and replaces it when it ends or has grown too large.
 
 If the engine cannot be used, callers use the Pulumi CLI instead.
 """
@@ -22,7 +22,7 @@ from tenancy.base.backoff import ENGINE_START
 
 log = structlog.get_logger(__name__)
 
-# Settings for a process that lives long. The CLI's settings are for a process that runs for a second.
+# Settings for a long-running process. The settings of the CLI are for a process that runs for a second.
 _ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
 
 # Pulumi's engine keeps a little memory and some goroutines of each operation. So a new process replaces the
@@ -43,14 +43,14 @@ class WarmEngine:
         self.max_memory_bytes = _MAX_MEMORY_BYTES
         self._guard = threading.Lock()
         self._process: EngineProcess | None = None
-        # Replaced processes. They may still run operations.
+        # Replaced processes. They may still be running operations.
         self._replaced: list[EngineProcess] = []
         self._numbers = count(1)
         self._is_replacing = False
         self._failures = 0
         self._retry_at_s = 0.0
         self.problem: str | None = None
-        """Why the engine cannot be used. None if it can be used, or was not needed yet."""
+        """Why the engine cannot be used. None if it can be used, or if no operation has needed it yet."""
 
     def operate(self, operation: Operation, timeout_s: float) -> EventLog:
         """Run the operation, and return its events. After the timeout, cancel the operation.
@@ -84,7 +84,7 @@ class WarmEngine:
             )
 
     def evict_providers(self) -> None:
-        """Let new operations use new provider processes, which know the kinds that are served now."""
+        """Let new operations start new provider processes, which know the kinds that are served now."""
         with self._guard:
             process = self._process
         if process and process.is_running:
@@ -115,7 +115,7 @@ class WarmEngine:
         return bool(status) and stack not in (status["running"] or ())
 
     def status(self) -> Mapping[str, Any]:
-        """The state of the engine process. Empty if no process runs."""
+        """The state of the engine process. Empty if no process is running."""
         with self._guard:
             process = self._process
         return process.status() if process else {}
@@ -137,7 +137,7 @@ class WarmEngine:
             return self._process
 
     def _discard(self, process: EngineProcess) -> None:
-        """Stop the use of a process that accepts no operations any more."""
+        """Stop using a process that no longer accepts operations."""
         with self._guard:
             if self._process is process:
                 self._process = None
@@ -145,7 +145,10 @@ class WarmEngine:
         process.finish()
 
     def _start(self) -> EngineProcess:
-        """Start a process. Raises EngineUnavailable, and waits longer after each failure."""
+        """Start a process. Raises EngineUnavailable if the start fails.
+
+        After each failure, the time to the next attempt becomes longer.
+        """
         if time.monotonic() < self._retry_at_s:
             raise EngineUnavailable(self.problem or "")
         try:

@@ -1,1 +1,1 @@
-"""Direct access to what a backend stores besides the state: history, and the history of deleted tenants."""
+"""Direct access to the histories in a backend, including the histories of deleted tenants."""

@@ -1,7 +1,7 @@
 """Stores the histories of deleted tenants for 30 days, by the uid of the Tenant.
 
 With a file backend, the store is a folder beside the folder `.pulumi` of the backend. Pulumi does not read
-it. Other backends have no store yet.
+this folder. Other backends have no store.
 """
 
 import os
@@ -87,7 +87,7 @@ class DeletedTenantsFolder:
 
 
 def _read(file: Path) -> DeletedTenant | None:
-    """The tenant in the file. None if the file is damaged, or if it was removed meanwhile."""
+    """The tenant in the file. None if the file is damaged, or if it was removed in the meantime."""
     try:
         return DeletedTenant.model_validate_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -109,7 +109,7 @@ def _time(seconds: int | None) -> str | None:
 
 
 def _retried(read: Callable[[], Result]) -> Result:
-    """Call a function that lists and reads files. Repeat the call if a listed file was pruned meanwhile."""
+    """Call a function that lists and reads files. Call it again if a listed file no longer exists."""
     for _ in range(_RETRIES):
         try:
             return read()

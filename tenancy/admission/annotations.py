@@ -1,7 +1,8 @@
 """The admission policy for annotations that load balancers, ingress controllers and ExternalDNS read.
 
 Such annotations can claim addresses, hosts and DNS records, or send requests to other servers. The policy
-checks only annotations with the prefixes in `CONTROLLED_PREFIXES`, also if a request changes nothing else.
+checks only annotations with the prefixes in `CONTROLLED_PREFIXES`. It checks each request that changes
+annotations, even if the request does not change the spec.
 """
 
 from typing import Final

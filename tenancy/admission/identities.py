@@ -1,7 +1,7 @@
-"""Admission policies that stop a tenant's user from getting the rights of somebody else.
+"""Admission policies that prevent a tenant's user from getting the rights of another user.
 
-Kubernetes lets everybody who can create pods use every ServiceAccount of the namespace. These policies allow
-a ServiceAccount only to senders that have its rights themselves.
+In Kubernetes, everybody who can create pods in a namespace can use every ServiceAccount of this namespace.
+With these policies, the sender of a request can use a ServiceAccount only if the sender has the same rights.
 """
 
 from typing import Final
@@ -45,10 +45,11 @@ def identity_policies(is_platform: str) -> list[Manifest]:
 
 
 def _accounts_of_pods(conditions: dict[str, str]) -> list[Manifest]:
-    """The policy for pods and pod templates. Controllers create pods only from templates that it has checked.
+    """The policy for the ServiceAccounts of pods and pod templates.
 
-    A user who changes a pod or a template decides what runs with the rights of the account. So the policy
-    also checks changes that keep the account.
+    Controllers create pods only from templates that the policy has already checked. A user who changes a pod
+    or a template decides which program runs with the rights of the ServiceAccount. So the policy also checks
+    requests that do not change the ServiceAccount.
     """
     return policy(
         "tenancy-pod-accounts",
@@ -70,7 +71,7 @@ def _accounts_of_pods(conditions: dict[str, str]) -> list[Manifest]:
 
 
 def _pod_spec(version: str) -> str:
-    """CEL: the pod spec in `object` or `oldObject`. It is empty if there is none."""
+    """CEL: the pod spec in `object` or `oldObject`, or an empty map."""
     paths = (
         "spec.jobTemplate.spec.template.spec",
         "spec.template.spec",
@@ -118,7 +119,7 @@ def _has(subject: str, group: str, resource: str, verb: str, is_everywhere: bool
 
 
 def _role_bindings(conditions: dict[str, str]) -> list[Manifest]:
-    """The policy for RoleBindings: they must not name groups that users of other tenants belong to."""
+    """The policy for RoleBindings. It rejects groups to which users of other tenants also belong."""
     return policy(
         "tenancy-role-bindings",
         [rule(RBAC_GROUP, "rolebindings")],

@@ -1,8 +1,8 @@
 """Admission policies that allow only the platform to change managed objects.
 
-A managed object has the label `tenant.platform.ai/managed=true`. The namespaces of tenants are managed
-objects, too. In these namespaces, only some labels and annotations are reserved for the platform. Users may
-change all other labels and annotations of the namespace.
+A managed object has the label `tenant.platform.ai/managed=true`. The namespaces of tenants are also managed
+objects. In these namespaces, only some labels and annotations are reserved for the platform. Users may change
+all other labels and annotations of the namespace.
 """
 
 from collections.abc import Callable

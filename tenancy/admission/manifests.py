@@ -4,8 +4,8 @@ The API server evaluates the policies itself, so they need no webhook. These mod
 
 - `managed_objects` and `cordon` restrict who may create, change or delete objects.
 - `tenants` restricts the deletion of Tenants, and who may set some of their fields.
-- `spec_author` checks which user a Tenant names as the author of its spec, and `deleter` checks which user it
-  names as the user who deletes it.
+- `spec_author` checks the annotation of a Tenant that names the author of the spec.
+- `deleter` checks the annotation of a Tenant that names the user who deletes the Tenant.
 - `sessions` restricts which AISessions a namespace accepts.
 - `network`, `endpoints` and `annotations` restrict objects that route or allow traffic.
 - `identities` restricts ServiceAccounts and RoleBindings.

@@ -1,7 +1,7 @@
-"""Admission policies that keep the quota usage of a tenant true.
+"""Admission policies that keep the quota usage of a tenant correct.
 
-A ResourceQuota does not count pods whose status says that they have ended. A pod that is being deleted runs
-until its grace period is over.
+A ResourceQuota does not count a pod whose status says that the pod has ended. A pod that is being deleted can
+continue to run until the end of its grace period.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import MAX_GRACE_PERIOD
 from tenancy.spec.settings import MAX_GRACE_PERIOD_S
 
-# The conditions that Kubernetes itself writes. A readiness gate of such a type does not make it writable.
+# The conditions that Kubernetes itself writes. Users cannot write them, even if a readiness gate names them.
 _OWN_CONDITIONS: Final = [
     "ContainersReady",
     "DisruptionTarget",
@@ -97,13 +97,13 @@ def _controlled_status() -> list[Manifest]:
 
 
 def _lacks_everywhere(group: str, resource: str) -> str:
-    """CEL: whether the sender may not write the status of this resource in all namespaces."""
+    """CEL: whether the sender lacks the right to write the status of this resource in all namespaces."""
     held = [holds_everywhere(group, resource, verb, "status") for verb in ("update", "patch")]
     return f"!({' || '.join(held)})"
 
 
 def _grace_periods() -> list[Manifest]:
-    """A policy that limits the grace period of pods, also in delete options and in evictions."""
+    """The policy for the grace period of pods. It also checks the grace period in deletions and evictions."""
     return policy(
         "tenancy-grace-periods",
         [

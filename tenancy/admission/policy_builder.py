@@ -127,7 +127,7 @@ def cel_string(value: str) -> str:
 
 
 def sender_is(users: Iterable[str], groups: Iterable[str] = ()) -> str:
-    """CEL: whether the requester is one of these users or belongs to one of these groups."""
+    """CEL: whether the sender is one of these users or belongs to one of these groups."""
     return (
         f"(request.userInfo.username in {_cel_list(users)} || "
         f"request.userInfo.?groups.orValue([]).exists(g, g in {_cel_list(groups)}))"
@@ -135,7 +135,7 @@ def sender_is(users: Iterable[str], groups: Iterable[str] = ()) -> str:
 
 
 def holds_everywhere(group: str, resource: str, verb: str, subresource: str = "") -> str:
-    """CEL: whether the requester has this right in all namespaces.
+    """CEL: whether the sender has this right in all namespaces.
 
     Controllers of other projects and cluster administrators have such rights. A tenant's users have rights
     only in the namespaces of the tenant.
@@ -184,5 +184,5 @@ def _cel_list(values: Iterable[str]) -> str:
     return json.dumps(list(values))
 
 
-# CEL: whether the requester is a component of Kubernetes.
+# CEL: whether the sender is a component of Kubernetes.
 SYSTEM: Final = sender_is(_SYSTEM_USERS, _SYSTEM_GROUPS)

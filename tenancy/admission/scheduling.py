@@ -24,8 +24,8 @@ from tenancy.base.labels import NODE_POOL_LABEL
 from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import NODE_POOL, PRIORITY_CLASSES, TOLERATIONS
 
-# Kubernetes adds tolerations with these keys to pods. The taints describe the state of a node, not who may
-# use the node.
+# Kubernetes adds tolerations with these keys to pods. Taints with these keys describe the state of a node.
+# They do not restrict who may use the node.
 _DEFAULT_TOLERATIONS: Final = [
     f"node.kubernetes.io/{name}"
     for name in (
@@ -45,7 +45,7 @@ _DAEMON_SETS: Final = (
     "system:serviceaccount:kube-system:daemon-set-controller",
 )
 _PRIORITY_CLASS: Final = Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False)
-# CEL: whether entry `e` of the allow list admits toleration `t`. An entry has the format of `kubectl taint`:
+# CEL: whether entry `e` of the allow list allows toleration `t`. An entry has the format of `kubectl taint`:
 # KEY, KEY:EFFECT, KEY=VALUE or KEY=VALUE:EFFECT.
 _IS_ADMITTED: Final = (
     "e == t.?key.orValue('') || e == t.?key.orValue('') + ':' + t.?effect.orValue('') || "
@@ -113,9 +113,9 @@ def _nodes() -> list[Manifest]:
 
 
 def _node_pool_checks() -> list[Manifest]:
-    """Checks that the pod can select its own tenant's dedicated nodes only.
+    """Checks that the pod selects no dedicated nodes of other tenants.
 
-    `tenancy-pods` checks that a tenant with dedicated nodes selects them.
+    The policy `tenancy-pods` checks that the pods of a tenant with dedicated nodes select these nodes.
     """
     return [
         check(
@@ -143,7 +143,7 @@ def _priority_classes() -> list[Manifest]:
     So the policy reads the PriorityClasses, and always allows the global default.
     """
     priority = list_check("spec.priorityClassName", "variables.class", PRIORITY_CLASSES)
-    # `tenancy-pods` rejects the system classes.
+    # The policy `tenancy-pods` rejects the system classes.
     is_other = (
         "params.metadata.name != variables.class || params.?globalDefault.orValue(false) || "
         f"variables.class in {list(SYSTEM_CLASSES)}"

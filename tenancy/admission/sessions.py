@@ -1,11 +1,11 @@
 """Admission policies for AISessions, and for their Jobs and pods.
 
-`spec.tenantRef` must name the tenant that owns the namespace. The CRD has another rule: once the session has
-started, its spec cannot change.
+`spec.tenantRef` must name the tenant that owns the namespace. The CRD contains another rule: after a session
+has started, its spec cannot change.
 
 The watcher computes the result of a session from its Job and its pod. So users must not change these objects,
-and must not run commands in the pod. For a command, a policy sees only the name of the pod. So the names of
-these Jobs and pods have a reserved prefix.
+and must not run commands in the pod. If a user runs a command in a pod, the request contains only the name of
+the pod, not its labels. So the names of these Jobs and pods have a reserved prefix.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Admission policies that limit how much of etcd the users of a tenant can fill.
+"""Admission policies that limit how much data the users of a tenant can store in etcd.
 
 ResourceQuotas limit the number of objects. These policies limit the size of each object.
 """
@@ -15,8 +15,8 @@ from tenancy.objects.object_sizes import (
     TEMPLATE_SIZE,
 )
 
-# CEL: whether the requester may write this resource in all namespaces, such as a controller of another
-# project.
+# CEL: whether the sender may write this resource in all namespaces. For example, controllers of other
+# projects have this right.
 _HOLDS_EVERYWHERE: Final = (
     "authorizer.group(request.resource.group).resource(request.resource.resource).check('update').allowed()"
 )
@@ -35,8 +35,8 @@ def size_policies(is_platform: str) -> list[Manifest]:
 def _object_sizes(conditions: dict[str, str]) -> list[Manifest]:
     """The policy for the size of objects. It also applies to the status of objects.
 
-    Controllers copy pod templates and annotations from the objects of users, so their objects are hardly
-    larger than those of users.
+    Controllers copy pod templates and annotations from the objects of users. So the objects of controllers
+    are only slightly larger than the objects of users.
     """
     limits = {TEMPLATE_SIZE: TEMPLATE_RESOURCES, DATA_SIZE: DATA_RESOURCES}
     choices = "".join(
@@ -63,7 +63,10 @@ def _object_sizes(conditions: dict[str, str]) -> list[Manifest]:
 
 
 def _events(conditions: dict[str, str]) -> list[Manifest]:
-    """The policy for Events. No quota can limit them, and only components report events."""
+    """The policy for Events. It allows only components of the cluster to write them.
+
+    No quota can limit the number of Events.
+    """
     return policy(
         "tenancy-events",
         [rule("", "events"), rule("events.k8s.io", "events")],

@@ -1,9 +1,9 @@
 """Admission policies for the annotation with the author of a Tenant's spec (`tenancy.history.spec_author`).
 
-The validating policy checks only requests that write the annotation. It rejects an annotation for the
-generation that results from the request if the annotation names a user other than the sender. It also rejects
-an annotation for a later generation. The watcher ignores annotations for earlier generations, such as the
-annotation in a restored backup.
+The validating policy checks only requests that write the annotation. Each annotation names a user and a
+generation of the Tenant. If the generation is the one that results from the request, the user must be the
+sender of the request. The policy also rejects an annotation for a later generation. The watcher ignores
+annotations for earlier generations, such as the annotation in a restored backup.
 
 The mutating policy writes the annotation for clients that do not write it themselves. Most clusters do not
 serve MutatingAdmissionPolicies yet.

@@ -1,8 +1,8 @@
 """Admission policies for Tenants.
 
 Nobody can delete a protected Tenant. Some fields of a spec can give their author rights outside the tenant.
-To set or change such a field, a user needs an RBAC verb of its own on Tenants, in addition to `create` or
-`update`.
+To set or change such a field, a user needs an additional RBAC verb on Tenants. The verbs `create` and
+`update` are not sufficient.
 """
 
 from typing import Final
@@ -37,7 +37,7 @@ def _deletion_protection() -> list[Manifest]:
 
 
 def _privileged_settings() -> list[Manifest]:
-    """The policy for `podSecurity`, `roles` and the signature of Pulumi's special values."""
+    """The policy for `podSecurity`, `roles` and the key that Pulumi reserves for special values."""
     return policy(
         "tenancy-privileged-settings",
         [_rule("CREATE", "UPDATE")],

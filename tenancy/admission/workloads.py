@@ -81,7 +81,8 @@ def _pods() -> list[Manifest]:
         ],
         variables={
             **ANNOTATIONS,
-            # A LimitRange allows a limit of 0, and a quota counts it as 0. But nodes treat it as no limit.
+            # A LimitRange allows a limit of 0, and a quota counts it as 0. But nodes do not enforce a limit
+            # of 0.
             "limits": " + ".join(
                 f"object.spec.?{name}.orValue([]).map(c, c.?resources.?limits.orValue({{}}))"
                 for name in ("containers", "initContainers")
@@ -155,7 +156,7 @@ def _node_checks() -> list[Manifest]:
 
 
 def _disruption_budgets() -> list[Manifest]:
-    """The policy for PodDisruptionBudgets: they must not stop every drain of a node."""
+    """The policy for PodDisruptionBudgets. It rejects budgets that would block every drain of a node."""
     unavailable, available = "object.spec.?maxUnavailable", "object.spec.?minAvailable"
     return policy(
         "tenancy-disruption-budgets",

@@ -45,7 +45,7 @@ def test_sessions_that_run_or_have_ended_are_no_problem() -> None:
 def test_session_that_the_watcher_ignores_points_to_the_watcher() -> None:
     (finding,) = waiting_findings([row("a", 60, "")])
     assert finding.message.endswith(": it has no status")
-    assert "check that the watcher runs" in finding.fix
+    assert "check that the watcher is running" in finding.fix
 
 
 @pytest.mark.parametrize("reason", [*SessionReason, "Unschedulable"])

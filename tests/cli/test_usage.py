@@ -154,7 +154,8 @@ def test_watcher_that_does_not_answer_is_told() -> None:
         result = tenancy("--watcher", address)
     assert result.returncode == 1
     assert result.stderr == (
-        f"error: {address} does not answer: check that the watcher runs, and that its page has this URL\n"
+        f"error: {address} does not answer: check that the watcher is running, and that its page has this "
+        "URL\n"
     )
 
 

@@ -83,7 +83,7 @@ def test_new_spec_of_a_paused_tenant_is_not_applied_until_it_is_resumed(
     platform.apply({**manifest, "spec": {"plan": "pro", "paused": True}})
     ready = platform.await_condition(manifest, "Paused")
     assert ready["status"] == "False"
-    assert ready["message"] == "the tenant is paused: a change waits to be applied"
+    assert ready["message"] == "the tenant is paused: a change is not applied yet"
     quota = platform.get("ResourceQuota", "tenant-wait", "tenant-quota")
     assert quota is not None
     assert quota["spec"]["hard"]["cpu"] == "500m"

@@ -1,9 +1,9 @@
 """Loads the last applied objects of each tenant from the tenant's stack.
 
-The watcher compares these objects with the live objects to detect drift. It repairs the drift of a tenant, or
-only reports it if the tenant is paused. The watcher loads the last applied objects after a restart, and after
-an update that failed half way. A separate thread reads the stack's history and state. So the workers do not
-have to wait if the backend does not answer.
+The watcher compares these objects with the live objects to detect drift. It repairs the drift of a tenant. If
+the tenant is paused, the watcher only reports the drift. The watcher loads the last applied objects after a
+restart, and after an update that failed before it was complete. A separate thread reads the stack's history
+and state. So the workers do not have to wait if the backend does not answer.
 """
 
 from collections.abc import Callable

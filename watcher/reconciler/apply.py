@@ -1,9 +1,9 @@
 """Applies the desired state of a tenant by running `pulumi up` on the tenant's stack.
 
-Usually, one run is enough. In two cases, an additional run comes first:
+Usually, one run is sufficient. In two cases, an additional run comes first:
 
 - Some quotas must be lowered before other quotas of the same budget can be raised. The additional run lowers
-  quotas, and the last run raises quotas.
+  quotas, and the last run raises the other quotas.
 - Namespaces are removed from the tenant but kept in the cluster. The additional run marks these namespaces as
   retained in the stack's state.
 """
@@ -41,8 +41,8 @@ def apply(
     """Apply the desired state.
 
     `managed` contains the live objects of all tenants. Some updates need two or three runs of `up`. The
-    history then shows the changes of each run. Raises MustWait if the tenant has to wait for a change in the
-    cluster. Raises Rejection, StackError or ClusterError if a step fails.
+    history then contains an update for each run. Raises MustWait if the tenant has to wait for a change in
+    the cluster. Raises Rejection, StackError or ClusterError if a step fails.
     """
     # `objects` contains the tenant's objects before the next run.
     objects: Objects = managed.of(desired.tenant)

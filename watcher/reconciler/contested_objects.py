@@ -20,7 +20,7 @@ _ROUNDS: Final = 4
 # Two rounds are in a row if the object changes again within this time after the first round. The time starts
 # at the end of the update, because on a slow cluster, the update itself may take longer than this time.
 _REST_S: Final = 15.0
-# Rounds are forgotten after this time. This time is longer than the longest update.
+# The watcher forgets the rounds of an object after this time. No update takes this long.
 _FORGET_S: Final = 3600.0
 
 
@@ -66,7 +66,10 @@ class ContestedObjects:
         self._guard = threading.Lock()
 
     def in_round(self, repairs: Mapping[ObjectKey, object], keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """The contested objects. With repairs, begin a round. Otherwise, the contested objects in `keys`."""
+        """Begin a round if there are repairs, and return its contested objects.
+
+        Without repairs, return the contested objects in `keys`.
+        """
         return self.begin_round(repairs) if repairs else self.ongoing(keys)
 
     def begin_round(self, repairs: Mapping[ObjectKey, object]) -> set[ObjectKey]:
@@ -105,8 +108,8 @@ class ContestedObjects:
     def cause(self, key: ObjectKey, newest: str) -> str:
         """The first known cause of the rounds of an object. `newest` is the cause of the last round.
 
-        The status contains the cause, and the cause contains a time. The newest cause would therefore change
-        the status in each round.
+        The status contains the cause, and the cause contains a time. If the status contained the newest
+        cause, it would change in each round.
         """
         with self._guard:
             streak = self._streaks.get(key)

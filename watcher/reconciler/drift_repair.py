@@ -5,7 +5,7 @@ Repairs do not use the stack. So objects are repaired even in these cases:
 - The spec is rejected.
 - The stack is locked.
 - The backend does not answer.
-- The tenant waits for the end of its retry delay.
+- The tenant is waiting for the end of its retry delay.
 
 The next update records the repairs in the stack's history.
 """
@@ -37,7 +37,7 @@ from watcher.service import QueueWorkers, TryAgain
 log = structlog.get_logger(__name__)
 
 _THREADS: Final = 4
-# The minimum time between two repairs of one tenant, so that constant changes do not keep a thread busy.
+# The minimum time between two repairs of one tenant. So repeated changes do not keep a thread busy.
 _PAUSE_S: Final = 0.2
 
 
@@ -84,7 +84,7 @@ class Repairs:
         self.check(manifest["metadata"]["name"])
 
     def keep_applied(self) -> None:
-        """Start to repair the drift of tenants whose spec is applied. Call this before the workers start."""
+        """Start to repair the drift of tenants whose spec is applied. Call it before the workers start."""
         for tenant in self._loader.load_from_specs():
             self.check(tenant)
 

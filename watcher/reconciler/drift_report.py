@@ -16,7 +16,7 @@ from watcher.reconciler.status_change import KEEP, Keep, Verdict
 
 
 def drift_verdict(repaired: str, unrepaired: str = "") -> Verdict | Keep:
-    """The condition Drifted after an error or while the tenant waits. KEEP if there is no new drift.
+    """The condition Drifted after an error, or while the tenant is waiting. KEEP if there is no new drift.
 
     `repaired` describes repaired drift, and `unrepaired` describes drift that could not be repaired.
     """
@@ -44,7 +44,7 @@ def current_differences(
     """The tenant's drift, and the changes that are not applied yet.
 
     `desired` is the desired state of the last accepted spec. `applied` contains the last applied objects.
-    Each of the two is None if it is unknown.
+    Each of the two parameters is None if its value is unknown.
     """
     if is_deleting(tenant):
         return Differences(drift=())

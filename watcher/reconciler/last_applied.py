@@ -23,7 +23,7 @@ from tenancy.drift import object_drift
 class Applied:
     """The last applied objects of a tenant.
 
-    `next_objects` are the objects of an update that is running or has failed half way.
+    `next_objects` are the objects of an update that is running, or that failed before it was complete.
     """
 
     # None if the objects are unknown. In this case, no object is restored.
@@ -107,8 +107,8 @@ class LastApplied:
             return applied
         with self._locks[tenant]:
             applied = self._by_tenant.get(tenant) or Applied(None)
-            # No update of the watcher runs now. If `next_objects` is set, another process has locked the
-            # stack. Only the stack's state shows whether the other process has applied these objects.
+            # No update of the watcher is running now. If `next_objects` is set, another process has locked
+            # the stack. Only the stack's state shows whether the other process has applied these objects.
             is_half_done = applied.next_objects is not None
             applied = replace(applied, is_paused=is_paused, is_half_done=is_half_done)
             self._by_tenant[tenant] = applied

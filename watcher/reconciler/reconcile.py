@@ -47,7 +47,7 @@ from watcher.reconciler.update_needed import (
 )
 from watcher.service import TryAgain
 
-# The time from an update to the next reconcile. The informers receive the update's changes in this time.
+# The time from an update to the next reconcile. In this time, the informers receive the changed objects.
 _LOOK_AGAIN_S: Final = 2.0
 # The time to the next reconcile of a tenant if one of its objects is contested or cannot be repaired.
 _CONTESTED_S: Final = 10.0

@@ -69,9 +69,10 @@ class Reporter:
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
-        The status in `manifest` contains the changes to the spec. The live Tenant may not contain them yet.
+        The status in `manifest` contains the changes to the spec. The status of the live Tenant may not
+        contain these changes yet.
 
-        Call this before the first object of the tenant is created.
+        Call this method before the first object of the tenant is created.
         """
         if not has_finalizer(manifest):
             # The request does not write the status, so the response may lack the changes to the spec.
@@ -134,7 +135,7 @@ class Reporter:
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error
         if isinstance(error, DriftContested | RepairFailed | InvalidSpec):
-            self._metrics.count_failed()  # The queue counts the other errors, which it retries.
+            self._metrics.count_failed()  # The queue retries and counts the other errors.
         name = manifest["metadata"]["name"]
         message = f"{error}{self._loader.problem_text(name)}"
         unrepaired = message if isinstance(error, DriftContested | RepairFailed) else ""
@@ -183,7 +184,7 @@ class Reporter:
 
 
 def _is_applied(error: Failure, step: Step | None) -> bool | Keep:
-    """Whether the newest spec is applied. KEEP if the error occurred before this was known."""
+    """Whether the newest spec is applied. KEEP if this was not known yet when the error occurred."""
     if isinstance(error, Rejection):
         return False
     is_applied_before = is_applied(step)
@@ -191,12 +192,12 @@ def _is_applied(error: Failure, step: Step | None) -> bool | Keep:
 
 
 def _half_done(error: Failure, step: Step | None) -> str:
-    """The message of an update that failed half way. Empty if no update failed half way.
+    """The message of an update that failed before it was complete. Empty if there is no such update.
 
-    Two kinds of failed updates do not count:
+    The result is also empty after these two kinds of failed updates:
 
-    - An update of a locked stack has not started.
-    - An update that only records repairs changes no object.
+    - an update of a locked stack, because it has not started
+    - an update that only records repairs, because it changes no object
     """
     if not isinstance(error, StackError) or isinstance(error, StackBusy):
         return ""

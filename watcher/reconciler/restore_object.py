@@ -35,9 +35,10 @@ _MAX_FIELDS: Final = 3
 
 @dataclass(frozen=True)
 class Repair:
-    """A repair of an object. `drift` describes the drift, and `change` is the change that the repair made.
+    """A repair of an object. `drift` describes the drift, and `change` contains the changed fields.
 
-    `cause` says which client changed the object, when, and which fields. Empty if the client is unknown.
+    `cause` names the client that changed the object, the time, and the fields. Empty if the client is
+    unknown.
     """
 
     drift: str
@@ -51,7 +52,7 @@ def restore_object(
     """Restore an object if the live object differs from the last applied object.
 
     The first returned value is the repair, or None if there was nothing to repair. The second returned value
-    is whether the object is fully restored. A quota is not fully restored if the budget does not allow its
+    is true if the object is fully restored. A quota is not fully restored if the budget does not allow its
     full limit yet. Raises ClusterError if a request fails.
     """
     kind = KIND_BY_KEY[key.kind]
@@ -75,7 +76,7 @@ def restore_object(
 
 
 def _cause(live: Manifest | None, change: ObjectChange) -> str:
-    """Says which field manager, other than the platform's, wrote last, when, and which fields differ."""
+    """The last field manager that changed the object, except the platform's, with the time and the fields."""
     entries = [
         entry
         for entry in ((live or {"metadata": {}})["metadata"].get("managedFields") or ())

@@ -1,6 +1,7 @@
 """Keeps each version of a Tenant's spec until the status contains the author of this version.
 
-Users can change a spec several times while an update runs. The next reconcile reads only the newest version.
+Users can change a spec several times while an update is running. The next reconcile reads only the newest
+version.
 """
 
 import threading
@@ -20,7 +21,7 @@ class SeenSpecs:
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
         """Keep a version of a Tenant that an informer has received, if its generation is new.
 
-        `after` is None if the Tenant was deleted. The method then forgets all its versions.
+        `after` is None if the Tenant was deleted. The method then forgets all versions of the Tenant.
         """
         with self._guard:
             if after is None:

@@ -35,7 +35,7 @@ def pending_status(
     *,
     is_applied: bool = False,
 ) -> Manifest:
-    """The status while the tenant waits.
+    """The status while the tenant is waiting.
 
     `applied_digest` is the digest of an intermediate state that was applied before the wait. `is_applied` is
     whether the newest spec is applied.
@@ -52,7 +52,7 @@ def terminating_status(manifest: Manifest, reason: Reason, message: str) -> Mani
 
 
 def held_status(manifest: Manifest, reason: Reason, message: str, repaired: str) -> Manifest:
-    """The status of a deleted Tenant whose objects stay for now. Its namespaces do not change."""
+    """The status of a Tenant that is being deleted, but is paused or protected. Its objects stay for now."""
     verdict = Verdict(False, reason, message)
     return _waiting_status(manifest, Phase.TERMINATING, verdict, KEEP, repaired, KEEP, KEEP)
 
@@ -97,7 +97,7 @@ def paused_status(manifest: Manifest, desired: DesiredState, drifted: Verdict) -
     old: Manifest = manifest.get("status") or {}
     # `status.protected` is not part of the digest, and the watcher sets it only after an update.
     is_applied = old.get("appliedDigest") == desired.digest and old.get("protected") == desired.is_protected
-    waits = "no change waits to be applied" if is_applied else "a change waits to be applied"
+    waits = "all changes are applied" if is_applied else "a change is not applied yet"
     verdict = Verdict(
         is_applied and drifted.is_true is False, Reason.PAUSED, f"the tenant is paused: {waits}"
     )
@@ -133,7 +133,7 @@ def failed_status(
     """The status after an error.
 
     `is_applied` is whether the newest spec is applied, or KEEP if this is unknown. `half_done` is the message
-    of an update that failed half way.
+    of an update that failed before it was complete.
     """
     verdict = Verdict(False, reason, message)
     change = StatusChange(
@@ -145,7 +145,7 @@ def failed_status(
         integrations_ready=KEEP,
         drifted=drifted,
         namespaces=KEEP,
-        # After an update that failed half way, the applied state is unknown. The next update then applies the
+        # After an incomplete update, the applied state is unknown. The next update then applies the
         # whole desired state.
         applied_digest=None if half_done else KEEP,
         last_update=LastUpdate(result="failed", message=half_done) if half_done else KEEP,

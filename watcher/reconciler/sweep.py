@@ -1,7 +1,7 @@
 """Deletes objects that have a tenant's labels but are not desired.
 
-Pulumi deletes only objects that are in the stack's state. This module deletes objects that are missing in
-the state.
+Pulumi deletes only objects that are in the stack's state. This module deletes objects that the state does not
+contain.
 """
 
 from collections.abc import Mapping

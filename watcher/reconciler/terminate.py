@@ -70,8 +70,8 @@ class Terminator:
         """Reconcile a tenant that is being deleted.
 
         The spec is not parsed, because an invalid spec must not block the deletion. Returns the seconds until
-        the next reconcile of the tenant, or None to wait for the next change. Raises TryAgain
-        after a failure.
+        the next reconcile of the tenant, or None to wait for the next change. Raises TryAgain after a
+        failure.
         """
         name, uid = tenant["metadata"]["name"], tenant["metadata"]["uid"]
         if not has_finalizer(tenant):
@@ -133,7 +133,7 @@ class Terminator:
     def _destroy(self, tenant: Manifest) -> None:
         """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels.
 
-        Before, store the tenant's history, because the backend removes it together with the stack.
+        First, store the tenant's history, because the backend removes the history together with the stack.
         """
         name = tenant["metadata"]["name"]
         self._stacks.histories.keep_deleted(tenant)
@@ -209,7 +209,7 @@ def _few(names: list[str]) -> str:
 
 
 def _hold(tenant: Manifest) -> tuple[Reason, str] | None:
-    """The reason and message why the tenant must not be destroyed yet. None if it may be destroyed.
+    """The reason and the message if the tenant must not be destroyed yet. None if it may be destroyed.
 
     Does not parse the spec, because the spec may be invalid.
     """

@@ -82,10 +82,10 @@ Step = InSync | WaitForNamespaces | Contested | RunUpdate
 
 
 class MustWait(Exception):
-    """The tenant waits for a change in the cluster, such as the deletion of a namespace.
+    """The tenant must wait for a change in the cluster, such as the deletion of a namespace.
 
-    The change queues the tenant again. `applied` is the intermediate state that was applied before the wait.
-    It is None if no such state was applied.
+    After this change, the watcher queues the tenant again. `applied` is the intermediate state that was
+    applied before the wait. It is None if no such state was applied.
     """
 
     reason = Reason.NAMESPACE_TERMINATING
