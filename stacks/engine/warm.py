@@ -15,7 +15,7 @@ import structlog
 from stacks.engine.binary import check_version, engine_binary
 from stacks.engine.process import EngineProcess
 from stacks.engine.protocol import ErrorKind, raise_for_error, request_line
-from stacks.errors import EngineGone, EngineUnavailable, StackTimeout
+from stacks.errors import EngineCrashed, EngineGone, EngineUnavailable, StackTimeout
 from stacks.operation import Operation
 from stacks.result import EventLog
 from tenancy.base.backoff import ENGINE_START
@@ -67,6 +67,10 @@ class WarmEngine:
             except EngineGone:
                 self._discard(process)
                 continue
+            except EngineCrashed:
+                # The process may still be ending, and may accept a connection that it never answers.
+                self._discard(process)
+                raise
             if answer is None:
                 raise StackTimeout(f"{operation.name} took longer than {timeout_s:g} s")
             if answer.error_kind is ErrorKind.NOT_ACCEPTED:
