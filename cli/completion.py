@@ -23,6 +23,9 @@ def tenant_names(context: typer.Context, incomplete: str) -> list[str]:
 TenantName = Annotated[
     str, typer.Argument(metavar="NAME", help="The name of the tenant.", autocompletion=tenant_names)
 ]
+OptionalTenantName = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="The name of the tenant.", autocompletion=tenant_names)
+]
 TenantNames = Annotated[
     list[str] | None,
     typer.Argument(

@@ -1,6 +1,6 @@
 """Reads and prints the differences of a tenant: manual changes (drift), and pending changes.
 
-Pending changes are changes of the spec or the plan that are not applied yet, for example because the tenant
+Pending changes are changes to the spec or the plan that are not applied yet, for example because the tenant
 is paused or the spec is rejected.
 """
 

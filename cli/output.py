@@ -118,13 +118,13 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
     """The number of spaces between columns, and the indices of the columns that wrap.
 
-    The number of spaces is 3. If more than one column would wrap, the number is reduced to 2 or 1.
+    The number of spaces is 3. It is reduced to 2 or 1 if fewer columns wrap then, and to 1 if several columns
+    wrap in any case.
     """
-    for gap in _GAPS:
-        folded = _folded(widths, total_width - gap * (len(widths) - 1))
-        if len(folded) <= 1:
-            break
-    return gap, folded
+    layouts = [(gap, _folded(widths, total_width - gap * (len(widths) - 1))) for gap in _GAPS]
+    fewest = min(len(folded) for _, folded in layouts)
+    best = [layout for layout in layouts if len(layout[1]) == fewest]
+    return best[-1] if fewest > 1 else best[0]
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:
@@ -138,6 +138,34 @@ def _folded(widths: Sequence[int], total_width: int) -> set[int]:
             break
         folded.add(widest)
     return folded
+
+
+class GrowingTable:
+    """Prints the rows of a table as they become known. A column grows if a later cell is wider.
+
+    Each row is one line, even if it is longer than a line of the terminal.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._widths = [len(title) for title in columns]
+        self._header: list[Text] | None = [Text(title, style="bold") for title in columns]
+
+    def print(self, rows: Iterable[Sequence[str | Text]]) -> None:
+        lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+        self._widths = [
+            max([width, *(line[index].cell_len for line in lines)])
+            for index, width in enumerate(self._widths)
+        ]
+        for line in [self._header, *lines] if self._header else lines:
+            console.print(self._line(line))
+        self._header = None
+
+    def _line(self, cells: Sequence[Text]) -> Text:
+        padding = [width - cell.cell_len for cell, width in zip(cells, self._widths, strict=True)]
+        padded = [cell + " " * count for cell, count in zip(cells, padding, strict=True)]
+        line = Text(" " * _GAPS[0]).join(padded)
+        line.rstrip()
+        return line
 
 
 def print_changes(changes: Iterable["ObjectChange"]) -> None:

@@ -1,6 +1,6 @@
 """Reads facts from the cluster. `tenancy.decision` uses these facts to accept or reject a Tenant."""
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from dataclasses import replace
 
 from cluster.client import Cluster
@@ -19,15 +19,16 @@ def read_facts(
     manifest: Manifest,
     plans: Plans,
     served: ServedKinds,
-    own: Container[ObjectKey] = (),
+    own: Collection[ObjectKey] = (),
     unreadable: Container[str] = (),
 ) -> Facts:
     """Read the live objects that may conflict with the objects of a Tenant.
 
-    Sends one request per object. Skips objects in `own` and namespaces in the Tenant's status, because they
-    belong to the tenant. Skips objects whose kind is in `unreadable`.
+    Sends one request per object. Skips objects in `own`, because they belong to the tenant. Skips objects
+    whose kind is in `unreadable`. Skips a namespace in the Tenant's status if objects in `own` are in this
+    namespace. The status alone proves nothing, because users may be able to write it.
     """
-    names = known_namespaces(manifest)
+    names = {*known_namespaces(manifest)} & {key.namespace for key in own}
     live = {
         key: cluster.get(KIND_BY_KEY[key.kind], key.name, key.namespace)
         for key in keys_to_read(manifest, plans, served)

@@ -7,7 +7,7 @@ return quickly and leave long work to other threads.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
@@ -15,7 +15,7 @@ import structlog
 from cluster.client import Cluster
 from cluster.errors import ClusterError, WatchExpired
 from tenancy.base.backoff import WATCH
-from tenancy.base.kinds import Kind
+from tenancy.base.kinds import TENANTS, Kind
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 
 log = structlog.get_logger(__name__)
@@ -29,7 +29,10 @@ OnChange = Callable[[Manifest | None, Manifest | None], None]
 
 
 class Informer(threading.Thread):
-    """Keeps a copy of the objects, and calls `on_change` for each change. Any thread may read the copy."""
+    """Keeps a copy of the objects, and calls `on_change` for each change. Any thread may read the copy.
+
+    The copy contains `metadata.managedFields` only of Tenants, because this field can be large.
+    """
 
     def __init__(
         self,
@@ -127,6 +130,8 @@ class Informer(threading.Thread):
             raise ClusterError("the API server ended the watch immediately and sent no events")
 
     def _put(self, key: ObjectKey, item: Manifest | None) -> None:
+        if item is not None and self.kind not in TENANTS:
+            item["metadata"].pop("managedFields", None)
         before = self._objects.get(key)
         self._store(key, item)
         try:
@@ -140,3 +145,9 @@ class Informer(threading.Thread):
             self._objects.pop(key, None)
         else:
             self._objects[key] = item
+
+
+def not_synced(informers: Iterable[Informer]) -> list[str]:
+    """One message for each informer that has not listed its objects yet."""
+    kinds = [informer.kind for informer in informers if not informer.is_synced.is_set()]
+    return [f"not listed yet: {kind.plural} of {kind.api_version}" for kind in kinds]

@@ -15,9 +15,9 @@ from tenancy.base.labels import MANAGED_SELECTOR, tenant_selector
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import FINALIZER
 from tenancy.changes import Cause, ObjectChange, UpdateRecord
+from tenancy.history.spec_changes import changes_in, unrecorded_changes
+from tenancy.history.spec_writer import spec_writer
 from tenancy.same_name_in_both_groups import has_finalizer, precedence
-from tenancy.spec_author import newest_writer
-from tenancy.spec_changes import unrecorded_changes
 
 if TYPE_CHECKING:
     from tenancy.desired import DesiredState
@@ -50,13 +50,15 @@ def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
 
 def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
     """The record that the stack's history stores for an update with these changes."""
+    status, generation = tenant.get("status"), tenant["metadata"]["generation"]
+    managers = [change.manager for change in changes_in(status) if change.generation == generation]
     return UpdateRecord(
         cause_type=cause,
-        generation=tenant["metadata"]["generation"],
-        written_by=newest_writer(tenant).get("manager", ""),
+        generation=generation,
+        written_by=managers[0] if managers else spec_writer(tenant).get("manager", ""),
         spec=tenant["spec"],
         changes=changes,
-        spec_changes=unrecorded_changes(tenant.get("status")),
+        spec_changes=unrecorded_changes(status),
     )
 
 

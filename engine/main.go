@@ -43,6 +43,9 @@ func main() {
 		fmt.Println(version.Version)
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == "prune" {
+		os.Exit(pruneCommand(os.Args[2:], os.Stdout, os.Stderr))
+	}
 	socket := flag.String("socket", "", "path of the unix socket")
 	project := flag.String("project", "", "name of the Pulumi project")
 	salt := flag.String("salt", "", "salt of the key that encrypts secrets")

@@ -1,10 +1,11 @@
 """The URLs of Pulumi's state backends, and direct access to file backends.
 
-A file backend stores stacks as files. This module reads and writes these files directly. This saves up to two
-CLI processes per operation: one that creates an empty stack, and one that reads the version of the newest
-update. All other backends are used through the CLI.
+A file backend stores stacks as files. This module reads and writes these files directly. This saves the CLI
+process that creates an empty stack. `stacks.history_files` reads the history. All other backends are used
+through the CLI.
 """
 
+import gzip
 import json
 import os
 import tempfile
@@ -12,12 +13,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
-from pulumi.automation import CommandError, Stack
-
 from tenancy.base.names import PROJECT
 
-# The CLI lists only ten updates by default.
-_ALL_UPDATES: Final = 1_000_000
+# The endings of compressed files.
+COMPRESSED: Final = (".gz", ".zst")
 
 
 def backend_url(url: str) -> str:
@@ -45,35 +44,29 @@ def create_stack_in_file_backend(url: str, stack: str) -> None:
     Do nothing if the stack exists, if the backend is not a file backend, or if the CLI has not initialized
     the backend yet.
     """
-    folder = _file_backend_folder(url)
+    folder = file_backend_folder(url)
     if folder is None or not (folder / "meta.yaml").exists():
         return  # The CLI must create the first stack, because it also writes the backend's metadata.
-    checkpoint = folder / "stacks" / PROJECT / f"{stack}.json"
-    if any(checkpoint.with_name(checkpoint.name + suffix).exists() for suffix in ("", ".gz", ".zst")):
+    if stack_exists(folder, stack):
         return
+    # With another ending, the first update would have to replace the file by a compressed file.
+    checkpoint = folder / "stacks" / PROJECT / f"{stack}.json.gz"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     empty = {"version": 3, "checkpoint": {"stack": f"organization/{PROJECT}/{stack}", "latest": None}}
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=f"{stack}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(empty, file)
+    with os.fdopen(handle, "wb") as file:
+        file.write(gzip.compress(json.dumps(empty).encode()))
     os.replace(temporary, checkpoint)
 
 
-def newest_version(url: str, stack: Stack) -> int | None:
-    """The version of the stack's newest update, or None if the CLI cannot read the history."""
-    folder = _file_backend_folder(url)
-    if folder is not None:
-        history_files = (folder / "history" / PROJECT / stack.name).glob("*.history.json*")
-        # Without `metadata=skip`, the backend writes an attributes file for each history file.
-        return sum(1 for file in history_files if file.suffix != ".attrs")
-    try:
-        history = stack.history(page_size=_ALL_UPDATES, show_secrets=False)
-    except CommandError:
-        return None  # This is not an error, because the update itself has succeeded.
-    # Only the Pulumi service numbers updates. On other backends, the version is the number of updates.
-    return history[0].version or len(history) if history else 0
-
-
-def _file_backend_folder(url: str) -> Path | None:
+def file_backend_folder(url: str) -> Path | None:
+    """The folder in which a file backend stores its files. None for other backends."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) / ".pulumi" if parts.scheme == "file" else None
+
+
+def stack_exists(folder: Path, stack: str) -> bool:
+    """Whether a file backend contains the stack. `folder` is the backend's folder."""
+    return any(
+        (folder / "stacks" / PROJECT / f"{stack}.json{suffix}").exists() for suffix in ("", *COMPRESSED)
+    )

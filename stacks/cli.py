@@ -1,17 +1,16 @@
 """Runs operations and commands with the Pulumi CLI. Each one runs in a work folder of its own."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pulumi.automation import CommandError, LocalWorkspace
+from pulumi.automation import LocalWorkspace
 
-from stacks.backend import create_stack_in_file_backend, newest_version
+from stacks.backend import create_stack_in_file_backend
 from stacks.command import PulumiProcess
-from stacks.errors import StorageFailed, stack_error
-from stacks.operation import OneProcessStack, Operation, no_program
+from stacks.operation import OneProcessStack, Operation, no_program, translated_errors
 from stacks.project import encryption_salt, work_folder
 from stacks.result import EventLog
+from stacks.storage.history_files import newest_version
 
 
 class PulumiCli:
@@ -72,17 +71,3 @@ class PulumiCli:
             env_vars=self._environment,
             pulumi_command=self._command,
         )
-
-
-@contextmanager
-def translated_errors(events: EventLog) -> Iterator[None]:
-    """Convert CommandError and OSError to StackError.
-
-    If the engine has reported errors in `events`, the message for a CommandError contains them.
-    """
-    try:
-        yield
-    except CommandError as error:
-        raise stack_error(str(error), tuple(events.errors)) from None
-    except OSError as error:
-        raise StorageFailed(f"cannot read or write files: {error}") from None

@@ -43,7 +43,7 @@ class PulumiProcess(PulumiCommand):
         self.timeout_s = timeout_s
         self._running: set[int] = set()
         self._guard = threading.Lock()
-        self.is_stopping = False
+        self._is_stopping = False
 
     def run(
         self,
@@ -54,11 +54,25 @@ class PulumiProcess(PulumiCommand):
         on_error: OnOutput | None = None,  # noqa: ARG002
     ) -> CommandResult:
         started = time.monotonic()
+        result = self.execute([self.command, "--non-interactive"], args, cwd, additional_env)
+        took_s = round(time.monotonic() - started, 3)
+        # A work folder is named after its stack, with a random suffix.
+        stack = Path(cwd).name.rpartition(".")[0]
+        log.debug("pulumi ran", stack=stack, command=" ".join(args[:2]), code=result.code, took_s=took_s)
+        if result.code != 0:
+            raise create_command_error(result)
+        return result
+
+    def execute(
+        self, program: list[str], args: list[str], cwd: str, additional_env: Mapping[str, str]
+    ) -> CommandResult:
+        """Run a program with the time limit, and return its output, whatever its exit code is."""
+        label = f"{Path(program[0]).name} {args[0]}"
         with self._guard:
-            if self.is_stopping:
-                raise StackStopped(f"pulumi {args[0]} was not started, because this process is stopping")
+            if self._is_stopping:
+                raise StackStopped(f"{label} was not started, because this process is stopping")
             process = subprocess.Popen(
-                [self.command, "--non-interactive", *args],
+                [*program, *args],
                 cwd=cwd,
                 env={
                     **os.environ,
@@ -77,25 +91,27 @@ class PulumiProcess(PulumiCommand):
             stdout, stderr = process.communicate(timeout=self.timeout_s)
         except subprocess.TimeoutExpired:
             _terminate(process, Path(cwd))
-            raise StackTimeout(f"pulumi {args[0]} took longer than {self.timeout_s:g} s") from None
+            raise StackTimeout(f"{label} took longer than {self.timeout_s:g} s") from None
         finally:
             with self._guard:
                 self._running.discard(process.pid)
-        result = CommandResult(stdout, stderr, process.returncode)
-        took_s = round(time.monotonic() - started, 3)
-        # A work folder is named after its stack, with a random suffix.
-        stack = Path(cwd).name.rpartition(".")[0]
-        log.debug("pulumi ran", stack=stack, command=" ".join(args[:2]), code=result.code, took_s=took_s)
-        if result.code == 0:
-            return result
-        if self.is_stopping:
-            raise StackStopped(f"pulumi {args[0]} was interrupted, because this process is stopping")
-        raise create_command_error(result)
+        if process.returncode != 0 and self._is_stopping:
+            raise StackStopped(f"{label} was interrupted, because this process is stopping")
+        return CommandResult(stdout, stderr, process.returncode)
+
+    def is_running(self, pid: int) -> bool:
+        """Whether this object has started the process with this pid, and the process still runs."""
+        with self._guard:
+            return pid in self._running
+
+    def is_stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._is_stopping
 
     def stop(self) -> None:
         """Interrupt all running commands. After this call, new commands are rejected."""
         with self._guard:
-            self.is_stopping = True
+            self._is_stopping = True
             for pid in self._running:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGINT)

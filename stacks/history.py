@@ -1,14 +1,14 @@
-"""Reads a stack's history from the CLI's output."""
+"""Reads a stack's history from the CLI's output, or from the files of a file backend."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from stacks.project import RECORD_KEY, SPEC_CHANGES_KEY
+from stacks.project import NUMBER_KEY, RECORD_KEY, SPEC_CHANGES_KEY
 from tenancy.changes import UpdateRecord
 from tenancy.spec.tenant_status import SpecChange
 
@@ -34,16 +34,31 @@ class Update:
 
 
 def updates_from_json(text: str) -> list[Update]:
-    """The updates in the output of `pulumi stack history --json`, newest first.
+    """The updates in the output of `pulumi stack history --json`, newest first."""
+    return updates_from_entries(json.loads(text))
 
-    Only the Pulumi service stores version numbers. For other backends, this function numbers the updates, and
-    the oldest update gets version 1.
+
+def updates_from_entries(entries: Sequence[Mapping[str, Any]]) -> list[Update]:
+    """The updates of a stack, newest first. `entries` has the format of `pulumi stack history --json`.
+
+    Only the Pulumi service stores version numbers. For other backends, this function numbers the updates from
+    the oldest to the newest.
     """
-    entries: list[dict[str, Any]] = json.loads(text)
-    return [_update(entry, len(entries) - index) for index, entry in enumerate(entries)]
+    first = oldest_number(entries[-1].get("config") or {}) if entries else 1
+    return [_update(entry, first + len(entries) - 1 - index) for index, entry in enumerate(entries)]
 
 
-def _update(entry: dict[str, Any], number: int) -> Update:
+def oldest_number(config: Mapping[str, Mapping[str, Any]]) -> int:
+    """The number of a stack's oldest update. `config` is the configuration that the update has recorded.
+
+    If older updates were pruned, the configuration contains the number. Otherwise, the number is 1. In later
+    updates, the value can be wrong: `pulumi config refresh` copies it into the configuration of the stack.
+    """
+    text = str(config.get(NUMBER_KEY, {}).get("value") or "")
+    return int(text) if text.isdecimal() and int(text) > 0 else 1
+
+
+def _update(entry: Mapping[str, Any], number: int) -> Update:
     started, ended = (
         datetime.fromisoformat(entry[field]) if entry.get(field) else None
         for field in ("startTime", "endTime")
@@ -71,7 +86,7 @@ def _record(config: Mapping[str, Mapping[str, Any]]) -> UpdateRecord | None:
 
 
 def _spec_changes(config: Mapping[str, Mapping[str, Any]]) -> tuple[SpecChange, ...]:
-    """The changes of the spec that an update has recorded. Earlier versions of the watcher recorded none."""
+    """The changes to the spec that an update has recorded. Earlier versions of the watcher recorded none."""
     text = config.get(SPEC_CHANGES_KEY, {}).get("value")
     try:
         return _SPEC_CHANGES.validate_json(text) if text else ()

@@ -1,11 +1,15 @@
 """Operations on stacks, and how the CLI runs them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Final
 
-from pulumi.automation import CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
+from pulumi.automation import CommandError, CommandResult, LocalWorkspace, OutputMap, Stack, UpdateSummary
 
+from stacks.errors import StorageFailed, stack_error
 from stacks.result import EventLog
 from tenancy.changes import UpdateRecord
 from tenancy.component import TenantResources
@@ -19,13 +23,21 @@ ENVIRONMENT: Final = {
     "PULUMI_SKIP_CHECKPOINTS": "true",
     "PULUMI_DIY_BACKEND_DISABLE_CHECKPOINT_BACKUPS": "true",
     "PULUMI_DIY_BACKEND_NO_LEGACY_WARNING": "true",
+    "PULUMI_DIY_BACKEND_GZIP": "true",
     "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
     "PULUMI_K8S_CLIENT_QPS": "200",
     "PULUMI_K8S_CLIENT_BURST": "400",
     # A command runs for about a second, so garbage is collected only near the memory limit.
     "GOGC": "off",
-    "GOMEMLIMIT": "384MiB",
+    "GOMEMLIMIT": "192MiB",
 }
+
+
+class EngineName(StrEnum):
+    """What runs operations on stacks."""
+
+    WARM = "warm"
+    CLI = "cli"
 
 
 @dataclass(frozen=True)
@@ -92,3 +104,17 @@ class OneProcessStack(Stack):
 
 def no_program() -> None:
     """An empty Pulumi program. If a workspace had no program, the CLI would start a language host."""
+
+
+@contextmanager
+def translated_errors(events: EventLog) -> Iterator[None]:
+    """Convert CommandError and OSError to StackError.
+
+    If the engine has reported errors in `events`, the message for a CommandError contains them.
+    """
+    try:
+        yield
+    except CommandError as error:
+        raise stack_error(str(error), tuple(events.errors)) from None
+    except OSError as error:
+        raise StorageFailed(f"cannot read or write files: {error}") from None

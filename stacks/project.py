@@ -22,10 +22,12 @@ from tenancy.changes import UpdateRecord
 
 # The key of the update record in the stack's configuration.
 RECORD_KEY: Final = f"{PROJECT}:update"
-# The key of the recorded changes of the spec. Older versions of the watcher read only the update record.
+# The key of the recorded changes to the spec. Older versions of the watcher read only the update record.
 SPEC_CHANGES_KEY: Final = f"{PROJECT}:specChanges"
+# The key of the update's number. Only the oldest update in a pruned history needs it.
+NUMBER_KEY: Final = f"{PROJECT}:number"
 
-_SALT_FILE: Final = "salt"
+_SALT_FILE: Final = "tenancy-salt"
 
 # Must be equal to the `Pulumi.yaml` that operators use. A test compares them.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
@@ -116,16 +118,18 @@ def create_pulumi_home(run_dir: Path) -> Path:
     return home
 
 
-def saved_salt(run_dir: Path) -> str | None:
+def saved_salt(folder: Path) -> str | None:
     """The salt that an earlier run has saved in the folder."""
-    file = run_dir / _SALT_FILE
+    file = folder / _SALT_FILE
     return file.read_text(encoding="utf-8") if file.exists() else None
 
 
-def save_salt(run_dir: Path, salt: str) -> None:
-    temporary = run_dir / f"{_SALT_FILE}.new"
+def save_salt(folder: Path, salt: str) -> None:
+    """Save the salt, so that the next run uses it, too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f"{_SALT_FILE}.new"
     temporary.write_text(salt, encoding="utf-8")
-    temporary.replace(run_dir / _SALT_FILE)
+    temporary.replace(folder / _SALT_FILE)
 
 
 def encryption_salt(folder: Path, stack: str) -> str:

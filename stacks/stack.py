@@ -5,15 +5,15 @@ takes a desired state, and returns a result or raises a StackError. `Stacks` doe
 their status.
 """
 
+import contextlib
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from stacks.backend import backend_url, is_passphrase_backend
-from stacks.cli import PulumiCli, translated_errors
+from stacks.backend import backend_url, file_backend_folder, is_passphrase_backend
+from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess, kill_leftover_commands
 from stacks.engine.warm import WarmEngine
 from stacks.errors import (
@@ -25,9 +25,10 @@ from stacks.errors import (
     StackStopped,
     StackTimeout,
 )
-from stacks.history import Update, updates_from_json
+from stacks.histories import Histories
+from stacks.history import Update
 from stacks.lock import is_abandoned
-from stacks.operation import ENVIRONMENT, Operation
+from stacks.operation import ENVIRONMENT, EngineName, Operation, translated_errors
 from stacks.project import clear_run_folder, create_pulumi_home, lock_run_folder, save_salt, saved_salt
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
@@ -40,13 +41,9 @@ log = structlog.get_logger(__name__)
 
 # After this many crashes of the engine during an operation, the CLI runs the operation.
 _MAX_CRASHES: Final = 2
-
-
-class EngineName(StrEnum):
-    """What runs operations on stacks."""
-
-    WARM = "warm"
-    CLI = "cli"
+# How often an operation waits for the pruning of its stack's history, and for how long.
+_PRUNING_WAITS: Final = 20
+_PRUNING_WAIT_S: Final = 0.1
 
 
 class Stacks:
@@ -63,6 +60,7 @@ class Stacks:
         self._engine_name = engine
         # Set by `prepare` if the warm engine is selected.
         self.engine: WarmEngine | None = None
+        self.histories = Histories(self._backend_url, self._run_dir, self._environment, command)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
@@ -81,10 +79,15 @@ class Stacks:
 
     def _prepare_key(self) -> None:
         """Use one salt for all stacks and all runs, so that Pulumi derives the key only once per process."""
-        salt = saved_salt(self._run_dir)
+        folder = file_backend_folder(self._backend_url) or self._run_dir
+        try:
+            salt = saved_salt(folder)
+        except OSError:
+            salt = None  # The backend is not available yet.
         if salt is None:
             salt = self._cli.new_salt()
-            save_salt(self._run_dir, salt)
+            with contextlib.suppress(OSError):
+                save_salt(folder, salt)
         self._cli.salt = salt
         if self._engine_name is EngineName.WARM:
             self.engine = WarmEngine(self._run_dir, self._environment, salt)
@@ -104,6 +107,11 @@ class Stacks:
     def engine_problem(self) -> str | None:
         """Why the warm engine is not used. None if it is used, or if the CLI was selected."""
         return self.engine.problem if self.engine else None
+
+    def notes(self) -> list[str]:
+        """Problems that do not stop the operations."""
+        problem = self.engine_problem
+        return [f"using the Pulumi CLI instead of the warm engine: {problem}"] if problem else []
 
     def served_kinds_changed(self) -> None:
         """Call this method after the API server has started or stopped to serve a kind."""
@@ -159,9 +167,7 @@ class Stacks:
 
         It takes no lock, and changes nothing in the backend.
         """
-        # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
-        arguments = ("stack", "history", "--json", "--full-dates", "--page-size", "0")
-        return updates_from_json(self._cli.run(stack_name(tenant), *arguments))
+        return self.histories.updates(tenant)
 
     def objects(self, tenant: str) -> list[Manifest]:
         """The objects in the stack's state. The method works without `prepare`.
@@ -181,8 +187,8 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. If the engine ends meanwhile, or if nobody uses the stack's locks, try again."""
-        crashes, is_cleared = 0, False
+        """Run the operation. Try again after a crash of the engine, and if locks are left over."""
+        crashes, waits, is_cleared = 0, 0, False
         while True:
             try:
                 # The operation itself may be the cause of the crashes.
@@ -191,12 +197,20 @@ class Stacks:
                 log.warning("operation interrupted", stack=operation.stack, problem=str(error))
                 crashes, is_cleared = crashes + 1, False
             except StackBusy as busy:
+                if waits < _PRUNING_WAITS and self._are_pruning(busy.locks):
+                    waits += 1
+                    time.sleep(_PRUNING_WAIT_S)
+                    continue
                 if is_cleared or not self._are_unused(operation.stack, busy.locks):
                     advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
                     raise StackBusy(f"{busy}; {advice}", busy.locks) from None
                 log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
                 self._cli.run(operation.stack, "cancel", "--yes")
                 is_cleared = True
+
+    def _are_pruning(self, locks: tuple[Lock, ...]) -> bool:
+        """Whether commands of this process hold the locks. Only commands that prune histories hold locks."""
+        return bool(locks) and all(self._command.is_running(lock.pid) for lock in locks)
 
     def _are_unused(self, stack: str, locks: tuple[Lock, ...]) -> bool:
         """Whether all locks are left over, because the operations that took them have ended."""
@@ -223,16 +237,14 @@ class Stacks:
         """Run the operation with the warm engine. Return None if the engine is not available."""
         if self.engine is None:
             return None
-        if self._command.is_stopping:
+        if self._command.is_stopping():
             raise StackStopped(f"{operation.name} was not started, because this process is stopping")
         try:
-            events = self.engine.operate(operation, self._command.timeout_s)
+            return self.engine.operate(operation, self._command.timeout_s)
         except EngineUnavailable:
             return None
         except StackTimeout:
-            if not self._command.is_stopping:
+            if not self._command.is_stopping():
                 raise
-            raise StackStopped(
-                f"{operation.name} was interrupted, because this process is stopping"
-            ) from None
-        return events
+            problem = f"{operation.name} was interrupted, because this process is stopping"
+            raise StackStopped(problem) from None

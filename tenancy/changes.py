@@ -1,4 +1,4 @@
-"""Changes of a tenant's objects, by object and field. No I/O.
+"""Changes to a tenant's objects, by object and field. No I/O.
 
 An update is one run of `pulumi up`. A preview shows the changes that the next update would make. The watcher
 stores the changes of each update in the stack's history.
@@ -80,12 +80,12 @@ class UpdateRecord(StoredModel):
         default=(),
         # Stored under another key, because older versions drop a record with an unknown field.
         exclude=True,
-        description="The changes of the spec since the last successful update.",
+        description="The changes to the spec since the last successful update.",
     )
 
     @property
     def spec_change(self) -> SpecChange | None:
-        """The change of the spec that caused the update. None if the update has another cause."""
+        """The change to the spec that caused the update. None if the update has another cause."""
         if self.cause_type is not Cause.SPEC:
             return None
         return next((each for each in self.spec_changes if each.generation == self.generation), None)

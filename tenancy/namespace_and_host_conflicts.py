@@ -6,16 +6,39 @@ Extra objects are the objects in `extraResources`.
 from collections.abc import Mapping
 from typing import Final
 
-from tenancy.base.errors import HostTaken, NamespaceTaken, ObjectTaken, combined
+from tenancy.base.errors import AdoptionNotAllowed, HostTaken, NamespaceTaken, ObjectTaken, combined
 from tenancy.base.kinds import CONFIG_MAP, DISRUPTION_BUDGET, NAMESPACE, SERVICE
-from tenancy.base.labels import MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
+from tenancy.base.labels import ADOPTION_ANNOTATION, MANAGED_LABEL, SHARED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, is_deleting
-from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SYSTEM_NAMESPACE
+from tenancy.base.platform_names import INTEGRATION_NAMESPACES, SHARED_NAMESPACE, SYSTEM_NAMESPACE
 from tenancy.desired import DesiredState
 from tenancy.objects.policy_annotations import hosts_overlap
 from tenancy.spec.tenant import TenantModel
 
-_NEVER_ADOPTED: Final = ("default", SYSTEM_NAMESPACE, *INTEGRATION_NAMESPACES)
+# Namespaces of Kubernetes, of the platform, and of common projects with rights in the whole cluster.
+_NEVER_ADOPTED: Final = (
+    "default",
+    SYSTEM_NAMESPACE,
+    SHARED_NAMESPACE,
+    *INTEGRATION_NAMESPACES,
+    "argo",
+    "argocd",
+    "cert-manager",
+    "external-dns",
+    "external-secrets",
+    "flux-system",
+    "ingress-nginx",
+    "kyverno",
+    "local-path-storage",
+    "longhorn-system",
+    "metallb-system",
+    "openebs",
+    "rook-ceph",
+    "tigera-operator",
+    "velero",
+)
+_RESERVED_PREFIXES: Final = ("calico-", "cattle-", "cilium", "istio-", "kube-", "linkerd", "openshift")
+_RESERVED: Final = "is reserved for Kubernetes or the platform, and can't be adopted"
 # Kinds of extra objects that users create too. A user's object can have the same name as an extra object.
 SHARED_KINDS: Final = {kind.key for kind in (CONFIG_MAP, SERVICE, DISRUPTION_BUDGET)}
 
@@ -31,12 +54,27 @@ def check_namespaces(tenant: TenantModel, holders: Mapping[str, str], live: Live
     """
     rejections: list[NamespaceTaken] = []
     for index, namespace in enumerate(tenant.namespaces()):
-        problem = _live_problem(tenant, index, live) or _holder_problem(tenant.name, namespace, holders)
+        problem = (
+            _name_problem(namespace)
+            or _live_problem(tenant, index, live)
+            or _holder_problem(tenant.name, namespace, holders)
+        )
+        field = tenant.namespace_field(index)
         if problem:
-            text = f"namespace {namespace!r} {problem}"
-            rejections.append(NamespaceTaken(tenant.namespace_field(index), text))
+            rejections.append(NamespaceTaken(field, f"namespace {namespace!r} {problem}"))
+        elif _lacks_annotation(tenant.name, live.get(namespace_key(namespace))):
+            text = (
+                f"namespace {namespace!r} does not allow the adoption; to allow it, run: "
+                f"{adoption_command(namespace, tenant.name)}"
+            )
+            rejections.append(AdoptionNotAllowed(field, text))
     if rejections:
         raise combined(rejections)
+
+
+def _name_problem(namespace: str) -> str | None:
+    """The reason why no tenant can have a namespace of this name, whatever its labels and the status say."""
+    return _RESERVED if namespace in _NEVER_ADOPTED or namespace.startswith(_RESERVED_PREFIXES) else None
 
 
 def _holder_problem(tenant: str, namespace: str, holders: Mapping[str, str]) -> str | None:
@@ -56,17 +94,34 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
         return "does not exist, so it can't be adopted" if must_exist else None
     labels = _labels(live)
     holder = labels.get(TENANT_LABEL, "")
-    if holder == tenant.name and labels.get(MANAGED_LABEL) == "true":
+    if _is_managed_by(tenant.name, live):
         return None
     if holder and holder != tenant.name:
         return f"belongs to tenant {holder!r}"
     if not tenant.spec.adopt:
         return "exists already and belongs to no tenant; set spec.adopt to true to adopt it"
-    if name in _NEVER_ADOPTED or name.startswith("kube-") or SHARED_LABEL in labels:
-        return "is reserved for Kubernetes or the platform, and can't be adopted"
+    if SHARED_LABEL in labels:
+        return _RESERVED
     if is_deleting(live):
         return "is being deleted, and can't be adopted"
     return None
+
+
+def adoption_command(namespace: str, tenant: str) -> str:
+    """The command that lets the tenant adopt the namespace."""
+    return f"kubectl annotate namespace {namespace} {ADOPTION_ANNOTATION}={tenant}"
+
+
+def _lacks_annotation(tenant: str, live: Manifest | None) -> bool:
+    """Whether the namespace exists, is not the tenant's, and does not allow the tenant to adopt it."""
+    if live is None or _is_managed_by(tenant, live):
+        return False
+    return (live["metadata"].get("annotations") or {}).get(ADOPTION_ANNOTATION) != tenant
+
+
+def _is_managed_by(tenant: str, live: Manifest) -> bool:
+    labels = _labels(live)
+    return labels.get(TENANT_LABEL) == tenant and labels.get(MANAGED_LABEL) == "true"
 
 
 def check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) -> None:

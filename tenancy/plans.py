@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from tenancy.base.errors import PlansError, UnknownPlan, joined_problems
 from tenancy.base.fields import DnsLabel, HostPatterns, require_unique
 from tenancy.base.model import Model
+from tenancy.base.pulumi_signature import SIGNATURE_PROBLEM, signature_paths
 from tenancy.base.quantity import quantity_value
 from tenancy.base.validation import raise_problems, validation_message
 from tenancy.objects.role_ceiling import rules_beyond_admin
@@ -90,12 +91,14 @@ class Plans(Model):
 def plans_from_text(text: str) -> Plans:
     """The plans in a YAML text. Raises PlansError with the path of each invalid field."""
     try:
-        plans = Plans.model_validate(yaml.safe_load(text))
+        content = yaml.safe_load(text)
+        plans = Plans.model_validate(content)
     except yaml.YAMLError as error:
         raise PlansError(f"plans file is not YAML: {error}") from None
     except ValidationError as error:
         raise PlansError(f"plans file {validation_message(error)}") from None
-    problems = [
+    problems = [f"{path}: {SIGNATURE_PROBLEM}" for path in signature_paths(content)]
+    problems += [
         f"plans.{name}.roles.{field}: {problem}"
         for name, plan in plans.plans.items()
         for field, problem in rules_beyond_admin(plan.roles or RoleRules())

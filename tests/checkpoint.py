@@ -1,5 +1,6 @@
 """Compares the checkpoint of a tenant's stack, on a file backend, with the desired objects."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,9 +30,24 @@ def checkpoint_differences(desired: DesiredState, backend: Path) -> list[str]:
     ]
 
 
+def stack_file(backend: Path, tenant: str) -> Path:
+    """The file with the state of a tenant's stack. A hand-run `pulumi` does not compress it."""
+    plain = backend / ".pulumi" / "stacks" / "tenancy" / f"{stack_name(tenant)}.json"
+    return plain if plain.exists() else plain.with_name(f"{plain.name}.gz")
+
+
+def read_json(file: Path) -> Any:
+    content = file.read_bytes()
+    return json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
+
+
+def write_json(file: Path, value: Any) -> None:
+    content = json.dumps(value).encode()
+    file.write_bytes(gzip.compress(content) if file.suffix == ".gz" else content)
+
+
 def _latest(backend: Path, tenant: str) -> Manifest:
-    file = backend / ".pulumi" / "stacks" / "tenancy" / f"{stack_name(tenant)}.json"
-    latest: Manifest = json.loads(file.read_text())["checkpoint"]["latest"] or {}
+    latest: Manifest = read_json(stack_file(backend, tenant))["checkpoint"]["latest"] or {}
     return latest
 
 

@@ -16,7 +16,9 @@ from cluster.errors import ClusterError
 from cluster.plans_in_force import ConfigMapPlans, FilePlans, LivePlans
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, without_secrets
-from stacks.stack import EngineName, Stacks
+from stacks.operation import EngineName
+from stacks.stack import Stacks
+from stacks.storage.pruning import HistoryLimits
 from tenancy.base.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS
 from watcher import options
@@ -58,6 +60,8 @@ def run(
     usage_record_period: options.UsageRecordPeriod = DEFAULTS.usage_record_s,
     session_retry: options.SessionRetry = DEFAULTS.session_retry_s,
     has_dns_isolation: options.HasDnsIsolation = False,
+    keep_updates: options.KeepUpdates = DEFAULTS.history.updates,
+    keep_days: options.KeepDays = DEFAULTS.history.days,
     log_level: options.LogLevel = options.LogLevel.INFO,
 ) -> None:
     """Watch Tenants, and apply each one to the cluster through its own Pulumi stack."""
@@ -79,6 +83,7 @@ def run(
         usage_record_period,
         session_retry,
         has_dns_isolation,
+        HistoryLimits(keep_updates, keep_days),
     )
     cluster = Cluster.connect()
     plans = _plans(cluster, plans_file, plans_configmap)

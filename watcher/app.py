@@ -2,14 +2,14 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 import structlog
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from cluster.informer import Informer
+from cluster.informer import Informer, not_synced
 from cluster.live_objects import ManagedObjects, quota_use, tenant_of
 from cluster.plans_in_force import LivePlans
 from cluster.served_kinds import Integrations
@@ -20,6 +20,7 @@ from tenancy.base.labels import MANAGED_SELECTOR
 from tenancy.base.manifest import Manifest
 from tenancy.changes import Differences
 from watcher.dns import DnsConfig
+from watcher.history_pruner import HistoryPruner
 from watcher.metrics import Metrics
 from watcher.options import Options
 from watcher.queue import TenantQueue
@@ -64,13 +65,13 @@ class Watcher:
             Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
         ]
         namespaces = next(informer for informer in self._informers if informer.kind == NAMESPACE)
-        self._dns = DnsConfig(cluster, namespaces) if options.has_dns_isolation else None
-        self._integrations = Integrations(
-            cluster, self._managed_changed, self._served_kinds_changed, self._crd_changed
-        )
+        self._dns = [DnsConfig(cluster, namespaces)] if options.has_dns_isolation else []
+        on_kinds, on_crd = self._kinds_changed, self._crd_changed
+        self._integrations = Integrations(cluster, self._managed_changed, on_kinds, on_crd)
         pod_metrics = PodMetrics(
             cluster, self.managed, self.tenants.names, self._queue.add, options.usage_metrics_s
         )
+        self._pruner = HistoryPruner(stacks.histories, options.history)
         recorder = UsageRecorder(usage, self.managed, self.tenants.names, options.usage_record_s)
         self.metrics = Metrics(
             self.tenants,
@@ -113,13 +114,13 @@ class Watcher:
             on_failure=self._reconcile_failed,
         )
         # These services start when the informers have listed all objects. They do not need the plans.
-        self._observers: list[Service] = [pod_metrics, recorder, *([self._dns] if self._dns else ())]
+        self._observers: list[Service] = [pod_metrics, recorder, self._pruner, *self._dns]
         # These services reconcile and repair tenants. They start when the informers have listed all objects
         # and the plans are loaded.
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """After each change of a tenant, call `on_change` with its name. Call `follow` before `start`."""
+        """After each change to a tenant, call `on_change` with its name. Call `follow` before `start`."""
         self._on_change = on_change
         self.sessions.follow(on_change)
 
@@ -147,7 +148,6 @@ class Watcher:
         join(services, _FINISH_S)
         self._stacks.stop()
         join(services, _CANCEL_S)
-        self._stacks.close()
 
     def not_ready(self) -> list[str]:
         """The reasons why the watcher is not ready to reconcile tenants. Empty if the watcher is ready."""
@@ -155,14 +155,12 @@ class Watcher:
 
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
-        notes = [f"cannot start AISessions: {problem}" for problem in _not_synced(self.sessions.informers)]
-        if problem := self._stacks.engine_problem:
-            notes.append(f"using the Pulumi CLI instead of the warm engine: {problem}")
-        return notes
+        sessions = [f"cannot start AISessions: {problem}" for problem in not_synced(self.sessions.informers)]
+        return [*sessions, *self._stacks.notes()]
 
     def not_listed(self) -> list[str]:
         """One message for each kind that the informers have not listed yet."""
-        return _not_synced(self._all_informers())
+        return not_synced(self._all_informers())
 
     def not_healthy(self) -> list[str]:
         """One message for each thread that has died."""
@@ -194,12 +192,12 @@ class Watcher:
         return [*self._informers, *self.tenants.informers, *self._integrations.informers]
 
     def _add_all(self) -> None:
-        """Queue all tenants after a change of the plans or of the kinds that the API server serves."""
+        """Queue all tenants after a change to the plans or to the kinds that the API server serves."""
         for name in self.tenants.names():
             self._queue.add_now(name)
             self.sessions.wake(name)
 
-    def _served_kinds_changed(self) -> None:
+    def _kinds_changed(self) -> None:
         self._stacks.served_kinds_changed()
         self._add_all()
 
@@ -215,11 +213,10 @@ class Watcher:
 
     def _tenant_changed(self, before: Manifest | None, after: Manifest | None) -> None:
         self._reconciler.notice(before, after)
-        known = after or before
-        if known is None:
+        if (known := after or before) is None:
             return
-        name = known["metadata"]["name"]
-        self._on_change(name)
+        self._pruner.notice(before, after)
+        self._on_change(name := known["metadata"]["name"])
         if after is None:
             self.tenants.forget(known)
         if after is None or needs_work(before, after):
@@ -241,8 +238,8 @@ class Watcher:
         for tenant in tenants:
             self._on_change(tenant)
         kind = (after or before or {}).get("kind")
-        if kind == NAMESPACE.kind and self._dns:
-            self._dns.wake()
+        for dns in self._dns if kind == NAMESPACE.kind else ():
+            dns.wake()
         self._repairs.notice(before, after)
         for tenant in self._reconciler.tenants_to_requeue(before, after):
             self._queue.add(tenant)
@@ -251,8 +248,3 @@ class Watcher:
         if kind == RESOURCE_QUOTA.kind:
             for tenant in tenants:
                 self.sessions.wake(tenant)  # AISessions that wait for quota may be able to start now.
-
-
-def _not_synced(informers: Iterable[Informer]) -> list[str]:
-    kinds = [informer.kind for informer in informers if not informer.is_synced.is_set()]
-    return [f"not listed yet: {kind.plural} of {kind.api_version}" for kind in kinds]

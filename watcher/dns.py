@@ -45,7 +45,10 @@ class DnsConfig(Service):
     """Writes the ConfigMap with the configuration of CoreDNS. Retries after errors."""
 
     def __init__(self, cluster: Cluster, namespaces: Informer) -> None:
-        """`namespaces` is the informer of all managed namespaces. Call `wake` when a namespace changes."""
+        """`namespaces` is the informer of all managed namespaces.
+
+        The caller must call `wake` each time one of these namespaces changes.
+        """
         super().__init__("write DNS config")
         self.informer = Informer(
             cluster,

@@ -1,6 +1,6 @@
 """The history of a tenant that the page, `tenancy history` and `tenancy show` display. No I/O.
 
-The history contains the updates of the tenant's stack. It also contains the changes of the spec that led to
+The history contains the updates of the tenant's stack. It also contains the changes to the spec that led to
 no update of their own, because the spec was rejected, or because another change followed before the update.
 """
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tenancy.base.model import Model
 from tenancy.changes import Cause, ObjectChange, Operation
+from tenancy.history.spec_author import author_text, unknown_author_text
 from tenancy.spec.tenant_status import SpecChange, SpecResult
-from tenancy.spec_author import author_text, unknown_author_text
 
 if TYPE_CHECKING:
     from stacks.history import Update
@@ -36,7 +36,7 @@ _RESULTS: Final = {
 
 
 class UpdateView(Model):
-    """An update in the stack's history, or a change of the spec without an update of its own."""
+    """An update in the stack's history, or a change to the spec without an update of its own."""
 
     # None if the entry is not an update.
     version: int | None
@@ -49,7 +49,7 @@ class UpdateView(Model):
     message: str = ""
     commit: str = ""
     result: str
-    # Why a change of the spec is not applied.
+    # Why a change to the spec is not applied.
     reason: str = ""
     detail: str = ""
     started: str
@@ -63,7 +63,7 @@ class UpdateView(Model):
 def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] = ()) -> list[UpdateView]:
     """All entries of the history, newest first.
 
-    `updates` are the updates of the stack, newest first. `unrecorded` are the changes of the spec in the
+    `updates` are the updates of the stack, newest first. `unrecorded` are the changes to the spec in the
     Tenant's status, oldest first.
     """
     entries: list[UpdateView] = []
@@ -71,11 +71,16 @@ def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] =
     for update in sorted(updates, key=lambda update: update.version):
         changes = update.record.spec_changes if update.record else ()
         own = update.record.spec_change if update.record else None
-        others = (change for change in changes if change is not own and _key(change) not in shown)
-        entries += [_change_view(change, f"in update {update.version}") for change in others]
+        others = [change for change in changes if change is not own and _key(change) not in shown]
+        # An update with another cause, such as drift, records earlier changes but does not apply them.
+        entries += (
+            [_change_view(change, f"in update {update.version}") for change in others]
+            if own
+            else _views_without_update(others)
+        )
         entries.append(update_view(update))
         shown.update(map(_key, changes))
-    entries += _unrecorded_views([change for change in unrecorded if _key(change) not in shown])
+    entries += _views_without_update([change for change in unrecorded if _key(change) not in shown])
     return entries[::-1]
 
 
@@ -87,8 +92,8 @@ def _key(change: SpecChange) -> tuple[int, str]:
     return change.generation, change.time
 
 
-def _unrecorded_views(changes: Sequence[SpecChange]) -> list[UpdateView]:
-    """The entries of changes that no update has recorded.
+def _views_without_update(changes: Sequence[SpecChange]) -> list[UpdateView]:
+    """The entries of changes that no update has applied.
 
     A change is superseded if another change followed before its result was known.
     """
@@ -122,7 +127,7 @@ def update_view(update: "Update") -> UpdateView:
 
 
 def _change_view(change: SpecChange, result: str) -> UpdateView:
-    """The entry of a change of the spec.
+    """The entry of a change to the spec.
 
     If `result` is not empty, the entry shows `result` instead of the stored result. This does not apply to
     a change that was rejected or that changed no object.

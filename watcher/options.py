@@ -2,14 +2,15 @@
 
 import math
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from stacks.stack import EngineName
+from stacks.operation import EngineName
+from stacks.storage.pruning import HistoryLimits
 from tenancy.plans import SHIPPED_PLANS
 
 USAGE_FILE: Final = "usage.db"
@@ -37,6 +38,8 @@ class Options:
     session_retry_s: float = 5.0
     # Whether the watcher writes the configuration of CoreDNS.
     has_dns_isolation: bool = False
+    # The updates to keep in the history of each tenant.
+    history: HistoryLimits = field(default_factory=HistoryLimits)
 
 
 DEFAULTS: Final = Options()
@@ -187,5 +190,12 @@ HasDnsIsolation = Annotated[
         help="Write a CoreDNS configuration to the ConfigMap kube-system/tenancy-coredns. It hides the "
         "services of a tenant from other tenants.",
     ),
+]
+KeepUpdates = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="Number of updates to keep in the history of each tenant."),
+]
+KeepDays = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Number of days to keep an update in the history of a tenant.")
 ]
 DEFAULT_RUN_FOLDER: Final = Path(tempfile.gettempdir()) / "tenancy-watcher"

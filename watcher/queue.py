@@ -2,7 +2,7 @@
 
 Two workers never process the same tenant at the same time. If a tenant is added while a worker processes the
 tenant, it is queued again when the worker is done. If the worker fails, the tenant is queued again after a
-retry delay. `add_now` cancels the retry delay. Use `add_now` after a change of the Tenant's spec.
+retry delay. `add_now` cancels the retry delay. Use `add_now` after a change to the Tenant's spec.
 """
 
 import heapq

@@ -56,8 +56,12 @@ class TenantRow(Model):
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the newest spec is not applied, because the tenant is paused or has failed."""
-        return not self.is_applied and (self.is_paused or self.phase == Phase.FAILED)
+        """Whether the newest spec is not applied, because the tenant is paused or has failed.
+
+        The spec of a Tenant that is being deleted is not applied any more.
+        """
+        is_held = self.is_paused or self.phase == Phase.FAILED
+        return not self.is_applied and is_held and self.phase != Phase.TERMINATING
 
 
 class NamespaceView(Model):

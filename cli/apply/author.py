@@ -11,7 +11,7 @@ from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
 from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
-from tenancy.spec_author import MESSAGE_MAX_LENGTH, author_annotation
+from tenancy.history.spec_author import MESSAGE_MAX_LENGTH, author_annotation
 
 MessageOption = Annotated[
     str,

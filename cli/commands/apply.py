@@ -13,7 +13,7 @@ from cli.apply.author import Author, MessageOption, with_annotation
 from cli.apply.field_ownership import ApplyMethod
 from cli.apply.write_tenant import FieldConflict, write_tenant
 from cli.connection import Connection
-from cli.manifests import TenantDocument, read_manifests
+from cli.manifests.read import TenantDocument, read_manifests
 from cli.output import (
     PHASE_STYLES,
     Format,
@@ -144,7 +144,7 @@ def apply_tenants(
 
 def _report(checks: Checks) -> None:
     """Print warnings and skipped checks. Raises ApplyRefused with all errors."""
-    if errors := checks.of(Severity.ERROR):
+    if errors := sorted(checks.of(Severity.ERROR), key=lambda finding: (finding.file, finding.line)):
         raise ApplyRefused(f"nothing was changed:\n{findings_text(errors)}")
     for finding in (*checks.of(Severity.WARNING), *checks.of(Severity.NOTE)):
         error_console.print(Text(f"{finding.severity}: {finding_text(finding)}", style="yellow"))

@@ -8,20 +8,23 @@ from rich.text import Text
 
 from cli.completion import SelectorOption, TenantNames
 from cli.connection import Connection, no_such_tenant
-from cli.manifests import read_manifests
+from cli.manifests.read import read_manifests
 from cli.output import confirm, console, error_console
 from cli.preview.deletion import deletion_preview
 from cli.preview.findings.finding import Severity
 from cli.preview.formats.table import print_preview
-from cli.preview.manifest_checks import InvalidManifests, fault_findings, findings_text
+from cli.preview.manifest_checks import InvalidManifests, document_findings, findings_text
 from cli.preview.result import Preview
+from cli.rights.permissions import user_name
 from cli.selection.manifest_paths import FilesOption
 from cli.selection.tenants import matching_tenants, resource_and_name, tenants_named
 from cli.wait import GONE, phase_of, wait_until_settled
 from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
-from tenancy.base.manifest import Manifest
+from tenancy.base.labels import DELETER_ANNOTATION
+from tenancy.base.manifest import Manifest, is_deleting
+from tenancy.history.deleted_tenant import deleter_annotation
 
 
 class DeleteRefused(TenancyError):
@@ -70,6 +73,9 @@ def delete(
 
     If one of the tenants does not exist or is protected, the command deletes none of them, and the exit code
     is 1. To delete a protected tenant, first set `spec.protected: false`.
+
+    The history of a deleted tenant is kept for 30 days. `tenancy history NAME` shows it, and
+    `tenancy rollback NAME` restores the tenant, but not the contents of its namespaces.
     """
     connection: Connection = context.obj
     tenants = _targets(connection, names, files, selector, ignores_missing)
@@ -85,8 +91,12 @@ def delete(
     if not is_agreed and not is_dry_run:
         refusal = DeleteRefused("nothing was changed: without a terminal, the command needs --yes")
         confirm("Delete these tenants?", refusal)
+    user = "" if is_dry_run else user_name(connection.cluster)
     for tenant in tenants:
-        _delete(connection, tenant, is_dry_run)
+        _delete(connection, tenant, is_dry_run=True)
+        if not is_dry_run:
+            _record_user(connection, tenant, user)
+            _delete(connection, tenant, is_dry_run=False)
     if is_waiting and not is_dry_run:
         _wait(connection, tenants, timeout_s)
     result = "is deleted" if is_waiting else "is being deleted"
@@ -108,8 +118,8 @@ def _targets(
     if selector:
         return matching_tenants(connection, selector)
     manifests = read_manifests(files or ())
-    if manifests.faults:
-        raise InvalidManifests(findings_text(fault_findings(manifests.faults)))
+    if findings := document_findings(manifests):
+        raise InvalidManifests(findings_text(findings))
     if files and not manifests.tenants:
         raise DeleteRefused("found no Tenant in the given paths; check the paths")
     in_files = [
@@ -153,7 +163,23 @@ def _print_warnings(preview: Preview) -> None:
         error_console.print(Text(text, style="yellow"))
 
 
-def _delete(connection: Connection, tenant: Manifest, is_dry_run: bool) -> None:
+def _record_user(connection: Connection, tenant: Manifest, user: str) -> None:
+    """Write the user who deletes the Tenant into an annotation, for the history of deleted tenants.
+
+    If the user may delete Tenants but not change them, the history does not contain the user.
+    """
+    if not user or is_deleting(tenant):
+        return
+    annotations = {DELETER_ANNOTATION: deleter_annotation(tenant, user)}
+    change = {"metadata": {"uid": tenant["metadata"]["uid"], "annotations": annotations}}
+    try:
+        connection.cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change)
+    except ClusterError as error:
+        if not error.is_refusal:
+            raise
+
+
+def _delete(connection: Connection, tenant: Manifest, *, is_dry_run: bool) -> None:
     metadata = tenant["metadata"]
     try:
         connection.cluster.delete(

@@ -10,7 +10,8 @@ from cli.differences import CurrentDifferences, print_differences, print_problem
 from cli.output import Format, FormatOption, console, print_data
 from cli.rights.reader import Reader
 from tenancy.base.errors import NameTaken
-from tenancy.base.manifest import is_deleting
+from tenancy.base.kinds import TENANTS, kind_of
+from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.changes import Differences
 from tenancy.same_name_in_both_groups import full_name, is_duplicate
 
@@ -52,7 +53,7 @@ def diff(
 ) -> None:
     """Show how a tenant's live objects differ from the desired state, field by field.
 
-    The command separates manual changes (drift) from changes of the spec or the plan that are not applied
+    The command separates manual changes (drift) from changes to the spec or the plan that are not applied
     yet, for example because the tenant is paused or the spec is rejected. To separate them, it reads the
     tenant's stack from the state backend.
 
@@ -67,8 +68,8 @@ def diff(
     if is_duplicate(tenant, {}):
         raise NameTaken(
             "metadata.name",
-            f"{full_name(tenant)} has no objects, because an older Tenant has the same name in the other API "
-            "group",
+            f"{full_name(tenant)} has no objects, because an older Tenant has the same name in the API group "
+            f"{_other_group(tenant)}",
         )
     if is_deleting(tenant):
         differences = CurrentDifferences(tenant, Differences(drift=()))
@@ -82,6 +83,11 @@ def diff(
     if reader.missing:
         raise typer.Exit(_INCOMPLETE)
     raise typer.Exit(_NOT_APPLIED if reason else 0)
+
+
+def _other_group(tenant: Manifest) -> str:
+    """The API group of Tenants that is not the group of this Tenant."""
+    return next(kind.group for kind in TENANTS if kind != kind_of(tenant))
 
 
 def _print(differences: CurrentDifferences, reader: Reader, output: Format) -> None:

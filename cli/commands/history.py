@@ -1,13 +1,14 @@
 """`tenancy history`: prints the updates of a tenant's stack, with their causes, authors and changes."""
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.text import Text
 
-from cli.completion import TenantName
+from cli.completion import OptionalTenantName
 from cli.connection import Connection, NoSuchTenant
+from cli.deleted_tenants import deleted_history, read_deleted
 from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
 from cli.selection.tenants import short_name
 from cli.times import display_time
@@ -15,43 +16,50 @@ from cluster.errors import ClusterError
 from cluster.impersonation import NO_IMPERSONATION
 from stacks.errors import StackNotFound
 from stacks.history import Update
-from tenancy.spec_changes import Changes, unrecorded_changes
+from tenancy.base.manifest import is_deleting
+from tenancy.history.deleted_tenant import DeletedTenant
+from tenancy.history.spec_changes import Changes, unrecorded_changes
 from watcher.history_view import NO_UPDATE, UpdateView, history_view, update_view
 
 UPDATE_COLUMNS = ("UPDATE", "WHEN", "CAUSE", "BY", "RESULT", "CHANGES")
+DELETED_COLUMNS = ("NAME", "DELETED", "BY", "UPDATES", "KEPT UNTIL", "UID")
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "release": "^"}
 _GOOD_RESULTS: Final = ("succeeded", "no changes", "pending", "paused", "superseded")
 
 
 def history(
     context: typer.Context,
-    name: TenantName,
+    name: OptionalTenantName = None,
     with_changes: Annotated[
         bool, typer.Option("--diff", help="Show the changes of each update, field by field.")
     ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help="The number of entries to show. Default: all entries.")
     ] = None,
+    lists_deleted: Annotated[
+        bool, typer.Option("--deleted", help="List the deleted tenants whose histories are kept.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
-    An update is one run of `pulumi up` on the tenant's stack. A change of the spec without an update of its
+    An update is one run of `pulumi up` on the tenant's stack. A change to the spec without an update of its
     own has no number, for example if the spec was rejected. The column BY shows the user who wrote the spec.
     If no user is known, it shows the field manager. The column CHANGES shows how many objects were created
     (`+`), updated (`~`), deleted (`-`) and released (`^`). JSON and YAML also contain the spec of each
     update. To restore an earlier spec, run `tenancy rollback`.
+
+    The history of a deleted tenant is kept for 30 days. If there is no tenant with this name, the command
+    shows the history of the deleted tenant.
     """
     connection: Connection = context.obj
-    name = short_name(name)
-    if connection.impersonation != NO_IMPERSONATION:
-        # The state backend does not know the impersonated user. The user must be able to read the Tenant.
-        connection.tenant(name)
-    entries = read_history(connection, name)
-    if not entries:
-        # Raises NoSuchTenant if the tenant does not exist.
-        connection.tenant(name)
-    shown = entries[:limit]
+    name = short_name(name or "")
+    if lists_deleted:
+        _print_deleted(connection, name, output)
+        return
+    if not name:
+        raise typer.BadParameter("name a tenant, or pass --deleted", param_hint="NAME")
+    shown = _entries(connection, name)[:limit]
     if output is not Format.TABLE:
         print_data([entry.model_dump(by_alias=True, mode="json") for entry in shown], output)
     elif not shown:
@@ -62,8 +70,69 @@ def history(
         print_table(UPDATE_COLUMNS, map(update_cells, shown))
 
 
+def _entries(connection: Connection, name: str) -> list[UpdateView]:
+    """The history of a tenant, or of a deleted tenant. Raises NoSuchTenant if there is neither."""
+    entries: list[UpdateView] = []
+    try:
+        if connection.impersonation != NO_IMPERSONATION:
+            # The state backend does not know the impersonated user. The user must be able to read the Tenant.
+            connection.tenant(name)
+        entries = read_history(connection, name)
+        if entries or not is_deleting(connection.tenant(name)):
+            return entries
+    except NoSuchTenant:
+        if not (deleted := read_deleted(connection, name)):
+            raise
+    else:
+        deleted = read_deleted(connection, name)
+    if not deleted:
+        return entries
+    by = f" by {deleted[0].deleted_by}" if deleted[0].deleted_by else ""
+    expires = deleted[0].expires.isoformat(timespec="seconds")
+    text = f"{name} was deleted{by}, {display_time(deleted[0].deleted_at.isoformat())}"
+    error_console.print(Text(f"{text}; its history is kept until {expires}"))
+    return deleted_history(deleted[0])
+
+
+def _print_deleted(connection: Connection, name: str, output: Format) -> None:
+    """Print the deleted tenants with this name, or all deleted tenants."""
+    if connection.impersonation != NO_IMPERSONATION:
+        connection.tenant_names()  # Raises ClusterError if the impersonated user may not list Tenants.
+    deleted = read_deleted(connection, name)
+    if output is not Format.TABLE:
+        print_data([_deleted_data(tenant) for tenant in deleted], output)
+    elif not deleted:
+        console.print("No histories of deleted tenants are kept.")
+    else:
+        print_table(DELETED_COLUMNS, map(_deleted_cells, deleted))
+
+
+def _deleted_data(tenant: DeletedTenant) -> dict[str, Any]:
+    history = [entry.model_dump(by_alias=True, mode="json") for entry in deleted_history(tenant)]
+    return {
+        "name": tenant.name,
+        "uid": tenant.uid,
+        "deletedAt": tenant.deleted_at.isoformat(),
+        "deletedBy": tenant.deleted_by,
+        "expires": tenant.expires.isoformat(),
+        "spec": tenant.manifest["spec"],
+        "history": history,
+    }
+
+
+def _deleted_cells(tenant: DeletedTenant) -> tuple[str, ...]:
+    return (
+        tenant.name,
+        display_time(tenant.deleted_at.isoformat()),
+        tenant.deleted_by or "unknown",
+        str(len(tenant.updates)),
+        tenant.expires.isoformat(timespec="seconds"),
+        tenant.uid,
+    )
+
+
 def read_history(connection: Connection, tenant: str) -> list[UpdateView]:
-    """Read all updates of a tenant, and all changes of its spec without an update. Newest first."""
+    """Read the updates of a tenant, and the changes to its spec that led to no update. Newest first."""
     return history_view(_stack_updates(connection, tenant), _unrecorded(connection, tenant))
 
 
@@ -81,13 +150,13 @@ def _stack_updates(connection: Connection, tenant: str) -> list[Update]:
 
 
 def _unrecorded(connection: Connection, tenant: str) -> Changes:
-    """The changes of the spec that no update has recorded. Prints a note if the Tenant cannot be read."""
+    """The changes to the spec that no update has recorded. Prints a note if the Tenant cannot be read."""
     try:
         return unrecorded_changes(connection.tenant(tenant).get("status"))
     except NoSuchTenant:
         return ()
     except ClusterError as error:
-        error_console.print(Text(f"changes of the spec without an update are not shown: {error}"))
+        error_console.print(Text(f"changes to the spec without an update are not shown: {error}"))
         return ()
 
 

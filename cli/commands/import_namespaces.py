@@ -22,6 +22,7 @@ from cluster.tenants import read_tenant
 from tenancy.base.errors import NamespaceTaken, Rejection, TenancyError
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest
+from tenancy.namespace_and_host_conflicts import adoption_command
 from tenancy.plans import Plans
 from tenancy.spec.effective_settings import effective_settings
 from tenancy.spec.tenant import TenantModel, tenant_from_manifest
@@ -115,8 +116,14 @@ def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[s
     """
     try:
         decide_on_live_facts(cluster, manifest, plans)
-    except NamespaceTaken:
-        raise
+    except NamespaceTaken as error:
+        if any(type(rejection) is NamespaceTaken for rejection in error.each):
+            raise
+        return [
+            f"Before you apply this manifest, allow the adoption: {adoption_command(namespace, tenant.name)}"
+            for tenant in [tenant_from_manifest(manifest)]
+            for namespace in tenant.namespaces()
+        ]
     except Rejection as error:
         return [f"INVALID. The watcher would reject this manifest: {error}"]
     return []

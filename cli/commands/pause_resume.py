@@ -81,7 +81,8 @@ def resume(
     if failed:
         raise NotResumed(f"these tenants are resumed, but not Active: {_reasons(failed)}")
     for tenant in resumed:
-        console.print(f"{tenant['metadata']['name']} is resumed.")
+        effect = ", and is being deleted" if is_deleting(tenant) else ""
+        console.print(f"{tenant['metadata']['name']} is resumed{effect}.")
 
 
 def cordon(

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from cli.connection import Connection
-from cli.manifests import ManifestSet, TenantDocument
+from cli.manifests.read import ManifestSet, TenantDocument
+from cli.manifests.yaml_lines import field_line
 from cli.output import Format, FormatOption, error_console, print_data, print_table
 from cli.plan_details import plan_data, print_plan
 from cli.preview.compare import Comparison
@@ -27,7 +28,6 @@ from cli.preview.formats.render import (
 )
 from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.rights.reader import Reader
-from cli.yaml_lines import field_line
 from cluster.tenants import read_tenants
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import is_deleting

@@ -10,7 +10,8 @@ import typer
 
 from cli.apply.field_ownership import APPLY_MANAGER, CLIENT_SIDE_MANAGER, ApplyMethod
 from cli.connection import Connection
-from cli.manifests import STDIN, ManifestSet, read_manifests
+from cli.manifests.read import ManifestSet, read_manifests
+from cli.manifests.sources import STDIN
 from cli.output import console, error_console, print_error
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import empty_base, read_live, read_revision
@@ -160,7 +161,8 @@ def validate(
     if findings:
         raise typer.Exit(1)
     count = len(manifests.tenants)
-    console.print(f"{count} Tenant{'s are' if count > 1 else ' is'} valid.")
+    skipped = f" Skipped documents of other kinds: {manifests.others}." if manifests.others else ""
+    console.print(f"{count} Tenant{'s are' if count > 1 else ' is'} valid.{skipped}")
 
 
 def _preview(

@@ -14,9 +14,11 @@ from cli.apply.field_ownership import ROLLBACK_MANAGER
 from cli.commands.diff import PlansOption
 from cli.commands.history import read_updates
 from cli.completion import TenantName
-from cli.connection import Connection
+from cli.connection import Connection, NoSuchTenant
+from cli.deleted_tenants import read_deleted
 from cli.output import Format, confirm, console, error_console, print_changes, print_data
 from cli.rights.reader import Reader
+from cli.rollback.deleted_tenant import Restoration, find_restoration, restore
 from cli.rollback.restored_spec import manifest_for_git
 from cli.rollback.target import RollbackRefused, Target, find_target
 from cli.selection.tenants import short_name
@@ -26,6 +28,7 @@ from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
+from tenancy.history.deleted_tenant import DeletedTenant
 from tenancy.spec.tenant_status import Phase
 
 _TIMEOUT_S: Final = 300.0
@@ -74,14 +77,31 @@ def rollback(
 ) -> None:
     """Restore the spec of an earlier update. The command shows the changes, and asks for confirmation.
 
-    The command does not restore earlier plans. A paused tenant stays paused.
+    The command does not restore earlier plans. A paused tenant stays paused, and a cordoned tenant stays
+    cordoned. A tenant that is not paused or cordoned now does not become so.
+
+    If the tenant was deleted in the last 30 days, the command creates it again, with its last spec or with
+    the spec of the update in `--to`. The contents of its namespaces are lost, unless they were retained.
 
     **If the Tenant comes from git, also change it in git.** Commit the output of `-o yaml`. Otherwise the
     next sync of the Tenant from git undoes the rollback, completely or in part.
     """
     connection: Connection = context.obj
     name = short_name(name)
-    tenant, plans_in_force = connection.tenant(name), Reader(connection).required_plans(plans)
+    try:
+        tenant = connection.tenant(name)
+    except NoSuchTenant:
+        if not (deleted := read_deleted(connection, name)):
+            raise
+        plans_in_force = Reader(connection).required_plans(plans)
+        restoration = find_restoration(connection, deleted[0], number, plans_in_force)
+        if output is not Format.TABLE:
+            print_data(restoration.manifest, output)
+            error_console.print("nothing was changed; apply this manifest to restore the tenant")
+            return
+        _restore(connection, deleted[0], restoration, is_agreed, dry_run, timeout_s, message)
+        return
+    plans_in_force = Reader(connection).required_plans(plans)
     target = find_target(connection, tenant, read_updates(connection, name), number, plans_in_force)
     if output is not Format.TABLE:
         print_data(manifest_for_git(tenant, target.spec), output)
@@ -107,6 +127,35 @@ def rollback(
             f"{reason_text(settled)}"
         )
     _print_result(target, tenant, settled)
+
+
+def _restore(
+    connection: Connection,
+    deleted: DeletedTenant,
+    restoration: Restoration,
+    is_agreed: bool,
+    dry_run: bool,
+    timeout_s: float,
+    message: str,
+) -> None:
+    """Show the changes, ask for confirmation, create the Tenant, and wait until it is Active."""
+    name, by = deleted.name, f" by {deleted.deleted_by}" if deleted.deleted_by else ""
+    console.print(
+        Text(f"{name}: create again with {restoration.origin}", style="bold")
+        + Text(f", deleted {display_time(deleted.deleted_at.isoformat())}{by}")
+    )
+    console.print("\nIn the cluster:")
+    print_changes(restoration.cluster_changes)
+    if dry_run:
+        raise typer.Exit(2)
+    if not is_agreed:
+        refusal = RollbackRefused("nothing was changed: without a terminal, the rollback needs --yes")
+        confirm(f"\nCreate {name} again?", refusal)
+    created = restore(connection, restoration, Author(connection.cluster, message))
+    (settled,) = wait_until_settled(connection.cluster, [created], timeout_s)
+    if phase_of(settled) != Phase.ACTIVE:
+        raise NotApplied(f"{name} is created again, but is not Active: {reason_text(settled)}")
+    console.print(f"{name} exists again with {restoration.origin}.")
 
 
 def _print_target(name: str, target: Target) -> None:

@@ -1,5 +1,6 @@
 """`tenancy sessions`: lists, shows and cancels AISessions, and prints their logs."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -8,17 +9,28 @@ from typer.core import TyperGroup
 
 from cli.completion import tenant_names
 from cli.connection import Connection
-from cli.output import Format, FormatOption, confirm, console, error_console, print_data, print_table
+from cli.output import (
+    Format,
+    FormatOption,
+    GrowingTable,
+    confirm,
+    console,
+    error_console,
+    print_data,
+    print_table,
+)
 from cli.rights.permissions import MissingRight
 from cli.sessions.log import read_log, write_log
 from cli.sessions.read import SESSIONS, needs_right, read_events, read_session, read_sessions
 from cli.sessions.text import (
     EVENT_COLUMNS,
     SESSION_COLUMNS,
+    WIDE_SESSION_COLUMNS,
     detail_lines,
     event_cells,
     session_age,
     session_cells,
+    wide_session_cells,
 )
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import AISESSION
@@ -29,6 +41,13 @@ from tenancy.spec.aisession import SessionPhase
 
 class NotCanceled(TenancyError):
     reason = "NotCanceled"
+
+
+class SessionFormat(StrEnum):
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
 
 
 class _ListByDefault(TyperGroup):
@@ -67,9 +86,17 @@ def list_sessions(
     phase: Annotated[
         SessionPhase | None, typer.Option(case_sensitive=False, help="List only sessions in this phase.")
     ] = None,
-    output: FormatOption = Format.TABLE,
+    output: Annotated[
+        SessionFormat,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The output format. `wide` adds the tenant, the type and the message. Only JSON and YAML "
+            "contain all fields.",
+        ),
+    ] = SessionFormat.TABLE,
 ) -> None:
-    """List AI sessions with tenant, type, model, phase, reason and age.
+    """List AI sessions with model, phase, reason and age.
 
     Sessions that wait come first, then sessions that run. For the message of a session and what to do about
     it, run `tenancy sessions show NAME -n NAMESPACE`.
@@ -79,10 +106,12 @@ def list_sessions(
     rows = sorted_rows(
         [row for row in all_rows if tenant in (None, row.tenant) and phase in (None, row.phase)]
     )
-    if output is not Format.TABLE:
-        print_data([row.model_dump(by_alias=True, mode="json") for row in rows], output)
+    if output in (SessionFormat.JSON, SessionFormat.YAML):
+        print_data([row.model_dump(by_alias=True, mode="json") for row in rows], Format(output))
     elif not rows:
         console.print("No sessions match." if all_rows else "There are no sessions.")
+    elif output is SessionFormat.WIDE:
+        GrowingTable(WIDE_SESSION_COLUMNS).print(map(wide_session_cells, rows))
     else:
         print_table(SESSION_COLUMNS, map(session_cells, rows))
 

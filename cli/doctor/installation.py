@@ -25,7 +25,7 @@ from tenancy.spec.crd import crds
 # The first Kubernetes version with a stable ValidatingAdmissionPolicy API.
 _OLDEST_VERSION: Final = (1, 30)
 _CRD_FIX: Final = "tenancy crd | kubectl apply --server-side --force-conflicts -f -"
-# Without --refresh, Pulumi compares only with its state, and does not notice changes of the live objects.
+# Without --refresh, Pulumi compares only with its state, and does not notice changes to the live objects.
 PLATFORM_FIX: Final = "pulumi up --refresh --stack platform"
 
 

@@ -12,8 +12,8 @@ from stacks.command import PulumiProcess
 from stacks.engine.binary import installed_version
 from stacks.errors import EngineUnavailable, Lock, PulumiMissing, StackError, without_secrets
 from stacks.lock import is_abandoned
+from stacks.operation import EngineName
 from stacks.provider import installed_provider_version, required_provider_version
-from stacks.stack import EngineName
 from stacks.survey import file_locks, stack_names
 from tenancy.base.manifest import is_deleting
 from tenancy.base.names import stack_name

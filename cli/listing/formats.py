@@ -1,13 +1,13 @@
 """The output formats of `tenancy list`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from cli.output import Format, console, print_data, print_table
+from cli.output import Format, GrowingTable, console, print_data, print_table
 from cli.rights.permissions import Right
 from cli.selection.tenants import resource_and_name
 from watcher.view import TenantRow
@@ -35,7 +35,6 @@ ListFormatOption = Annotated[
 Cells = tuple[str | Text, ...]
 # For each format that is a table: the columns, and a function that returns the cells of a row.
 Tables = Mapping[ListFormat, tuple[Sequence[str], Callable[[TenantRow], Cells]]]
-_GAP: Final = "   "
 
 
 def print_rows(
@@ -44,7 +43,10 @@ def print_rows(
     """Print the rows. In JSON and YAML, each row contains the rights that the user lacks."""
     if output in tables:
         columns, cells = tables[output]
-        print_table(columns, map(cells, rows))
+        if output is ListFormat.WIDE:
+            GrowingTable(columns).print(map(cells, rows))  # As in kubectl, rows do not wrap.
+        else:
+            print_table(columns, map(cells, rows))
     elif output is ListFormat.NAME:
         for row in rows:
             console.print(resource_and_name(row.api_version, row.name))
@@ -78,28 +80,3 @@ def _print_documents(rows: Sequence[TenantRow], output: Format) -> None:
         if output is Format.YAML:
             console.print("---")
         print_data(row_data(row), output)
-
-
-class GrowingTable:
-    """Prints the rows of a table as they become known. A column grows if a later cell is wider."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._widths = [len(title) for title in columns]
-        self._header: list[Text] | None = [Text(title, style="bold") for title in columns]
-
-    def print(self, rows: Iterable[Sequence[str | Text]]) -> None:
-        lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
-        self._widths = [
-            max([width, *(line[index].cell_len for line in lines)])
-            for index, width in enumerate(self._widths)
-        ]
-        for line in [self._header, *lines] if self._header else lines:
-            console.print(self._line(line))
-        self._header = None
-
-    def _line(self, cells: Sequence[Text]) -> Text:
-        padding = [width - cell.cell_len for cell, width in zip(cells, self._widths, strict=True)]
-        padded = [cell + " " * count for cell, count in zip(cells, padding, strict=True)]
-        line = Text(_GAP).join(padded)
-        line.rstrip()
-        return line

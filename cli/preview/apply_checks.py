@@ -10,7 +10,7 @@ from typing import Final
 
 from cli.apply.field_ownership import ApplyMethod
 from cli.connection import Connection
-from cli.manifests import ManifestSet, TenantDocument
+from cli.manifests.read import ManifestSet, TenantDocument
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import readable_base
 from cli.preview.findings.finding import Finding, Rule, Severity

@@ -7,9 +7,10 @@ the other tenants.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from cli.apply.write_tenant import Prediction
-from cli.manifests import ManifestSet, TenantDocument
+from cli.manifests.read import ManifestSet, TenantDocument
 from cli.preview.comparison_base import Base
 from cli.preview.deleted_tenant import deleted_tenant_preview
 from cli.preview.findings.finding import Finding, Rule
@@ -21,11 +22,11 @@ from cli.preview.result import Outcome, Preview, TenantPreview
 from cli.preview.tenant_fields import tenant_changes
 from cluster.facts import read_facts
 from cluster.tenants import known_hosts, known_namespaces
-from tenancy.base.errors import Rejection
+from tenancy.base.errors import Rejection, combined, rejections_of
 from tenancy.base.kinds import NAMESPACE
 from tenancy.base.manifest import Manifest, Objects, is_deleting
 from tenancy.changes import ObjectChange, Operation, object_changes
-from tenancy.decision import Facts, parsed_tenant
+from tenancy.decision import Facts, decide, parsed_tenant
 from tenancy.desired import DesiredState
 from tenancy.plans import Plans
 from tenancy.reservations import Reservations
@@ -112,8 +113,7 @@ class Comparison:
             outcome=Outcome.INVALID,
         )
         try:
-            self._check_name(document)
-            parsed_tenant(document.manifest, self._plans)
+            self._check(document)
             prediction = self._predict(document)
             facts = self._facts(document.name, prediction.tenant)
             tenant, full_state = self._claims.decide_and_reserve(prediction.tenant, facts)
@@ -144,6 +144,14 @@ class Comparison:
         if name not in self._base.tenants:
             return Outcome.NEW
         return Outcome.CHANGED if changes else Outcome.UNCHANGED
+
+    def _check(self, document: TenantDocument) -> None:
+        """Check everything that does not depend on live objects. Raises Rejection with all errors."""
+        manifest, plans = document.manifest, self._plans
+        if errors := rejections_of(partial(self._check_name, document), document.check):
+            facts = Facts(plans, self._base.served)
+            raise combined([*errors, *rejections_of(partial(decide, manifest, facts))])
+        parsed_tenant(manifest, plans)
 
     def _check_name(self, document: TenantDocument) -> None:
         """Check that the tenant's name is unique.

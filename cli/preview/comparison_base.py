@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cli.connection import Connection
-from cli.manifests import TenantDocument, parsed_manifests
+from cli.manifests.read import TenantDocument, parsed_manifests
 from cli.preview.git_revision import sources_at_revision
 from cli.rights.permissions import Right, is_allowed
 from cli.rights.reader import Reader

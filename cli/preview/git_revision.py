@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from cli.manifests import STDIN, Source, is_manifest_file
+from cli.manifests.sources import STDIN, Source, is_manifest_file
 from tenancy.base.errors import TenancyError
 
 # A pull request can contain files that look like a bare repository, with a configuration that makes git run

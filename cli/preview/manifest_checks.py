@@ -1,11 +1,13 @@
 """Checks manifests without a cluster and without plans: documents, names and specs. No I/O."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from cli.manifests import ManifestError, ManifestSet, TenantDocument
+from cli.manifests.read import ManifestSet, TenantDocument
+from cli.manifests.sources import ManifestError, location_text
 from cli.preview.findings.finding import Finding, Rule
-from cli.preview.findings.locations import error_findings
-from tenancy.base.errors import NameTaken, Rejection, TenancyError
+from cli.preview.findings.locations import error_finding
+from tenancy.base.errors import NameTaken, TenancyError, rejections_of
 from tenancy.spec.tenant import tenant_from_manifest
 
 
@@ -16,16 +18,24 @@ class InvalidManifests(TenancyError):
 
 
 def manifest_findings(manifests: ManifestSet) -> list[Finding]:
-    """The errors of all documents: invalid documents, repeated names, and invalid specs."""
-    findings = fault_findings(manifests.faults)
+    """The errors of all documents: invalid documents and fields, repeated names, and invalid specs."""
     seen: dict[str, TenantDocument] = {}
+    findings = document_findings(manifests)
     for document in manifests.tenants:
-        try:
-            check_name_is_new(document, seen)
-            tenant_from_manifest(document.manifest)
-        except Rejection as error:
-            findings += error_findings(error, document)
+        errors = rejections_of(
+            partial(check_name_is_new, document, seen), partial(tenant_from_manifest, document.manifest)
+        )
+        findings += [error_finding(error, document) for error in errors]
     return sorted(findings, key=lambda finding: (finding.file, finding.line))
+
+
+def document_findings(manifests: ManifestSet) -> list[Finding]:
+    """The errors outside the specs: paths and documents that cannot be read, and invalid fields."""
+    return fault_findings(manifests.faults) + [
+        error_finding(error, document)
+        for document in manifests.tenants
+        for error in rejections_of(document.check)
+    ]
 
 
 def fault_findings(faults: Sequence[ManifestError]) -> list[Finding]:
@@ -53,6 +63,6 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 def finding_text(finding: Finding) -> str:
     """The finding as `FILE:LINE: FIELD: MESSAGE`. Without a field, the name of the tenant comes first."""
-    location = f"{finding.file}:{finding.line}: " if finding.file else ""
+    location = f"{location_text(finding.file, finding.line)}: " if finding.file else ""
     tenant = f"{finding.tenant}: " if finding.tenant and not finding.field else ""
     return f"{location}{tenant}{finding.message}"

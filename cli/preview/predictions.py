@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from cli.apply.field_ownership import ApplyMethod
 from cli.apply.write_tenant import Prediction, predicted_tenant
-from cli.manifests import TenantDocument
+from cli.manifests.read import TenantDocument
 from cli.preview.comparison_base import Base
 from cluster.errors import ClusterError
 from tenancy.base.errors import InvalidSpec

@@ -54,12 +54,14 @@ class Preview(Model):
 
     base: str = Field(description="The state that the manifests are compared with.")
     tenants: tuple[TenantPreview, ...]
-    faults: tuple[Finding, ...] = Field(default=(), description="Documents that cannot be read.")
+    faults: tuple[Finding, ...] = Field(
+        default=(), description="Errors in files that are not errors of a known tenant."
+    )
     notes: tuple[str, ...] = Field(default=(), description="Notes about parts that were not compared.")
     other_documents: int = Field(default=0, description="The number of documents that are not Tenants.")
 
     def findings(self, *severities: Severity) -> Iterator[Finding]:
-        """The findings with these severities. Findings about unreadable documents come first."""
+        """The findings with these severities. Findings about files come first."""
         tenant_findings = (finding for tenant in self.tenants for finding in tenant.findings)
         for finding in (*self.faults, *tenant_findings):
             if finding.severity in severities:
@@ -82,8 +84,8 @@ class Preview(Model):
                 noun = "" if parts else (" tenant" if count == 1 else " tenants")
                 parts.append(f"{count}{noun} {words[count > 1]}")
         if self.faults:
-            count = len(self.faults)
-            parts.append(f"{count} document{'s' if count > 1 else ''} can't be read")
+            count = len({fault.file for fault in self.faults})
+            parts.append(f"{count} {'files have' if count > 1 else 'file has'} errors")
         if not any(counts[outcome] for outcome in _SUMMARY_WORDS):
             parts.insert(0, "No tenant changes")
         if counts["unchanged"]:

@@ -16,7 +16,7 @@ _FIELDS: Final = ("protected", "paused", "adopt", "deletionPolicy")
 
 
 def tenant_changes(tenant: TenantModel, old_manifest: Manifest | None) -> Iterator[ObjectChange]:
-    """Yield the change of the Tenant object if one of the fields in `_FIELDS` changes.
+    """Yield the change to the Tenant object if one of the fields in `_FIELDS` changes.
 
     Yields nothing for a new tenant, or if the old spec is invalid.
     """

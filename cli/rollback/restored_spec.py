@@ -1,6 +1,6 @@
 """The spec that a rollback restores. No I/O.
 
-This module also computes the change of the live spec, and the manifest that users commit to git.
+This module also computes the change to the live spec, and the manifest that users commit to git.
 """
 
 from typing import Any, Final
@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from cli.apply.merged_spec import LAST_APPLIED
-from tenancy.base.labels import CHANGE_ANNOTATIONS, SPEC_AUTHOR_ANNOTATION
+from tenancy.base.labels import CHANGE_ANNOTATIONS, DELETER_ANNOTATION, SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.changes import FieldChange, ObjectChange, Operation
 from tenancy.drift import field_differences
@@ -16,16 +16,16 @@ from tenancy.spec.tenant import TenantSpec
 
 Spec = dict[str, Any]
 
-# A rollback does not restore this field, which controls whether the watcher reconciles the tenant.
-_PAUSED: Final = "paused"
+# A rollback does not restore these fields. They are switches of the current operation, not settings.
+_SWITCHES: Final = ("paused", "cordoned")
 # These annotations describe the live spec, not the restored spec.
-_NOT_IN_GIT: Final = (LAST_APPLIED, SPEC_AUTHOR_ANNOTATION, *CHANGE_ANNOTATIONS)
+_NOT_IN_GIT: Final = (LAST_APPLIED, SPEC_AUTHOR_ANNOTATION, DELETER_ANNOTATION, *CHANGE_ANNOTATIONS)
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
-    """The earlier spec with the current value of `paused`, so that a paused tenant stays paused."""
-    others = {field: value for field, value in spec.items() if field != _PAUSED}
-    return {**others, _PAUSED: tenant["spec"][_PAUSED]} if _PAUSED in tenant["spec"] else others
+    """The earlier spec with the current values of `paused` and `cordoned`."""
+    others = {field: value for field, value in spec.items() if field not in _SWITCHES}
+    return others | {field: tenant["spec"][field] for field in _SWITCHES if field in tenant["spec"]}
 
 
 def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:

@@ -25,7 +25,7 @@ class RollbackRefused(TenancyError):
 
 @dataclass(frozen=True)
 class Target:
-    """The update to roll back to, the spec to restore, and the changes of the Tenant and of its objects."""
+    """The update to roll back to, the spec to restore, and the changes to the Tenant and to its objects."""
 
     update: UpdateView
     spec: Spec
@@ -46,7 +46,7 @@ def find_target(
         raise RollbackRefused(f"{name} is being deleted: there is nothing to roll back")
     if not updates:
         raise RollbackRefused(f"{name} has no updates yet: there is nothing to roll back to")
-    update = _newest_different(tenant, updates) if number is None else _numbered(name, updates, number)
+    update = _newest_different(tenant, updates) if number is None else numbered_update(name, updates, number)
     spec = restored_spec(tenant, update.spec or {})
     tenant_change = spec_change(tenant, spec)
     if tenant_change is None:
@@ -55,7 +55,7 @@ def find_target(
             f"{name} already has the spec of update {update.version}{_other_causes_text(later_updates)}"
         )
     try:
-        cluster_changes = _cluster_changes(connection, {**tenant, "spec": spec}, plans)
+        cluster_changes = cluster_changes_for(connection, {**tenant, "spec": spec}, plans)
     except TenancyError as error:
         raise RollbackRefused(f"the spec of update {update.version} can't be restored: {error}") from None
     return Target(update, spec, tenant_change, cluster_changes)
@@ -74,13 +74,14 @@ def _newest_different(tenant: Manifest, updates: Sequence[UpdateView]) -> Update
     )
 
 
-def _numbered(name: str, updates: Sequence[UpdateView], number: int) -> UpdateView:
+def numbered_update(name: str, updates: Sequence[UpdateView], number: int) -> UpdateView:
+    """The update with this number. Raises RollbackRefused if it does not exist or has no spec."""
     update = next((update for update in updates if update.version == number), None)
     if update is None:
-        first, last = updates[-1].version, updates[0].version
+        versions = [update.version for update in updates if update.version is not None]
+        numbers = f" ({min(versions)} to {max(versions)})" if versions else ""
         raise RollbackRefused(
-            f"{name} has no update {number}; choose an update ({first} to {last}) from "
-            f"`tenancy history {name}`"
+            f"{name} has no update {number}; choose an update{numbers} from `tenancy history {name}`"
         )
     if update.spec is None:
         why = "was made by hand" if is_by_hand(update) else f"was a {update.operation}"
@@ -102,8 +103,8 @@ def _other_causes_text(updates: Sequence[UpdateView]) -> str:
     return f"; a rollback can't undo updates without a new spec: {', '.join(others)}" if others else ""
 
 
-def _cluster_changes(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
-    """The changes of the tenant's objects that the watcher would make for this Tenant.
+def cluster_changes_for(connection: Connection, tenant: Manifest, plans: Plans) -> tuple[ObjectChange, ...]:
+    """The changes to the tenant's objects that the watcher would make for this Tenant.
 
     Raises Rejection if the watcher would reject the Tenant.
     """

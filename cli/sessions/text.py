@@ -13,7 +13,8 @@ from tenancy.sessions.row import SessionRow, session_row
 from tenancy.spec.aisession import SessionPhase, SessionReason
 
 EVENT_COLUMNS: Final = ("TYPE", "REASON", "WHEN", "MESSAGE")
-SESSION_COLUMNS: Final = ("NAMESPACE", "NAME", "TENANT", "TYPE", "MODEL", "PHASE", "REASON", "AGE")
+SESSION_COLUMNS: Final = ("NAMESPACE", "NAME", "MODEL", "PHASE", "REASON", "AGE")
+WIDE_SESSION_COLUMNS: Final = (*SESSION_COLUMNS, "TENANT", "TYPE", "MESSAGE")
 _STYLES: Final = {
     SessionPhase.PENDING: "yellow",
     SessionPhase.RUNNING: "green",
@@ -41,8 +42,12 @@ _ADVICE: Final[dict[str, str]] = {
 def session_cells(row: SessionRow) -> tuple[str | Text, ...]:
     """The cells of the columns SESSION_COLUMNS."""
     phase = Text(row.phase.value, style=_STYLES[row.phase])
-    start = (row.namespace, row.name, row.tenant, row.session_type, row.ai_model or "-")
-    return *start, phase, row.reason or "-", session_age(row)
+    return row.namespace, row.name, row.ai_model or "-", phase, row.reason or "-", session_age(row)
+
+
+def wide_session_cells(row: SessionRow) -> tuple[str | Text, ...]:
+    """The cells of the columns WIDE_SESSION_COLUMNS."""
+    return *session_cells(row), row.tenant, row.session_type, row.message or "-"
 
 
 def session_age(row: SessionRow) -> str:

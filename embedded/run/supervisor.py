@@ -24,9 +24,7 @@ from embedded.run.user_cluster import backend_name, copy_context
 from embedded.run.watcher_process import WatcherProcess
 from embedded.toolchain.resolver import cached_path, present_tools
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, ENGINE, NODE_TOOLS, TOOLS
-
-# The watcher reads this variable. Its value is the path of the engine.
-ENGINE_VARIABLE = "TENANCY_ENGINE_BINARY"
+from stacks.engine.binary import BINARY_VARIABLE
 
 
 class Supervisor:
@@ -159,7 +157,7 @@ class Supervisor:
         env = {**os.environ, **environment_variables(self._folder, self.record)}
         env["KUBECONFIG"] = str(self._folder.watcher_kubeconfig)
         # The file may not exist yet. The watcher uses the Pulumi CLI until it exists.
-        env[ENGINE_VARIABLE] = str(cached_path(TOOLS[ENGINE]))
+        env[BINARY_VARIABLE] = str(cached_path(TOOLS[ENGINE]))
         log = self._folder.watcher_log
         if log.exists():
             log.replace(log.with_suffix(".log.1"))

@@ -3,10 +3,14 @@
 The policy does not apply to the platform, to Kubernetes components, or to users who may update Tenants.
 """
 
+from typing import Final
+
 from tenancy.admission.policy_builder import TENANT_NAME, WRITES, check, policy, rule, sender_is
 from tenancy.base.labels import CORDONED_LABEL
 from tenancy.base.manifest import Manifest
-from tenancy.base.names import GROUP
+from tenancy.base.names import GROUPS
+
+_CONNECTIONS: Final = ("pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy")
 
 
 def cordon_policies(is_platform: str) -> list[Manifest]:
@@ -15,7 +19,7 @@ def cordon_policies(is_platform: str) -> list[Manifest]:
         "tenancy-cordoned",
         [
             {**rule("*", "*/*", operations=WRITES, version="*"), "scope": "Namespaced"},
-            rule("", "pods/exec", "pods/attach", "pods/portforward", operations=["CONNECT"]),
+            rule("", *_CONNECTIONS, operations=["CONNECT"]),
         ],
         [
             check(
@@ -28,7 +32,12 @@ def cordon_policies(is_platform: str) -> list[Manifest]:
         conditions={
             "others": f"!{is_platform}",
             "not-kubernetes": f"!{kubernetes}",
-            "may-not-uncordon": f"!authorizer.group('{GROUP}').resource('tenants').check('update').allowed()",
+            **{f"may-not-uncordon-{index}": _may_not_update(group) for index, group in enumerate(GROUPS)},
         },
         namespaces={"matchLabels": {CORDONED_LABEL: "true"}},
     )
+
+
+def _may_not_update(group: str) -> str:
+    """CEL: whether the sender may not update the Tenants of this API group."""
+    return f"!authorizer.group('{group}').resource('tenants').check('update').allowed()"

@@ -26,6 +26,7 @@ from tenancy.objects.policy_annotations import (
     GATEWAY_CLASSES,
     HOSTNAMES,
     INGRESS_CLASSES,
+    LOAD_BALANCER_CLASSES,
     SERVICE_TYPES,
 )
 
@@ -65,6 +66,15 @@ def _services() -> list[Manifest]:
             ),
             list_check("spec.type", "object.spec.type", SERVICE_TYPES),
             check(
+                "object.spec.?loadBalancerIP.orValue('') == ''",
+                cel_string("spec.loadBalancerIP: not allowed for a tenant; remove the field"),
+            ),
+            check(
+                "variables.class == '' || variables.class in variables.classes",
+                "'spec.loadBalancerClass: ' + variables.class + ' is not allowed for this tenant' + "
+                f"{allowed_suffix(LOAD_BALANCER_CLASSES)}",
+            ),
+            check(
                 "object.spec.type != 'LoadBalancer' || "
                 "!object.spec.?allocateLoadBalancerNodePorts.orValue(true) && "
                 "object.spec.?ports.orValue([]).all(p, p.?nodePort.orValue(0) == 0)",
@@ -73,7 +83,11 @@ def _services() -> list[Manifest]:
                 ),
             ),
         ],
-        variables=ANNOTATIONS,
+        variables={
+            **ANNOTATIONS,
+            "class": "object.spec.?loadBalancerClass.orValue('')",
+            "classes": annotation_items(LOAD_BALANCER_CLASSES),
+        },
         conditions={"spec-is-new": SPEC_IS_NEW},
         namespaces=TENANT_NAMESPACES,
     )
@@ -102,11 +116,10 @@ def _ingresses() -> list[Manifest]:
                 f"{allowed_suffix(HOSTNAMES)}",
             ),
             check(
-                f"object.{annotations}.all(k, !k.endsWith('/server-alias') && !k.endsWith('-snippet') && "
-                "!k.startsWith('external-dns.alpha.kubernetes.io/'))",
+                f"object.{annotations}.all(k, !k.endsWith('/server-alias') && !k.endsWith('-snippet'))",
                 cel_string(
-                    "metadata.annotations: server-alias, snippet and external-dns annotations are not "
-                    "allowed, because they can claim other hosts; list your hosts in spec.rules"
+                    "metadata.annotations: server-alias and snippet annotations are not allowed, because "
+                    "they can claim other hosts; list your hosts in spec.rules"
                 ),
             ),
         ],

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from tenancy.base.kinds import Kind
 from tenancy.base.labels import MANAGED_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest
 
@@ -39,6 +40,12 @@ KUBERNETES: Final = (
     "system:kube-controller-manager",
     *(f"system:serviceaccount:kube-system:{name}" for name in _CONTROLLERS),
 )
+# The priority classes of Kubernetes' own components.
+SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
+# The components of Kubernetes that write objects in all namespaces: the API server, the scheduler, kubelets,
+# and all controllers. Cluster administrators are treated like them.
+_SYSTEM_USERS: Final = (*KUBERNETES, "system:kube-scheduler")
+_SYSTEM_GROUPS: Final = ("system:nodes", "system:masters", "system:serviceaccounts:kube-system")
 
 
 def policy(
@@ -49,12 +56,14 @@ def policy(
     variables: Mapping[str, str] | None = None,
     conditions: Mapping[str, str] | None = None,
     namespaces: Manifest | None = None,
+    parameters: Kind | None = None,
 ) -> list[Manifest]:
     """A ValidatingAdmissionPolicy and its binding.
 
     `variables` and `conditions` map names to CEL expressions. The API server evaluates `checks` only for
     requests for which all `conditions` are true. `namespaces` is a label selector. If `namespaces` is None,
-    the policy applies to all namespaces.
+    the policy applies to all namespaces. If `parameters` is set, the API server evaluates `checks` once for
+    each object of this kind, and `params` is the object.
     """
     match: Manifest = {"resourceRules": rules}
     if namespaces:
@@ -66,15 +75,23 @@ def policy(
         "variables": named_expressions(variables or {}),
         "validations": checks,
     }
+    parameter_reference: Manifest = {}
+    if parameters:
+        spec["paramKind"] = {"apiVersion": parameters.api_version, "kind": parameters.kind}
+        parameter_reference = {"selector": {}, "parameterNotFoundAction": "Allow"}
     metadata = {"name": name}
     return [
         {"apiVersion": API_VERSION, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": spec},
-        binding(name, name),
+        binding(name, name, parameter_reference),
     ]
 
 
-def binding(name: str, policy_name: str, **match: Any) -> Manifest:
+def binding(
+    name: str, policy_name: str, parameter_reference: Manifest | None = None, **match: Any
+) -> Manifest:
     spec: Manifest = {"policyName": policy_name, "validationActions": ["Deny"]}
+    if parameter_reference:
+        spec["paramRef"] = parameter_reference
     if match:
         spec["matchResources"] = match
     kind = "ValidatingAdmissionPolicyBinding"
@@ -117,6 +134,16 @@ def sender_is(users: Iterable[str], groups: Iterable[str] = ()) -> str:
     )
 
 
+def holds_everywhere(group: str, resource: str, verb: str, subresource: str = "") -> str:
+    """CEL: whether the requester has this right in all namespaces.
+
+    Controllers of other projects and cluster administrators have such rights. A tenant's users have rights
+    only in the namespaces of the tenant.
+    """
+    part = f".subresource('{subresource}')" if subresource else ""
+    return f"authorizer.group('{group}').resource('{resource}'){part}.check('{verb}').allowed()"
+
+
 def is_listed(value: str, annotation: str) -> str:
     """CEL: whether the allow list in this annotation contains the value.
 
@@ -155,3 +182,7 @@ def named_expressions(expressions: Mapping[str, str]) -> list[Manifest]:
 
 def _cel_list(values: Iterable[str]) -> str:
     return json.dumps(list(values))
+
+
+# CEL: whether the requester is a component of Kubernetes.
+SYSTEM: Final = sender_is(_SYSTEM_USERS, _SYSTEM_GROUPS)

@@ -1,18 +1,38 @@
-"""The admission policy for AISessions: `spec.tenantRef` must name the tenant that owns the namespace.
+"""Admission policies for AISessions, and for their Jobs and pods.
 
-The CRD has another rule: once the session has started, its spec cannot change.
+`spec.tenantRef` must name the tenant that owns the namespace. The CRD has another rule: once the session has
+started, its spec cannot change.
+
+The watcher computes the result of a session from its Job and its pod. So users must not change these objects,
+and must not run commands in the pod. For a command, a policy sees only the name of the pod. So the names of
+these Jobs and pods have a reserved prefix.
 """
 
 from typing import Final
 
-from tenancy.admission.policy_builder import SPEC_IS_NEW, TENANT_NAME, check, policy, rule
+from tenancy.admission.policy_builder import (
+    SPEC_IS_NEW,
+    SYSTEM,
+    TENANT_NAME,
+    TENANT_NAMESPACES,
+    check,
+    holds_everywhere,
+    policy,
+    rule,
+)
 from tenancy.base.kinds import AISESSION
 from tenancy.base.manifest import Manifest
+from tenancy.base.names import SESSION_JOB_PREFIX
 
 _TENANT_REF: Final = "object.spec.tenantRef.name"
 
 
-def session_policies() -> list[Manifest]:
+def session_policies(is_platform: str) -> list[Manifest]:
+    """`is_platform` is a CEL expression. It is true if the sender may change managed objects."""
+    return [*_sessions(), *_session_jobs(is_platform), *_session_pods(is_platform)]
+
+
+def _sessions() -> list[Manifest]:
     """The policy for AISessions, and its binding.
 
     The policy applies to all namespaces. So it also rejects AISessions in namespaces that belong to no
@@ -33,4 +53,50 @@ def session_policies() -> list[Manifest]:
         ],
         variables={"tenant": TENANT_NAME},
         conditions={"spec-is-new": SPEC_IS_NEW},
+    )
+
+
+def _session_jobs(is_platform: str) -> list[Manifest]:
+    name = "object.metadata.?name.orValue(object.metadata.?generateName.orValue(''))"
+    return policy(
+        "tenancy-session-jobs",
+        [rule("batch", "jobs")],
+        [
+            check(
+                f"!{name}.startsWith('{SESSION_JOB_PREFIX}')",
+                f"'metadata.name: only the platform creates and changes Jobs whose names begin with "
+                f"{SESSION_JOB_PREFIX}; change the AISession, or choose another name'",
+                "Forbidden",
+            )
+        ],
+        conditions={
+            "others": f"!{SYSTEM}",
+            "not-the-platform": f"!{is_platform}",
+            "not-a-controller": f"!{holds_everywhere('batch', 'jobs', 'update')}",
+        },
+        namespaces=TENANT_NAMESPACES,
+    )
+
+
+def _session_pods(is_platform: str) -> list[Manifest]:
+    return policy(
+        "tenancy-session-pods",
+        [
+            rule("", "pods/exec", "pods/attach", operations=["CONNECT"]),
+            rule("", "pods", "pods/ephemeralcontainers", "pods/resize", operations=["UPDATE"]),
+        ],
+        [
+            check(
+                f"!request.name.startsWith('{SESSION_JOB_PREFIX}')",
+                f"'metadata.name: nobody runs commands in pods whose names begin with {SESSION_JOB_PREFIX}, "
+                "or changes them, because they compute the result of an AISession; read their log instead'",
+                "Forbidden",
+            )
+        ],
+        conditions={
+            "others": f"!{SYSTEM}",
+            "not-the-platform": f"!{is_platform}",
+            "not-a-controller": f"!{holds_everywhere('', 'pods', 'create', 'exec')}",
+        },
+        namespaces=TENANT_NAMESPACES,
     )

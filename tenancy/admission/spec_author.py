@@ -1,8 +1,9 @@
-"""Admission policies for the annotation that names the author of a Tenant's spec (`tenancy.spec_author`).
+"""Admission policies for the annotation with the author of a Tenant's spec (`tenancy.history.spec_author`).
 
-The validating policy rejects an annotation that names a user other than the sender of the request. The policy
-checks only an annotation for the generation that results from the request. The watcher ignores all other
-annotations, such as the annotation in a restored backup.
+The validating policy checks only requests that write the annotation. It rejects an annotation for the
+generation that results from the request if the annotation names a user other than the sender. It also rejects
+an annotation for a later generation. The watcher ignores annotations for earlier generations, such as the
+annotation in a restored backup.
 
 The mutating policy writes the annotation for clients that do not write it themselves. Most clusters do not
 serve MutatingAdmissionPolicies yet.
@@ -15,7 +16,7 @@ from tenancy.base.kinds import Kind
 from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
-from tenancy.spec_author import MESSAGE_SEPARATOR, NO_HASH, SEPARATOR
+from tenancy.history.spec_author import GENERATION_PATTERN, MESSAGE_SEPARATOR, NO_HASH, SEPARATOR
 
 _NAME: Final = "tenancy-spec-author"
 _RULE: Final = {**rule("", "tenants"), "apiGroups": list(GROUPS)}
@@ -26,6 +27,7 @@ _PARTS: Final = f"variables.annotation.split({cel_string(SEPARATOR)}, 4)"
 _NAMED_USER: Final = (
     f"variables.parts.size() == 4 ? variables.parts[3].split({cel_string(MESSAGE_SEPARATOR)}, 2)[0] : ''"
 )
+_IS_GENERATION: Final = cel_string(f"^{GENERATION_PATTERN}$")
 _REMOVE: Final = "remove this annotation from the manifest, for example before you restore a backup"
 
 
@@ -36,28 +38,42 @@ def spec_author_policies() -> list[Manifest]:
         [_RULE],
         [
             check(
-                f"!variables.counts || !variables.isNewSpec || variables.user == {_USER}",
+                f"!variables.isWritten || !variables.counts || !variables.isNewSpec || "
+                f"variables.user == {_USER}",
                 f"{cel_string(f'{_FIELD}: names ')} + variables.user + ' as the author of this spec, but the "
                 f"request comes from ' + {_USER} + {cel_string(f'; {_REMOVE}')}",
                 "Forbidden",
             ),
             check(
-                "!variables.counts || variables.isNewSpec || variables.annotation == variables.before",
+                "!variables.isWritten || !variables.counts || variables.isNewSpec",
                 cel_string(
                     f"{_FIELD}: another request has written this spec; to change the spec, try again; "
                     f"otherwise {_REMOVE}"
                 ),
                 "Invalid",
             ),
+            # Without this check, a user could write the name of another user in advance, and then write the
+            # spec without the annotation.
+            check(
+                "!variables.isWritten || !variables.isInAdvance",
+                f"{cel_string(f'{_FIELD}: is for generation ')} + variables.parts[0] + ', but the request "
+                f"leads to generation ' + string(object.metadata.generation) + {cel_string(f'; {_REMOVE}')}",
+                "Invalid",
+            ),
         ],
         variables={
             "annotation": _annotation("object"),
             "before": f"request.operation == 'CREATE' ? '' : {_annotation('oldObject')}",
+            # A request that leaves the annotation as it is must never be rejected because of the annotation.
+            "isWritten": "variables.annotation != variables.before",
             "parts": _PARTS,
             "user": _NAMED_USER,
-            "generation": "object.metadata.generation",
-            "counts": "variables.parts.size() == 4 && variables.parts[0] == string(variables.generation) && "
+            "generation": f"variables.parts.size() == 4 && variables.parts[0].matches({_IS_GENERATION}) ? "
+            "int(variables.parts[0]) : 0",
+            "isThisTenant": "variables.parts.size() == 4 && "
             "variables.parts[1] == (variables.generation > 1 ? object.metadata.uid : '')",
+            "counts": "variables.isThisTenant && variables.generation == object.metadata.generation",
+            "isInAdvance": "variables.isThisTenant && variables.generation > object.metadata.generation",
             "isNewSpec": "request.operation == 'CREATE' || "
             "object.metadata.generation != oldObject.metadata.generation",
         },

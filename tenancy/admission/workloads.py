@@ -8,8 +8,9 @@ from typing import Final
 
 from tenancy.admission.policy_builder import (
     ANNOTATIONS,
-    KUBERNETES,
     SPEC_IS_NEW,
+    SYSTEM,
+    SYSTEM_CLASSES,
     TENANT_NAMESPACES,
     allowed_suffix,
     annotation_items,
@@ -18,19 +19,19 @@ from tenancy.admission.policy_builder import (
     list_check,
     policy,
     rule,
-    sender_is,
 )
+from tenancy.base.kinds import DISRUPTION_BUDGET
 from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import (
+    EXTENDED_RESOURCES,
     NODE_SELECTOR,
-    PRIORITY_CLASSES,
     PULL_POLICIES,
     REGISTRIES,
     RUNTIME_CLASSES,
     STORAGE_CLASSES,
 )
 
-_SYSTEM_CLASSES: Final = ["system-cluster-critical", "system-node-critical"]
+_QUOTA_RESOURCES: Final = ["cpu", "memory", "ephemeral-storage"]
 # CEL: the fully qualified name of image `i`, as container runtimes resolve it. The first path segment is a
 # registry host only if it is `localhost` or contains a dot, a colon or a capital letter.
 _FULL_NAME: Final = (
@@ -46,7 +47,7 @@ _IS_FROM_ENTRY: Final = (
 
 
 def workload_policies() -> list[Manifest]:
-    return [*_pods(), *_pod_addresses(), *_claims()]
+    return [*_pods(), *_disruption_budgets(), *_claims()]
 
 
 def _pods() -> list[Manifest]:
@@ -69,6 +70,11 @@ def _pods() -> list[Manifest]:
                     "limit to get the default"
                 ),
             ),
+            check(
+                "variables.strange_resources.size() == 0",
+                "'spec.containers[].resources: ' + variables.strange_resources.join(', ') + ' is not "
+                f"allowed, because no quota of this tenant limits it' + {allowed_suffix(EXTENDED_RESOURCES)}",
+            ),
             *_image_checks(),
             *_class_checks(),
             *_node_checks(),
@@ -80,6 +86,14 @@ def _pods() -> list[Manifest]:
                 f"object.spec.?{name}.orValue([]).map(c, c.?resources.?limits.orValue({{}}))"
                 for name in ("containers", "initContainers")
             ),
+            "resources": " + ".join(
+                f"object.spec.?{name}.orValue([]).map(c, c.?resources.?{part}.orValue({{}}))"
+                for name in ("containers", "initContainers")
+                for part in ("requests", "limits")
+            ),
+            "extended_resources": annotation_items(EXTENDED_RESOURCES),
+            "strange_resources": "variables.resources.map(a, a.map(r, r)).flatten().filter(r, "
+            f"!(r in {_QUOTA_RESOURCES}) && !(r in variables.extended_resources))",
             "images": _image_field("image", "reference"),
             "pull_policies": _image_field("imagePullPolicy", "pullPolicy"),
             "registries": annotation_items(REGISTRIES),
@@ -113,7 +127,6 @@ def _image_checks() -> list[Manifest]:
 
 
 def _class_checks() -> list[Manifest]:
-    priority = list_check("spec.priorityClassName", "variables.priority_class", PRIORITY_CLASSES)
     runtime = list_check("spec.runtimeClassName", "variables.runtime_class", RUNTIME_CLASSES)
     # The list of runtime classes can contain the empty string, which allows pods without a runtime class. If
     # the list contains only the empty string, the annotation is empty. `is_listed` treats an empty annotation
@@ -123,11 +136,10 @@ def _class_checks() -> list[Manifest]:
     )
     return [
         check(
-            f"!(variables.priority_class in {_SYSTEM_CLASSES})",
+            f"!(variables.priority_class in {list(SYSTEM_CLASSES)})",
             "'spec.priorityClassName: ' + variables.priority_class + "
             "' is reserved for the cluster and never allowed for a tenant; use another priority class'",
         ),
-        {**priority, "expression": f"variables.priority_class == '' || {priority['expression']}"},
         {**runtime, "expression": f"{is_allowed_without_class} || {runtime['expression']}"},
     ]
 
@@ -139,55 +151,65 @@ def _node_checks() -> list[Manifest]:
             f"variables.forced_nodes.all(p, variables.selector[?{key}] == optional.of({value}))",
             "'spec.nodeSelector: must contain ' + variables.forced_nodes.join(', ')",
         ),
-        check(
-            "request.operation != 'CREATE' || variables.forced_nodes.size() == 0 || "
-            "object.spec.?nodeName.orValue('') == ''",
-            "'spec.nodeName: must not be set, because this tenant\\'s pods must run on nodes with the '"
-            " + 'labels ' + variables.forced_nodes.join(', ')",
-        ),
     ]
 
 
-def _pod_addresses() -> list[Manifest]:
-    """A policy that allows only Kubernetes to set the IP addresses of pods.
-
-    Services route traffic to the addresses in the status of pods. If a tenant could write the address of a
-    foreign pod into the status of its own pod, the tenant's Services could route traffic to the foreign pod.
-    """
-    kubernetes = sender_is(
-        KUBERNETES, ["system:nodes", "system:masters", "system:serviceaccounts:kube-system"]
-    )
+def _disruption_budgets() -> list[Manifest]:
+    """The policy for PodDisruptionBudgets: they must not stop every drain of a node."""
+    unavailable, available = "object.spec.?maxUnavailable", "object.spec.?minAvailable"
     return policy(
-        "tenancy-pod-addresses",
-        [rule("", "pods/status", operations=["UPDATE"])],
+        "tenancy-disruption-budgets",
+        [rule(DISRUPTION_BUDGET.group, DISRUPTION_BUDGET.plural)],
         [
             check(
-                "object.status.?podIP == oldObject.status.?podIP && "
-                "object.status.?podIPs == oldObject.status.?podIPs",
-                cel_string("status.podIPs: only the pod's node sets its addresses"),
-                "Forbidden",
-            )
+                f"!{unavailable}.hasValue() || !string({unavailable}.value()).matches('^0+%?$')",
+                cel_string("spec.maxUnavailable: 0 would block the drain of nodes; set at least 1"),
+            ),
+            check(
+                f"!{available}.hasValue() || !string({available}.value()).matches('^0*100%$')",
+                cel_string("spec.minAvailable: 100% would block the drain of nodes; set a lower value"),
+            ),
         ],
-        conditions={"others": f"!{kubernetes}"},
+        conditions={"spec-is-new": SPEC_IS_NEW},
         namespaces=TENANT_NAMESPACES,
     )
 
 
 def _claims() -> list[Manifest]:
     storage_class = "spec.?storageClassName.orValue('')"
-    return policy(
-        "tenancy-claims",
-        [rule("", "persistentvolumeclaims")],
-        [list_check("spec.storageClassName", "variables.class", STORAGE_CLASSES)],
-        variables={**ANNOTATIONS, "class": f"object.{storage_class}"},
-        # Updates that do not change the storage class are not checked, so existing claims can still be bound
-        # and resized.
-        conditions={
-            "class-is-new": "request.operation == 'CREATE' || "
-            f"object.{storage_class} != oldObject.{storage_class}"
-        },
-        namespaces=TENANT_NAMESPACES,
-    )
+    is_new = "request.operation == 'CREATE' || "
+    return [
+        *policy(
+            "tenancy-volumes",
+            [rule("", "persistentvolumeclaims")],
+            [
+                check(
+                    "object.spec.?volumeName.orValue('') == '' && !has(object.spec.selector)",
+                    cel_string(
+                        "spec.volumeName, spec.selector: not allowed, because they can bind a volume of "
+                        "another tenant; ask the platform to set claimRef in the PersistentVolume"
+                    ),
+                    "Forbidden",
+                )
+            ],
+            # Controllers create claims from templates, so the policy checks the claims that they create. When
+            # a controller binds a claim, it updates the claim.
+            conditions={
+                "is-new": f"{is_new}!{SYSTEM} && object.spec.?volumeName != oldObject.spec.?volumeName"
+            },
+            namespaces=TENANT_NAMESPACES,
+        ),
+        *policy(
+            "tenancy-claims",
+            [rule("", "persistentvolumeclaims")],
+            [list_check("spec.storageClassName", "variables.class", STORAGE_CLASSES)],
+            variables={**ANNOTATIONS, "class": f"object.{storage_class}"},
+            # Updates that do not change the storage class are not checked, so existing claims can still be
+            # bound and resized.
+            conditions={"class-is-new": f"{is_new}object.{storage_class} != oldObject.{storage_class}"},
+            namespaces=TENANT_NAMESPACES,
+        ),
+    ]
 
 
 def _image_field(container_field: str, volume_field: str) -> str:

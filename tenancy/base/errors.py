@@ -6,6 +6,7 @@ TenancyError
 │   │   └── UnknownPlan    the plans file has no plan of this name
 │   ├── NameTaken          an older Tenant in the other API group has the same name
 │   ├── NamespaceTaken     a requested namespace belongs to somebody else, or cannot be adopted
+│   │   └── AdoptionNotAllowed  the namespace lacks the annotation that names the tenant
 │   ├── HostTaken          a requested host belongs to another tenant
 │   ├── ObjectTaken        an object in `extraResources` would overwrite an object of a user
 │   └── QuotaInUse         a namespace uses more than its new share of the tenant's quotas
@@ -71,6 +72,10 @@ class NamespaceTaken(Rejection):
     """A requested namespace belongs to somebody else, or cannot be adopted."""
 
     reason = Reason.NAMESPACE_TAKEN
+
+
+class AdoptionNotAllowed(NamespaceTaken):
+    """The namespace lacks the annotation that allows the tenant to adopt it."""
 
 
 class HostTaken(Rejection):

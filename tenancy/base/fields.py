@@ -4,7 +4,7 @@ import ipaddress
 import re
 from typing import Annotated, Final, TypeVar
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from tenancy.base.names import DNS_LABEL_PATTERN
 from tenancy.base.patterns import (
@@ -12,11 +12,13 @@ from tenancy.base.patterns import (
     DNS_NAME,
     DNS_NAME_PATTERN,
     HOST_PATTERN,
+    LABEL_KEY_PATTERN,
     LABEL_VALUE_PATTERN,
     NO_CONTROL_CHARACTERS,
     NO_SPACES,
     REGISTRY_PATTERN,
     SERVICE_ACCOUNT_PATTERN,
+    TAINT_PATTERN,
 )
 from tenancy.base.validation import raise_problems
 
@@ -25,6 +27,41 @@ _LABEL_KEY = re.compile(rf"({DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
 DnsName = Annotated[str, StringConstraints(pattern=DNS_NAME_PATTERN, max_length=253)]
 Subject = Annotated[str, StringConstraints(pattern=NO_CONTROL_CHARACTERS, min_length=1, max_length=253)]
+# A group or a user that users of other tenants do not belong to.
+GROUP_PROBLEM: Final = "must not begin with system:, because users of other tenants belong to such groups"
+USER_PROBLEM: Final = "must not be system:anonymous, because users of other tenants can use this name"
+
+
+def subject_problem(kind: str, name: str) -> str | None:
+    """The reason why a Tenant can't name this subject. `kind` is User, Group or ServiceAccount."""
+    if kind == "Group" and name.startswith("system:"):
+        return GROUP_PROBLEM
+    return USER_PROBLEM if kind == "User" and name == "system:anonymous" else None
+
+
+def _checked(kind: str) -> AfterValidator:
+    def check(name: str) -> str:
+        if problem := subject_problem(kind, name):
+            raise ValueError(problem)
+        return name
+
+    return AfterValidator(check)
+
+
+def _rule(rule: str, message: str) -> dict[str, JsonValue]:
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message}]}
+
+
+GroupName = Annotated[
+    Subject,
+    _checked("Group"),
+    Field(json_schema_extra=_rule("!self.startsWith('system:')", GROUP_PROBLEM)),
+]
+UserName = Annotated[
+    Subject,
+    _checked("User"),
+    Field(json_schema_extra=_rule("self != 'system:anonymous'", USER_PROBLEM)),
+]
 Text = Annotated[str, StringConstraints(pattern=NO_CONTROL_CHARACTERS, max_length=253)]
 ServiceAccountName = Annotated[str, StringConstraints(pattern=SERVICE_ACCOUNT_PATTERN, max_length=253)]
 LabelValue = Annotated[str, StringConstraints(pattern=LABEL_VALUE_PATTERN, max_length=63)]
@@ -35,6 +72,9 @@ HostPattern = Annotated[str, StringConstraints(pattern=HOST_PATTERN, min_length=
 # The name of a StorageClass, an IngressClass or another class. In an allow list, the empty string allows
 # objects that set no class.
 ClassName = Annotated[str, StringConstraints(pattern=CLASS_PATTERN, max_length=253)]
+# A taint in the format of `kubectl taint`, such as `key=value:NoSchedule`. Value and effect are optional.
+Taint = Annotated[str, StringConstraints(pattern=TAINT_PATTERN, max_length=400)]
+LabelKey = Annotated[str, StringConstraints(pattern=LABEL_KEY_PATTERN, max_length=317)]
 Image = Annotated[str, StringConstraints(pattern=NO_SPACES, max_length=512)]
 
 Item = TypeVar("Item")
@@ -73,7 +113,8 @@ def _check_selector_labels(labels: dict[str, str]) -> dict[str, str]:
 # For a list of unique items. Only the API server uses `json_schema_extra`, so add the validator
 # `require_unique` for the same check in Python.
 AS_SET: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-type": "set"})
-Subjects = Annotated[tuple[Subject, ...], AS_SET, AfterValidator(require_unique)]
+GroupNames = Annotated[tuple[GroupName, ...], AS_SET, AfterValidator(require_unique)]
+UserNames = Annotated[tuple[UserName, ...], AS_SET, AfterValidator(require_unique)]
 ServiceAccountNames = Annotated[tuple[ServiceAccountName, ...], AS_SET, AfterValidator(require_unique)]
 DnsLabels = Annotated[tuple[DnsLabel, ...], AS_SET, AfterValidator(require_unique)]
 # For a list that can be set to an empty list. The list type is not `set`: if the last item of a `set` is
@@ -82,6 +123,8 @@ AS_LIST: Final = Field(max_length=256, json_schema_extra={"x-kubernetes-list-typ
 Registries = Annotated[tuple[Registry, ...], AS_LIST]
 HostPatterns = Annotated[tuple[HostPattern, ...], AS_LIST]
 ClassNames = Annotated[tuple[ClassName, ...], AS_LIST]
+LabelKeys = Annotated[tuple[LabelKey, ...], AS_LIST]
+Taints = Annotated[tuple[Taint, ...], AS_LIST]
 Cidr = Annotated[
     str,
     StringConstraints(max_length=43),

@@ -16,8 +16,10 @@ CORDONED_LABEL: Final = "tenant.platform.ai/cordoned"
 # A label of the Job and the pod of an AISession. Its value is the session's name, encoded with `label_value`.
 SESSION_LABEL: Final = "platform.ai/session"
 DISPLAY_NAME_ANNOTATION: Final = "platform.ai/display-name"
-# The annotation of a Tenant that names the author of its spec. See `tenancy.spec_author`.
+# The annotation of a Tenant that names the author of its spec. See `tenancy.history.spec_author`.
 SPEC_AUTHOR_ANNOTATION: Final = "platform.ai/spec-author"
+# The annotation of a Tenant that names the user who deletes it. See `tenancy.history.deleted_tenant`.
+DELETER_ANNOTATION: Final = "platform.ai/deleted-by"
 # Annotations that GitOps tools set on a Tenant. They describe the commit that changed the spec.
 CHANGE_MESSAGE_ANNOTATION: Final = "platform.ai/change-message"
 CHANGE_COMMIT_ANNOTATION: Final = "platform.ai/change-commit"
@@ -27,11 +29,15 @@ CHANGE_ANNOTATIONS: Final = (
     CHANGE_COMMIT_ANNOTATION,
     CHANGE_AUTHOR_ANNOTATION,
 )
+# The annotation of an existing namespace that names the tenant that may adopt it.
+ADOPTION_ANNOTATION: Final = "adoption.platform.ai/tenant"
 # The prefix of namespace annotations that the admission policies read.
 POLICY_PREFIX: Final = "policy.platform.ai/"
 # If the admission plugin PodNodeSelector is enabled, the API server adds the node selector in this annotation
 # to the namespace's pods.
 NODE_SELECTOR_ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
+# The label and the taint of dedicated nodes. A kubelet cannot set labels of this domain on its own node.
+NODE_POOL_LABEL: Final = "tenancy.node-restriction.kubernetes.io/pool"
 # Prefixes of the labels and annotations of tenants' namespaces that only the platform sets.
 NAMESPACE_LABEL_PREFIXES: Final = (
     "tenant.platform.ai/",

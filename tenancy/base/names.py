@@ -45,13 +45,17 @@ def tenant_name_problem(name: object) -> str | None:
     return None
 
 
+# Users cannot create Jobs whose names begin with this prefix (`tenancy.admission.sessions`).
+SESSION_JOB_PREFIX: Final = "aisession-"
+
+
 def session_job_name(session_name: str) -> str:
     """The name of an AISession's Job.
 
     Kubernetes copies a Job's name into a label of its pods, and a label value has at most 63 characters. A
     longer name is truncated and gets a hash as suffix.
     """
-    job_name = f"aisession-{session_name}"
+    job_name = f"{SESSION_JOB_PREFIX}{session_name}"
     if len(job_name) <= NAMESPACE_MAX_LENGTH:
         return job_name
     digest = hashlib.sha256(session_name.encode()).hexdigest()[:12]

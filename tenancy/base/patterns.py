@@ -14,6 +14,12 @@ REGISTRY_PATTERN: Final = r"^[a-z0-9][-a-z0-9.]*(:[0-9]+)?(/[-a-z0-9._]+)*$"
 HOST_PATTERN: Final = r"^(\*\.)?([-a-z0-9]|\.|\$\{tenant\.name\})+$"
 CLASS_PATTERN: Final = f"^({DNS_NAME})?$"
 NO_SPACES: Final = r"^\S+$"
+_LABEL_KEY: Final = r"([a-z0-9][-a-z0-9.]*/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+LABEL_KEY_PATTERN: Final = f"^{_LABEL_KEY}$"
+TAINT_PATTERN: Final = (
+    rf"^{_LABEL_KEY}(=([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?)?"
+    r"(:(NoSchedule|PreferNoSchedule|NoExecute))?$"
+)
 # The values that each pattern accepts, for messages. Each text completes the sentence "the value must …".
 PATTERN_TEXTS: Final = {
     DNS_LABEL_PATTERN: f"have only {DNS_LABEL_TEXT}",
@@ -25,5 +31,7 @@ PATTERN_TEXTS: Final = {
     REGISTRY_PATTERN: "be an image registry with an optional path, such as registry.example.com/team",
     HOST_PATTERN: "be a host name such as shop.example.com or *.shop.example.com",
     CLASS_PATTERN: "be the name of a class, or empty",
+    LABEL_KEY_PATTERN: "be the key of a label or an annotation, such as example.com/key",
+    TAINT_PATTERN: "be a taint such as key=value:NoSchedule, key:NoSchedule or key",
     NO_SPACES: "have no spaces, and must not be empty",
 }

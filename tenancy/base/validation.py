@@ -126,6 +126,7 @@ def _too_long(context: Mapping[str, Any], value: Any) -> str:
 
 _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any], Any], str]]] = {
     _UNKNOWN_FIELD: lambda _context, _value: "there is no such field here",
+    "invalid_key": lambda _context, _value: "the key must be a string",
     "missing": lambda _context, _value: "is required",
     "none_required": lambda _context, _value: "is not allowed: remove the field",
     "enum": lambda context, value: f"must be {context['expected']}, not {_shown(value)}",

@@ -12,6 +12,7 @@ from tenancy.base.errors import InvalidSpec
 from tenancy.base.labels import PURPOSE_LABEL, object_labels
 from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.patterns import DNS_NAME
+from tenancy.base.pulumi_signature import SIGNATURE_PROBLEM, signature_paths
 from tenancy.spec.extra_template import filled_template
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import Purpose, TenantModel
@@ -35,6 +36,9 @@ def extra_resources(
             raise InvalidSpec(f"{field}.metadata.name", f"{metadata['name']!r} is not a valid object name")
         labels = {**metadata["labels"], **object_labels(tenant.name)}
         manifest["metadata"] = {**metadata, "namespace": namespace["metadata"]["name"], "labels": labels}
+        # A placeholder in a key could complete the signature.
+        for path in signature_paths(manifest, field):
+            raise InvalidSpec(path, SIGNATURE_PROBLEM)
         key = object_key(manifest)
         if key in used_keys:
             raise InvalidSpec(f"{field}.metadata.name", f"the tenant already has {key}; choose another name")

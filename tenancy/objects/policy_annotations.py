@@ -21,6 +21,12 @@ RUNTIME_CLASSES: Final = f"{POLICY_PREFIX}runtime-classes"
 HOSTNAMES: Final = f"{POLICY_PREFIX}hostnames"
 NODE_SELECTOR: Final = f"{POLICY_PREFIX}node-selector"
 EGRESS_NETWORKS: Final = f"{POLICY_PREFIX}egress-networks"
+TOLERATIONS: Final = f"{POLICY_PREFIX}tolerations"
+NODE_POOL: Final = f"{POLICY_PREFIX}node-pool"
+MAX_GRACE_PERIOD: Final = f"{POLICY_PREFIX}max-grace-period"
+EXTENDED_RESOURCES: Final = f"{POLICY_PREFIX}extended-resources"
+LOAD_BALANCER_CLASSES: Final = f"{POLICY_PREFIX}load-balancer-classes"
+ALLOWED_ANNOTATIONS: Final = f"{POLICY_PREFIX}allowed-annotations"
 
 
 def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, str]:
@@ -34,6 +40,10 @@ def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, 
         GATEWAY_CLASSES: settings.gateway_classes,
         PRIORITY_CLASSES: settings.priority_classes,
         RUNTIME_CLASSES: settings.runtime_classes,
+        TOLERATIONS: settings.tolerations,
+        LOAD_BALANCER_CLASSES: settings.load_balancer_classes,
+        ALLOWED_ANNOTATIONS: settings.allowed_annotations,
+        EXTENDED_RESOURCES: _extended_resources(settings) or None,
         HOSTNAMES: hostnames(tenant_name, settings),
         # The annotation can't express exceptions and ports, so CIDRs that have them are left out.
         EGRESS_NETWORKS: [
@@ -43,10 +53,25 @@ def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, 
         ],
     }
     annotations = {name: ",".join(items) for name, items in allow_lists.items() if items is not None}
-    if settings.node_selector:
-        selector = ",".join(f"{key}={value}" for key, value in sorted(settings.node_selector.items()))
+    if labels := settings.forced_node_selector():
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         annotations[NODE_SELECTOR] = annotations[NODE_SELECTOR_ANNOTATION] = selector
+    if settings.dedicated_nodes:
+        annotations[NODE_POOL] = settings.dedicated_nodes
+    if settings.max_grace_period_seconds is not None:
+        annotations[MAX_GRACE_PERIOD] = str(settings.max_grace_period_seconds)
     return annotations
+
+
+def _extended_resources(settings: TenantSettings) -> list[str]:
+    """The extended resources, such as GPUs, and the huge pages that a quota limits."""
+    names = {key.removeprefix("requests.") for quota in settings.quotas for key in quota.hard}
+    return sorted(name for name in names if _is_extended(name))
+
+
+def _is_extended(name: str) -> bool:
+    is_count = name.startswith("count/") or name.endswith(("/persistentvolumeclaims", "/requests.storage"))
+    return name.startswith("hugepages-") or ("/" in name and not is_count)
 
 
 def hostnames(tenant_name: str, settings: TenantSettings) -> tuple[str, ...]:

@@ -45,6 +45,12 @@ class PlatformSettings(Model):
         default=False,
         description="Whether the watcher writes a CoreDNS configuration that hides other tenants' services.",
     )
+    keep_updates: Annotated[int, Field(ge=1)] = Field(
+        default=100, description="The number of updates to keep in the history of each tenant."
+    )
+    keep_days: Annotated[int, Field(ge=1)] = Field(
+        default=90, description="The number of days to keep an update in the history of a tenant."
+    )
     storage: Quantity | None = Field(
         default=None,
         description="The size of the volume for a file:// backend and the usage database. Default: 1Gi with "

@@ -27,9 +27,11 @@ _STORAGE: Final = "1Gi"
 # The file of the usage database. It is on the volume, next to Pulumi's folder. Without a volume, the usage
 # database is lost when the pod is deleted.
 _USAGE_FILE: Final = "usage.db"
-# The memory for one Pulumi operation. The CLI and the provider are limited to 384 MiB each.
-_MEMORY_PER_WORKER_MI: Final = 768
+# The memory of the watcher, the warm engine and its provider.
 _BASE_MEMORY_MI: Final = 512
+# The memory for one operation if the warm engine cannot be used. The Pulumi CLI and its provider are limited
+# to 192 MiB each.
+_MEMORY_PER_WORKER_MI: Final = 384
 
 
 def plans_config_map(settings: PlatformSettings) -> list[Manifest]:
@@ -136,6 +138,8 @@ def _arguments(settings: PlatformSettings) -> list[str]:
         # The watcher must own this folder. It does not own the root of the volume, so it uses a subfolder.
         *("--run-dir", f"{_RUN_VOLUME}/watcher"),
         *("--workers", str(settings.workers)),
+        *("--keep-updates", str(settings.keep_updates)),
+        *("--keep-days", str(settings.keep_days)),
     ]
     if settings.volume_folder is not None:
         arguments += ["--usage-db", f"{settings.volume_folder}/{_USAGE_FILE}"]

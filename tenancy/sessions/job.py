@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tenancy.base.errors import NotOffered, UnknownModel
 from tenancy.base.kinds import AISESSION, JOB
-from tenancy.base.labels import SESSION_LABEL, TENANT_LABEL, label_value
+from tenancy.base.labels import NODE_POOL_LABEL, SESSION_LABEL, TENANT_LABEL, label_value
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import session_job_name
 from tenancy.spec.aisession import AISessionSpec, duration_s
@@ -150,8 +150,12 @@ def _pod_spec(type_config: TypeConfig, settings: TenantSettings, container: Mani
         },
         "containers": [container],
     }
-    if settings.node_selector:
-        spec["nodeSelector"] = dict(settings.node_selector)
+    if node_selector := settings.forced_node_selector():
+        spec["nodeSelector"] = node_selector
+    if settings.dedicated_nodes:
+        spec["tolerations"] = [
+            {"key": NODE_POOL_LABEL, "operator": "Equal", "value": settings.dedicated_nodes}
+        ]
     if settings.runtime_classes and "" not in settings.runtime_classes:
         spec["runtimeClassName"] = settings.runtime_classes[0]
     return spec

@@ -33,13 +33,19 @@ class SessionRow(Model):
         return self.phase not in FINAL_PHASES
 
 
+def tenant_ref_name(session: Manifest) -> str:
+    """The tenant that the session names. Empty if the session was stored with an older CRD and names none."""
+    name = ((session.get("spec") or {}).get("tenantRef") or {}).get("name")
+    return name if isinstance(name, str) else ""
+
+
 def session_row(session: Manifest) -> SessionRow:
-    metadata, spec, status = session["metadata"], session["spec"], session.get("status") or {}
+    metadata, spec, status = session["metadata"], session.get("spec") or {}, session.get("status") or {}
     return SessionRow(
         namespace=metadata["namespace"],
         name=metadata["name"],
-        tenant=spec["tenantRef"]["name"],
-        session_type=spec["sessionType"],
+        tenant=tenant_ref_name(session),
+        session_type=spec.get("sessionType") or "",
         ai_model=status.get("aiModel") or spec.get("aiModel") or "",
         phase=SessionPhase(status.get("phase") or SessionPhase.PENDING),
         reason=status.get("reason") or "",

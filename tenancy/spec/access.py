@@ -8,7 +8,15 @@ from enum import StrEnum
 
 from pydantic import Field, model_validator
 
-from tenancy.base.fields import DnsLabel, DnsLabels, ServiceAccountNames, Subject, Subjects
+from tenancy.base.fields import (
+    DnsLabel,
+    DnsLabels,
+    GroupNames,
+    ServiceAccountNames,
+    Subject,
+    UserNames,
+    subject_problem,
+)
 from tenancy.base.model import Model
 from tenancy.base.patterns import DNS_NAME
 from tenancy.base.validation import raise_problems
@@ -29,8 +37,8 @@ class SubjectKind(StrEnum):
 class RbacConfig(Model):
     """Subjects that are bound to the Role `tenant-admin` in all of the tenant's namespaces."""
 
-    users: Subjects = Field(default=(), description="Names of users.")
-    groups: Subjects = Field(default=(), description="Names of groups.")
+    users: UserNames = Field(default=(), description="Names of users.")
+    groups: GroupNames = Field(default=(), description="Names of groups.")
     service_accounts: ServiceAccountNames = Field(
         default=(),
         description="Service accounts, as `namespace/name` or as `name`. A `name` without a namespace means "
@@ -64,6 +72,8 @@ class Access(Model):
         if self.namespace and not is_service_account:
             problem = f"namespace is allowed only for kind ServiceAccount, not for {self.kind}"
             raise_problems([(("namespace",), problem)])
+        if everybody := subject_problem(self.kind.value, self.name):
+            raise_problems([(("name",), everybody)])
         if is_service_account and not re.fullmatch(DNS_NAME, self.name):
             problem = (
                 f"{self.name!r} is not a ServiceAccount name; write the namespace of the ServiceAccount to "

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import yaml
 
+from tenancy.base.fields import GROUP_PROBLEM, USER_PROBLEM
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import (
     GROUP,
@@ -64,6 +65,16 @@ _ACCESS_RULES: Final = [
     {
         "rule": f"self.kind != 'ServiceAccount' || self.name.matches('^{DNS_NAME}$')".replace("\\", "\\\\"),
         "message": "must be the name of a ServiceAccount; give its namespace in the field namespace",
+        "fieldPath": ".name",
+    },
+    {
+        "rule": "self.kind != 'Group' || !self.name.startsWith('system:')",
+        "message": GROUP_PROBLEM,
+        "fieldPath": ".name",
+    },
+    {
+        "rule": "self.kind != 'User' || self.name != 'system:anonymous'",
+        "message": USER_PROBLEM,
         "fieldPath": ".name",
     },
 ]

@@ -5,7 +5,7 @@ plan's value is used. If the plan does not set the field either, the default in 
 """
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -14,15 +14,21 @@ from tenancy.base.fields import (
     ClassNames,
     DnsLabel,
     HostPatterns,
+    LabelKeys,
     Registries,
     SelectorLabels,
+    Taints,
 )
+from tenancy.base.labels import NODE_POOL_LABEL
 from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity
 from tenancy.spec.extra_role_rules import RoleRules
 from tenancy.spec.extra_template import ExtraResources
 from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
 from tenancy.spec.network_settings import Network
+
+# The longest grace period of a pod, in seconds, if neither the plan nor the tenant sets one.
+MAX_GRACE_PERIOD_S: Final = 3600
 
 Quantities = Annotated[dict[str, Quantity], Field(max_length=64)]
 
@@ -151,6 +157,32 @@ class Settings(Model):
         default=None,
         description="Labels that every pod of the tenant must have in its `spec.nodeSelector`.",
     )
+    tolerations: Taints | None = Field(
+        default=None,
+        description="Taints that pods can tolerate, as `KEY`, `KEY:EFFECT`, `KEY=VALUE` or "
+        "`KEY=VALUE:EFFECT`. Pods can always have the tolerations that Kubernetes adds. Default: no others.",
+    )
+    dedicated_nodes: DnsLabel | None = Field(
+        default=None,
+        description="The name of a pool of nodes that only tenants with this setting use. Every pod must "
+        f"select the label `{NODE_POOL_LABEL}` with this value, and can tolerate the taint of this key and "
+        "value. Pods of other tenants can do neither.",
+    )
+    max_grace_period_seconds: Annotated[int, Field(ge=0, le=86400)] | None = Field(
+        default=None,
+        description="The longest grace period of a pod, in seconds. It also limits the grace period in "
+        f"requests that delete or evict a pod. Default: {MAX_GRACE_PERIOD_S}.",
+    )
+    load_balancer_classes: LabelKeys | None = Field(
+        default=None,
+        description="Values that `spec.loadBalancerClass` of the tenant's Services can have. Default: none, "
+        "so Services cannot set the field.",
+    )
+    allowed_annotations: LabelKeys | None = Field(
+        default=None,
+        description="Annotations for load balancers, ingress controllers and ExternalDNS that Services, "
+        "Ingresses, Gateways and routes can have, in addition to the harmless ones. Default: none.",
+    )
     max_sessions: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None,
         description="The maximum number of the tenant's AISessions (AI jobs) that run at the same time. "
@@ -202,3 +234,8 @@ class TenantSettings(Settings):
     hnc: Hnc = Hnc()
     protected: bool = False
     extra_resources: ExtraResources = ()
+
+    def forced_node_selector(self) -> dict[str, str]:
+        """The labels that every pod of the tenant must have in its node selector."""
+        pool = {NODE_POOL_LABEL: self.dedicated_nodes} if self.dedicated_nodes else {}
+        return {**(self.node_selector or {}), **pool}

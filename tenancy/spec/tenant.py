@@ -12,9 +12,10 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from tenancy.base.errors import InvalidSpec, combined
-from tenancy.base.fields import DnsLabel, Subjects, Text
+from tenancy.base.fields import DnsLabel, Text, UserNames
 from tenancy.base.model import Model
 from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name, tenant_name_problem
+from tenancy.base.pulumi_signature import SIGNATURE_PROBLEM, signature_paths
 from tenancy.base.quantity import Quantity
 from tenancy.base.validation import Problem, raise_problems, validation_problems
 from tenancy.spec.access import Access, RbacConfig
@@ -94,7 +95,7 @@ class TenantSpec(Settings):
         default=None,
         description="A human-readable name of the tenant. The tenant's namespaces get it as an annotation.",
     )
-    admin_users: Subjects = Field(
+    admin_users: UserNames = Field(
         default=(),
         description="Names of users that are bound to the Role `tenant-admin` in all of the tenant's "
         "namespaces.",
@@ -202,10 +203,10 @@ class TenantModel(Model):
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
     """The tenant that a manifest describes. Raises InvalidSpec with the path of each invalid field."""
-    name, spec = manifest["metadata"]["name"], manifest.get("spec") or {}
-    problems: list[Problem] = []
+    name, spec = manifest["metadata"]["name"], {} if manifest.get("spec") is None else manifest["spec"]
+    problems = [Problem(path, SIGNATURE_PROBLEM) for path in signature_paths(spec, "spec")]
     try:
-        valid_spec: TenantSpec | None = TenantSpec.model_validate(spec)
+        valid_spec: TenantSpec | None = _validated(spec)
     except ValidationError as error:
         problems += validation_problems(error, "spec")
         valid_spec = _valid_part(spec, error)
@@ -216,13 +217,18 @@ def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
     return TenantModel(name=name, spec=valid_spec)
 
 
+def _validated(spec: Any) -> TenantSpec:
+    """The parsed spec. As in the API server, only the camelCase names of fields are valid."""
+    return TenantSpec.model_validate(spec, by_alias=True, by_name=False)
+
+
 def _valid_part(spec: Any, error: ValidationError) -> TenantSpec | None:
     """The spec without its invalid fields. None if `_name_problems` needs an invalid field."""
     invalid = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
     if not isinstance(spec, Mapping) or invalid & {"access", "name", "namespaces"}:
         return None
     try:
-        return TenantSpec.model_validate({key: value for key, value in spec.items() if key not in invalid})
+        return _validated({key: value for key, value in spec.items() if key not in invalid})
     except ValidationError:
         return None
 

@@ -131,7 +131,7 @@ AnyObject = Annotated[
 
 
 class SpecResult(StrEnum):
-    """The result of a change of the spec."""
+    """The result of a change to the spec."""
 
     PENDING = "Pending"
     APPLIED = "Applied"
@@ -143,7 +143,7 @@ class SpecResult(StrEnum):
 
 
 class SpecChange(StoredModel):
-    """A change of the spec: its author, message and result."""
+    """A change to the spec: its author, message and result."""
 
     generation: int = Field(description="The generation to which the change led.")
     time: str = Field(description="The time of the change.", json_schema_extra={"format": "date-time"})
@@ -211,7 +211,7 @@ class TenantStatus(Model):
     )
     spec_changes: tuple[SpecChange, ...] = Field(
         default=(),
-        description="The changes of the spec since the last successful update of the stack, oldest first. "
+        description="The changes to the spec since the last successful update of the stack, oldest first. "
         "The next update stores them in the stack's history. Only the newest 30 changes are kept.",
     )
 

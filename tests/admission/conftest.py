@@ -42,17 +42,29 @@ ACME = tenant_manifest(
     runtimeClasses=["", "sandbox"],
     hostnames=["*.acme.example", "acme.test"],
     nodeSelector={"pool": "tenants"},
+    tolerations=["gpu=a100:NoSchedule", "spot"],
+    loadBalancerClasses=["example.test/public"],
+    allowedAnnotations=["service.beta.kubernetes.io/allowed"],
+    quotas=[{"name": "devices", "hard": {"requests.amd.com/gpu": "4"}}],
     network={"egress": [{"cidr": "203.0.113.0/24"}, {"cidr": "198.51.100.0/24", "ports": [{"port": 443}]}]},
 )
-# The only allow list of this tenant is empty.
-RIVAL = tenant_manifest("rival", adminUsers=["mallory"], podSecurity="privileged", storageClasses=[])
+# The allow lists of this tenant are empty. The tenant has nodes of its own.
+RIVAL = tenant_manifest(
+    "rival",
+    adminUsers=["mallory"],
+    podSecurity="privileged",
+    storageClasses=[],
+    priorityClasses=[],
+    dedicatedNodes="rivals",
+)
 
 # Rights beyond those of a tenant's admin: admission policies must hold even where RBAC allows a request.
 EXTRA_RULES = [
     {"apiGroups": [group], "resources": resources, "verbs": ["create", "update", "patch", "delete"]}
     for group, resources in {
-        "": ["pods/ephemeralcontainers", "resourcequotas"],
+        "": ["pods/attach", "pods/ephemeralcontainers", "pods/eviction", "resourcequotas"],
         "discovery.k8s.io": ["endpointslices"],
+        "events.k8s.io": ["events"],
         "gateway.networking.k8s.io": ["gateways", "httproutes"],
     }.items()
 ]

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tenancy.base.kinds import CONFIG_MAP, SERVICE_ACCOUNT
+from tenancy.base.kinds import CONFIG_MAP, RBAC_GROUP, SERVICE, SERVICE_ACCOUNT, TENANTS, Kind
 from tests.admission.conftest import People
 from tests.admission.people import (
     NAMESPACE,
@@ -22,6 +22,8 @@ from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 
 FROZEN = "tenant-frozen"
+CLUSTER_ROLE = Kind(f"{RBAC_GROUP}/v1", "ClusterRole", "clusterroles", False)
+CLUSTER_ROLE_BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
 CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
 ATTEMPTS: dict[str, Attempt] = {
     "create": create(CONFIG_MAP, "attempt", FROZEN),
@@ -50,9 +52,9 @@ def test_cordoned_tenants_admin_writes_nothing(attempt: str, frozen: Person) -> 
     assert "spec.cordoned: false" in refusal
 
 
-@pytest.mark.parametrize("subresource", ["exec", "portforward"])
-def test_cordoned_tenants_admin_gets_into_no_pod(subresource: str, frozen: Person) -> None:
-    attempt = Attempt("POST", POD.path(FROZEN, "any", subresource))
+@pytest.mark.parametrize(("kind", "subresource"), [(POD, "exec"), (POD, "portforward"), (SERVICE, "proxy")])
+def test_cordoned_tenants_admin_connects_to_nothing(kind: Kind, subresource: str, frozen: Person) -> None:
+    attempt = Attempt("POST", kind.path(FROZEN, "any", subresource))
     assert denied_by("cordoned") in frozen.refusal(attempt, is_dry_run=False)
 
 
@@ -63,6 +65,29 @@ def test_cordoned_tenants_admin_still_reads(frozen: Person) -> None:
 def test_uncordoned_tenant_is_not_concerned(frozen: Person, people: People) -> None:
     assert frozen.refusal(ATTEMPTS["create"]) != ""
     assert people("alice").refusal(create(CONFIG_MAP, "attempt", NAMESPACE)) == ""
+
+
+@pytest.mark.parametrize("kind", TENANTS, ids=lambda kind: kind.group)
+def test_user_who_may_update_tenants_of_one_group_writes(
+    kind: Kind, frozen: Person, people: People, administrator: Person
+) -> None:
+    user = f"updater-{TENANTS.index(kind)}"
+    tenants = {"apiGroups": [kind.group], "resources": ["tenants"], "verbs": ["update"]}
+    config_maps = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}
+    role_ref = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": user}
+    subjects = [{"apiGroup": RBAC_GROUP, "kind": "User", "name": user}]
+    requests = [
+        create(CLUSTER_ROLE, user, rules=[tenants, config_maps]),
+        create(CLUSTER_ROLE_BINDING, user, roleRef=role_ref, subjects=subjects),
+    ]
+    for attempt in requests:
+        administrator.do(attempt)
+    try:
+        assert frozen.refusal(ATTEMPTS["create"]) != ""
+        eventually(lambda: people(user).refusal(ATTEMPTS["create"]) == "", f"{user} is exempt")
+    finally:
+        for attempt in requests:
+            administrator.do(attempt.deletion)
 
 
 @pytest.mark.parametrize(

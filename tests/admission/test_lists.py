@@ -22,12 +22,13 @@ RULE = {"host": "a.test", "http": {"paths": [{"path": "/", "pathType": "Prefix",
 
 
 def pod(**spec: object) -> Attempt:
-    return create(POD, "attempt", NAMESPACE, spec={"containers": [container("any.test/a", "Never")], **spec})
+    nodes = {"tenancy.node-restriction.kubernetes.io/pool": "rivals"}
+    spec = {"containers": [container("any.test/a", "Never")], "nodeSelector": nodes, **spec}
+    return create(POD, "attempt", NAMESPACE, spec=spec)
 
 
 WITHOUT_A_LIST: dict[str, Attempt] = {
-    "image, pull policy and node": pod(nodeName="any"),
-    "priority class": pod(priorityClassName="high"),
+    "image and pull policy": pod(),
     "runtime class": pod(runtimeClassName="raw"),
 }
 

@@ -83,12 +83,12 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
         *("ingresses", "spec.tls[].hosts: a host is not one of the tenant's hosts, or is a wildcard"),
     ),
     "host in an alias": (
-        ingress("a.acme.example", annotations={"nginx.ingress.kubernetes.io/server-alias": "rival.example"}),
+        ingress("a.acme.example", annotations={"haproxy-ingress.github.io/server-alias": "a.test"}),
         *("ingresses", "metadata.annotations: server-alias"),
     ),
     "host in a DNS annotation": (
         ingress("a.acme.example", annotations={"external-dns.alpha.kubernetes.io/hostname": "rival.example"}),
-        *("ingresses", "metadata.annotations: server-alias, snippet and external-dns"),
+        *("annotations", "metadata.annotations: external-dns.alpha.kubernetes.io/hostname is not allowed"),
     ),
     "gateway class": (
         gateway("a.acme.example", "internal"),

@@ -7,15 +7,18 @@ import pytest
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
+from tenancy.admission.spec_author import spec_author_policies
 from tenancy.base.kinds import kind_of
 from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
-from tenancy.spec_author import author_annotation
+from tenancy.history.spec_author import author_annotation, spec_author
 from tests.admission.people import Person, denied_by
 from tests.platform import Platform, tenant_manifest
+from tests.waiting import eventually
 
 NAME = "authored"
+(BINDING,) = (each for each in spec_author_policies() if each["kind"].endswith("Binding"))
 REMOVE = "remove this annotation from the manifest, for example before you restore a backup"
 
 
@@ -49,11 +52,7 @@ def test_author_must_be_the_sender_of_the_request(platform: Platform, paused: Ma
     refusal = rf"{denied_by('spec-author')}.*names alice as the author of this spec.*from bob; {REMOVE}"
     with pytest.raises(ClusterError, match=refusal):
         patch(bob, paused, annotation, displayName="A")
-    # An annotation for the next generation is allowed, but then only its user can write this generation.
-    patch(bob, paused, annotation)
-    with pytest.raises(ClusterError, match=refusal):
-        bob.patch(kind_of(paused), NAME, {"spec": {"displayName": "A"}})
-    alice.patch(kind_of(paused), NAME, {"spec": {"displayName": "A"}})
+    patch(alice, paused, annotation, displayName="A")
 
     # After the write, others can change labels, and can write the next generation without the annotation.
     bob.patch(kind_of(paused), NAME, {"metadata": {"labels": {"by": "bob"}}})
@@ -61,6 +60,65 @@ def test_author_must_be_the_sender_of_the_request(platform: Platform, paused: Ma
     # Nobody can claim a generation that somebody else has written.
     with pytest.raises(ClusterError, match="another request has written this spec"):
         patch(alice, paused, author_annotation(written, "alice"))
+
+
+@pytest.mark.usefixtures("people")
+def test_nobody_can_name_an_author_in_advance(platform: Platform, paused: Manifest) -> None:
+    bob, kind = person(platform, "bob"), kind_of(paused)
+    next_version = patch(bob, paused, None, is_dry_run=True, displayName="A")
+    later_version = {**next_version, "metadata": {**next_version["metadata"], "generation": 99}}
+    refusal = rf"{denied_by('spec-author')}.*is for generation \d+, but the request leads to generation \d+"
+    for user, version in (("alice", next_version), ("bob", next_version), ("alice", later_version)):
+        annotation = author_annotation(version, user)
+        # Alone, and together with an earlier change of the spec.
+        with pytest.raises(ClusterError, match=refusal):
+            patch(bob, paused, annotation)
+        if version is later_version:
+            with pytest.raises(ClusterError, match=refusal):
+                patch(bob, paused, annotation, displayName="B")
+
+    # The same generation in another notation does not count.
+    generation, separator, rest = author_annotation(next_version, "alice").partition(":")
+    for notation in (f"0{generation}", f"+{generation}", f"{generation} ", "٢", "9" * 40):
+        written = patch(bob, paused, f"{notation}{separator}{rest}", displayName="A", is_dry_run=True)
+        assert written["metadata"]["generation"] == int(generation)
+        assert spec_author(written) is None
+
+    # The status is written in another request, which cannot change annotations.
+    forged = {"metadata": {"annotations": {SPEC_AUTHOR_ANNOTATION: author_annotation(next_version, "alice")}}}
+    written = bob.patch(kind, NAME, forged, subresource="status")
+    assert SPEC_AUTHOR_ANNOTATION not in (written["metadata"].get("annotations") or {})
+
+
+def is_accepted(cluster: Cluster, tenant: Manifest, author: str) -> bool:
+    """Whether the API server accepts the annotation without a change of the spec."""
+    try:
+        patch(cluster, tenant, author, is_dry_run=True)
+    except ClusterError:
+        return False
+    return True
+
+
+@pytest.mark.usefixtures("people")
+def test_annotation_does_not_reject_requests_that_leave_it_unchanged(
+    platform: Platform, paused: Manifest
+) -> None:
+    alice, bob, kind = person(platform, "alice"), person(platform, "bob"), kind_of(paused)
+    # The annotation was written in advance, while the policy was not installed.
+    predicted = patch(bob, paused, None, is_dry_run=True, displayName="A")
+    annotation, other = author_annotation(predicted, "alice"), author_annotation(predicted, "carol")
+    platform.admin.delete(kind_of(BINDING), BINDING["metadata"]["name"])
+    try:
+        eventually(lambda: is_accepted(bob, paused, annotation), "the policy is not in force")
+        planted = patch(bob, paused, annotation)
+    finally:
+        platform.apply(BINDING)
+    eventually(lambda: not is_accepted(bob, paused, other), "the policy is in force again")
+    written = bob.patch(kind, NAME, {"spec": {"displayName": "A"}})
+    assert written["metadata"]["generation"] == predicted["metadata"]["generation"]
+    # It does not count, because the change of the spec did not write it.
+    assert spec_author(written, planted) is None
+    alice.patch(kind, NAME, {"spec": {"displayName": "B"}})
 
 
 @pytest.mark.usefixtures("people")

@@ -13,7 +13,7 @@ from embedded.run.install_platform import install_platform
 from tenancy.base.kinds import TENANTS, Kind
 from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
-from tenancy.spec_author import author_annotation, spec_author
+from tenancy.history.spec_author import author_annotation, spec_author
 from tests.admission.people import Person
 from tests.platform import tenant_manifest
 from tests.waiting import eventually

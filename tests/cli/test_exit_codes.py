@@ -5,7 +5,7 @@ import re
 import pytest
 
 from cli.commands.apply import PAUSED
-from cli.manifests import ManifestSet
+from cli.manifests.read import ManifestSet
 from cli.preview.compare import Comparison
 from cli.preview.comparison_base import empty_base
 from cli.preview.exit_code import CHANGES, ERROR, NO_CHANGES, exit_code

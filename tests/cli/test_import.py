@@ -9,6 +9,7 @@ import yaml
 
 from cluster.served_kinds import served_kinds
 from tenancy.base.kinds import KIND_BY_KEY, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, ROLE_BINDING, Kind
+from tenancy.base.labels import ADOPTION_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.changes import object_changes
 from tenancy.desired import desired_state
@@ -90,6 +91,11 @@ def test_imported_namespaces_become_active_with_their_workloads_untouched(
     assert "# These namespaces existed before the tenant" in result.stdout
     path = tmp_path / "orders.yaml"
     path.write_text(result.stdout)
+    for namespace in namespaces:
+        name = namespace["metadata"]["name"]
+        command = f"kubectl annotate namespace {name} adoption.platform.ai/tenant=orders"
+        assert command in " ".join(comments(result.stdout).replace("#", " ").split())
+        platform.admin.patch(NAMESPACE, name, {"metadata": {"annotations": {ADOPTION_ANNOTATION: "orders"}}})
     try:
         applied = tenancy("apply", str(path))
         assert applied.returncode == 0, applied.stderr

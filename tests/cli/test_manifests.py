@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.manifests import read_manifests
+from cli.manifests.read import read_manifests
 from cli.preview.manifest_checks import findings_text, manifest_findings
 from tenancy.base.names import DNS_LABEL_TEXT
 from tenancy.base.patterns import LABEL_VALUE_PATTERN, PATTERN_TEXTS
@@ -82,7 +82,11 @@ def test_what_is_no_tenant_of_ours_is_only_counted(tmp_path: Path) -> None:
     ("text", "line", "problem"),
     [
         ("a: 1\nb: [\n", 3, "not YAML"),
-        ("apiVersion: platform.ai/v2\nkind: Tenant\n", 1, "apiVersion: is 'platform.ai/v2'"),
+        (
+            "apiVersion: platform.ai/v2\nkind: Tenant\nmetadata: {name: x}\n",
+            1,
+            "apiVersion: is 'platform.ai/v2'",
+        ),
         ("apiVersion: platform.ai/v1\nkind: Tenant\nmetadata:\n  name: A b\n", 4, "metadata.name: is 'A b'"),
         ("kind: Tenant\napiVersion: platform.ai/v1\n", 1, "metadata.name: is required"),
         ("a: \x00\n", 1, "can't be read"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.output import Format, console, print_changes, print_data, print_table
+from cli.output import Format, GrowingTable, console, print_changes, print_data, print_table
 from tenancy.changes import FieldChange, ObjectChange, Operation
 
 TRICKY = {"cidr": "2001:db8:a:b::/64", "note": "[bold]not bold[/bold] :key:"}
@@ -38,6 +38,22 @@ def test_a_narrow_terminal_folds_the_longest_column_and_cuts_nothing_off(
     assert first.split()[:2] == ["Drifted", "False"]
     assert " ".join([*first.split()[2:], *" ".join(rest).split()]) == "Role tenant-a/tenant-admin was deleted"
     assert all(len(line) <= 40 for line in (header, first, *rest))
+
+
+def test_columns_are_closer_before_a_cell_wraps(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "width", 24)
+    print_table(("NAME", "GROUP", "PLAN"), [("acme", "kleff.kleff.io", "pro")])
+    assert capsys.readouterr().out.splitlines()[1].split() == ["acme", "kleff.kleff.io", "pro"]
+
+
+def test_row_of_a_growing_table_does_not_wrap(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "width", 20)
+    GrowingTable(("NAME", "MESSAGE")).print([("acme", "a message of several words")])
+    assert capsys.readouterr().out.splitlines() == ["NAME   MESSAGE", "acme   a message of several words"]
 
 
 def test_equal_changes_in_several_namespaces_are_shown_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -193,3 +193,34 @@ def test_every_rule_has_a_meaning_and_every_reason_a_rule() -> None:
     assert set(RULE_DESCRIPTIONS) == set(Rule)
     assert rule_for_reason("NamespaceTaken") is Rule.NAMESPACE_TAKEN
     assert severity_of(Rule.NAMESPACE_TAKEN) is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "messages"),
+    [
+        (
+            {"serviceTypes": ["ClusterIP"]},
+            {"serviceTypes": ["ClusterIP", "LoadBalancer"]},
+            ["more service types are allowed: LoadBalancer, in tenant-acme"],
+        ),
+        ({"registries": ["a.example"]}, {}, ["all image registries are allowed, in tenant-acme"]),
+        (
+            {"registries": []},
+            {"registries": ["b.example"]},
+            ["more image registries are allowed: b.example, in tenant-acme"],
+        ),
+        ({"registries": ["a.example"]}, {"registries": ["a.example/team"]}, []),
+        ({}, {"registries": ["a.example"]}, []),
+        ({"hostnames": ["*.a.example"]}, {"hostnames": ["x.a.example"]}, []),
+        (
+            {"hostnames": ["x.a.example"]},
+            {"hostnames": ["*.a.example"]},
+            ["more host names are allowed: *.a.example, in tenant-acme"],
+        ),
+    ],
+)
+def test_longer_allow_lists_are_warnings(before: Any, after: Any, messages: list[str]) -> None:
+    found = findings(desired(**before), desired(**after))
+    assert [(finding.rule, finding.message) for finding in found] == [
+        (Rule.ALLOW_LIST_WIDENED, message) for message in messages
+    ]

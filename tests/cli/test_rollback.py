@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cli.rollback.restored_spec import restored_spec
 from cluster.errors import ClusterError
 from tenancy.base.kinds import kind_of
 from tenancy.base.manifest import Manifest
@@ -26,7 +27,7 @@ SPECS: dict[str, list[Spec]] = {
     ],
     "previewed": [{"plan": "basic"}, {"plan": "pro"}],
     "rescued": [{"plan": "basic"}, {"plan": "none-such"}],
-    "asleep": [{"plan": "basic"}, {"plan": "pro"}, {"plan": "pro", "paused": True}],
+    "asleep": [{"plan": "basic", "cordoned": True}, {"plan": "pro"}, {"plan": "pro", "paused": True}],
 }
 
 
@@ -149,17 +150,28 @@ def test_failed_spec_is_rolled_back_to_the_last_good_one(platform: Platform, ten
     assert live(platform, manifest)["status"]["phase"] == "Active"
 
 
-def test_paused_tenant_stays_paused(platform: Platform, tenancy: Run) -> None:
+def test_switches_keep_their_current_values() -> None:
+    tenant = {"spec": {"plan": "pro", "paused": False, "cordoned": True}}
+    assert restored_spec(tenant, {"plan": "basic", "paused": True}) == {**tenant["spec"], "plan": "basic"}
+    assert restored_spec({"spec": {}}, {"plan": "basic", "cordoned": True}) == {"plan": "basic"}
+
+
+def test_paused_tenant_stays_paused_and_is_not_cordoned_again(platform: Platform, tenancy: Run) -> None:
     manifest = tenant_manifest("asleep")
     result = tenancy("rollback", "asleep", "--yes")
     assert result.returncode == 0, result.stderr
     assert "run `tenancy resume asleep` to apply it" in result.stdout
     tenant = live(platform, manifest)
     assert (tenant["spec"]["plan"], tenant["spec"]["paused"]) == ("basic", True)
+    assert tenant["spec"].get("cordoned", False) is False
     platform.delete(manifest)
     result = tenancy("rollback", "asleep", "--yes")
     assert (result.returncode, result.stderr) == (
         1,
         "error: asleep is being deleted: there is nothing to roll back\n",
     )
-    assert tenancy("resume", "asleep").returncode == 0
+    # A Tenant that is being deleted has no spec to apply.
+    (row,) = json.loads(tenancy("list", "asleep", "-o", "json").stdout)
+    assert row["isPaused"]
+    assert "NotApplied" not in tenancy("list", "asleep").stdout
+    assert tenancy("resume", "asleep").stdout == "asleep is resumed, and is being deleted.\n"

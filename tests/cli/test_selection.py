@@ -10,7 +10,8 @@ import pytest
 import typer
 import yaml
 
-from cli.listing.formats import GrowingTable, ListFormat, row_stream
+from cli.listing.formats import ListFormat, row_stream
+from cli.output import GrowingTable
 from cli.selection.manifest_paths import given_paths
 from cli.selection.tenants import (
     UnknownResource,

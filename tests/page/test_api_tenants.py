@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tenancy.base.kinds import NETWORK_POLICY
+from tenancy.base.labels import ADOPTION_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD, allow_pods, pod
@@ -40,7 +41,8 @@ OLD_POLICY = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _tenants(running_platform: Platform) -> Iterator[None]:
-    adopted = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-page-view"}}
+    metadata = {"name": "tenant-page-view", "annotations": {ADOPTION_ANNOTATION: "page-view"}}
+    adopted = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
     for manifest in (adopted, OLD_POLICY):
         running_platform.apply(manifest)
     with shared_tenants(running_platform, ROW, VIEW):

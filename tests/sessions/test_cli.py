@@ -2,7 +2,7 @@
 
 import json
 
-from cli.sessions.text import SESSION_COLUMNS
+from cli.sessions.text import SESSION_COLUMNS, WIDE_SESSION_COLUMNS
 from tenancy.base.kinds import JOB
 from tests.cli.conftest import Completed, Run, tenancy
 from tests.sessions.sessions import Sessions
@@ -25,11 +25,18 @@ def test_list_shows_each_session_with_model_phase_and_reason(sessions: Sessions,
     sessions.create("queued", model=None, kind="research")
     sessions.await_phase("queued", "Pending", "Queued")
     result = tenancy("sessions", "-n", sessions.namespace)
-    assert tuple(result.stdout.split()[:8]) == SESSION_COLUMNS
-    assert [line[:7] for line in listed(result)] == [
-        [sessions.namespace, "queued", "home", "research", "-", "Pending", "Queued"],
-        [sessions.namespace, "runs", "home", "analysis", "endless", "Running", "-"],
+    assert tuple(result.stdout.split()[:6]) == SESSION_COLUMNS
+    expected = [
+        [sessions.namespace, "queued", "-", "Pending", "Queued"],
+        [sessions.namespace, "runs", "endless", "Running", "-"],
     ]
+    assert [line[:5] for line in listed(result)] == expected
+    wide = tenancy("sessions", "-n", sessions.namespace, "-o", "wide")
+    assert tuple(wide.stdout.split()[:9]) == WIDE_SESSION_COLUMNS
+    rows = listed(wide)
+    assert [line[:5] for line in rows] == expected
+    assert [line[7:9] for line in rows] == [["home", "research"], ["home", "analysis"]]
+    assert "maxSessions" in " ".join(rows[0])
     by_phase = tenancy("sessions", "list", "--tenant", "home", "--phase", "running")
     assert [line[1] for line in listed(by_phase)] == ["runs"]
     assert tenancy("sessions", "list", "--tenant", "nobody").stdout == "No sessions match.\n"
@@ -132,9 +139,9 @@ def test_show_of_a_tenant_lists_sessions_that_wait_or_run(sessions: Sessions, te
     sessions.await_phase("queued", "Pending", "Queued")
     text = tenancy("show", "home").stdout
     lines = text.split("\nSessions\n")[1].split("\n\n")[0].splitlines()[1:]
-    assert [line.split()[1:7] for line in lines] == [
-        ["queued", "home", "analysis", "good", "Pending", "Queued"],
-        ["runs", "home", "analysis", "endless", "Running", "-"],
+    assert [line.split()[1:5] for line in lines] == [
+        ["queued", "good", "Pending", "Queued"],
+        ["runs", "endless", "Running", "-"],
     ]
     data = json.loads(tenancy("show", "home", "-o", "json").stdout)
     assert [session["name"] for session in data["sessions"]] == ["queued", "runs"]

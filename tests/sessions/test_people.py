@@ -71,7 +71,7 @@ def test_only_the_platform_writes_the_status(sessions: Sessions, person: PersonN
 
 
 def test_job_of_a_user_is_not_a_sessions_job(sessions: Sessions, person: PersonNamed) -> None:
-    """It neither starts the session nor counts towards the limit."""
+    """A cluster administrator creates it. It neither starts the session nor counts towards the limit."""
     alice = person("alice")
     sessions.set_limit(0)
     uid = sessions.create("queued")["metadata"]["uid"]
@@ -80,13 +80,11 @@ def test_job_of_a_user_is_not_a_sessions_job(sessions: Sessions, person: PersonN
     forged = attempt(sessions, JOB, "aisession-queued", labels={SESSION_LABEL: "queued"}, spec=job_spec())
     assert forged.body is not None
     forged.body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
-    with_tenant_label = {
-        **forged.body["metadata"],
-        "labels": {SESSION_LABEL: "queued", TENANT_LABEL: sessions.tenant},
-    }
-    with_platform_label = Attempt("POST", forged.path, {**forged.body, "metadata": with_tenant_label})
+    labels = {SESSION_LABEL: "queued", TENANT_LABEL: sessions.tenant}
+    with_platform_label = attempt(sessions, JOB, "other", labels=labels, spec=job_spec())
     assert "only the platform sets labels" in alice.refusal(with_platform_label)
-    alice.do(forged)
+    assert "only the platform creates and changes Jobs" in alice.refusal(forged)
+    sessions.platform.admin.create(JOB, forged.body)
     sessions.set_limit(1)
     assert "another Job" in sessions.await_phase("queued", "Pending", "JobExists")["message"]
     sessions.create("other")
@@ -98,13 +96,11 @@ def test_job_of_a_user_is_not_a_sessions_job(sessions: Sessions, person: PersonN
 def test_job_of_a_session_keeps_its_tenant(sessions: Sessions, person: PersonNamed) -> None:
     sessions.create("kept", "endless")
     sessions.await_phase("kept", "Running")
-    without_tenant = {"metadata": {"labels": {TENANT_LABEL: None}}}
-    message = person("alice").refusal(change(JOB, "aisession-kept", without_tenant, sessions.namespace))
-    assert "only the platform sets labels" in message
-    # She may remove the owner references. The Job then no longer belongs to the session.
     orphaned = {"metadata": {"ownerReferences": None, "labels": {SESSION_LABEL: None}}}
-    path = JOB.path(sessions.namespace, "aisession-kept")
-    person("alice").do(Attempt("PATCH", path, orphaned, "application/merge-patch+json"))
+    message = person("alice").refusal(change(JOB, "aisession-kept", orphaned, sessions.namespace))
+    assert "only the platform creates and changes Jobs" in message
+    # If a cluster administrator removes the owner references, the Job no longer belongs to the session.
+    sessions.platform.admin.patch(JOB, "aisession-kept", orphaned, namespace=sessions.namespace)
     sessions.await_phase("kept", "Terminated", "JobDeleted")
     sessions.platform.admin.delete(JOB, "aisession-kept", sessions.namespace)
     eventually(lambda: not sessions.pods("kept"), "its pod is gone")

@@ -11,7 +11,8 @@ from pulumi.automation import CommandResult
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from stacks.command import PulumiProcess
-from stacks.stack import EngineName, Stacks
+from stacks.operation import EngineName
+from stacks.stack import Stacks
 from tenancy.desired import DesiredState, desired_state
 from tenancy.plans import read_plans
 from tenancy.spec.tenant import tenant_from_manifest

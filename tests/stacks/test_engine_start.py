@@ -19,10 +19,9 @@ from embedded.controlplane.loopback import HOST, free_port
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.tools import ENGINE
 from stacks.errors import ClusterUnreachable
-from stacks.stack import EngineName
+from stacks.operation import EngineName
 from tests.platform import ROOT
 from tests.stacks.conftest import OpenStacks, desired
-from tests.stacks.warm import Warm
 from tests.waiting import eventually
 
 CANARY = "canary-4711"
@@ -95,7 +94,8 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from stacks.command import PulumiProcess
-from stacks.stack import EngineName, Stacks
+from stacks.operation import EngineName
+from stacks.stack import Stacks
 from tests.stacks.conftest import desired
 folder = Path(sys.argv[1])
 stacks = Stacks(f"file://{folder / 'state'}", folder / "run", PulumiProcess(timeout_s=120), EngineName.WARM)
@@ -107,10 +107,8 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("is_engine_killed", [False, True], ids=["owner", "owner and engine"])
-def test_nothing_survives_a_killed_owner_of_the_engine(
-    warm: Warm, tmp_path: Path, is_engine_killed: bool
-) -> None:
-    assert warm.platform
+@pytest.mark.usefixtures("warm")
+def test_nothing_survives_a_killed_owner_of_the_engine(tmp_path: Path, is_engine_killed: bool) -> None:
     (tmp_path / "state").mkdir()
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True

@@ -15,11 +15,12 @@ from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
 from stacks.command import WORK_FOLDER_VARIABLE, kill_leftover_commands
 from stacks.errors import ClusterUnreachable, StackError, StackStopped, StackTimeout, StorageFailed
+from stacks.operation import EngineName
 from stacks.project import clear_run_folder, lock_run_folder
-from stacks.stack import EngineName
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.manifest import object_key
 from tenancy.drift import object_drift
+from tests.checkpoint import stack_file
 from tests.stacks.conftest import OpenStacks, desired, on_both_engines
 from tests.waiting import eventually
 
@@ -78,9 +79,9 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
 
     # The CLI shows only 10 updates by default. Add copies of the first update, as an older history.
     folder = tmp_path / "state" / ".pulumi" / "history" / "tenancy" / "tenant-counted"
-    first = min(folder.glob("*.history.json"))
+    first = min(folder.glob("*.history.json.gz"))
     for number in range(1, 11):
-        (folder / f"tenant-counted-{number:019}.history.json").write_bytes(first.read_bytes())
+        (folder / f"tenant-counted-{number:019}.history.json.gz").write_bytes(first.read_bytes())
     updates = stacks.history("counted")
     assert [update.version for update in updates] == list(range(13, 0, -1))
     assert [update.cause for update in updates] == ["round 3", "round 2", *["round 1"] * 11]
@@ -91,7 +92,7 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
 def test_preview_changes_nothing(open_stacks: OpenStacks, tmp_path: Path) -> None:
     stacks, _ = open_stacks()
     stacks.up(desired("looked"), "spec generation 1")
-    state = tmp_path / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-looked.json"
+    state = stack_file(tmp_path / "state", "looked")
     before = state.read_bytes()
     assert stacks.preview(desired("looked", plan="pro")).counts["update"] > 0
     assert state.read_bytes() == before
@@ -120,7 +121,7 @@ def test_failed_destroy_is_an_error_and_deletes_nothing(
 ) -> None:
     stacks, _ = open_stacks()
     stacks.up(desired("stays"), "spec generation 1")
-    state = tmp_path / "state" / ".pulumi" / "stacks" / "tenancy" / "tenant-stays.json"
+    state = stack_file(tmp_path / "state", "stays")
     good = state.read_bytes()
     state.write_bytes(good[: len(good) // 2])
     with pytest.raises(StackError):
@@ -143,7 +144,7 @@ def test_operation_over_its_time_limit_is_ended_with_all_it_started(
         stacks.up(desired("slow", namespaces=[{"name": f"n{n}"} for n in range(5)]), "spec generation 2")
     # Only the engine and its provider continue to run.
     kept, process_count = (["engine.1"], 2) if engine is EngineName.WARM else ([], 0)
-    assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == [*kept, "home", "lock", "salt"]
+    assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == [*kept, "home", "lock"]
     processes = [
         process
         for process in psutil.process_iter(["environ"])

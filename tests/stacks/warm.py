@@ -11,8 +11,9 @@ import psutil
 
 from stacks.command import PulumiProcess
 from stacks.engine.warm import WarmEngine
+from stacks.operation import EngineName
 from stacks.result import StackResult
-from stacks.stack import EngineName, Stacks
+from stacks.stack import Stacks
 from tests.holding import held_updates
 from tests.platform import Platform
 from tests.waiting import eventually

@@ -20,9 +20,9 @@ def digest(manifest: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("simple.yaml", "ddc4543f174f9e52"),
-        ("team.yaml", "a7c6c3121149f46e"),
-        ("more/everything.yaml", "aa54a6b08d41797b"),
+        ("simple.yaml", "9a74c528ef688b93"),
+        ("team.yaml", "03c838638c7a9f73"),
+        ("more/everything.yaml", "63d21d016beb90ab"),
     ],
 )
 def test_example_has_the_same_digest(file: str, expected: str) -> None:
@@ -31,7 +31,7 @@ def test_example_has_the_same_digest(file: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("plan", "expected"),
-    [("basic", "4d6665e4f4691e23"), ("pro", "09ce196ac10b2a2a"), ("enterprise", "9b963a177a890289")],
+    [("basic", "ad4e554daf6353a9"), ("pro", "7f4434785771a469"), ("enterprise", "1d9d16131b087ee0")],
 )
 def test_tenant_on_a_shipped_plan_has_the_same_digest(plan: str, expected: str) -> None:
     assert digest({"metadata": {"name": "acme"}, "spec": {"plan": plan}}) == expected

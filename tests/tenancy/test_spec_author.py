@@ -6,8 +6,8 @@ import pytest
 
 from tenancy.base.labels import SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
+from tenancy.history.spec_author import author_annotation, author_text, spec_author, spec_change
 from tenancy.spec.tenant_status import SpecChange
-from tenancy.spec_author import author_annotation, author_text, spec_author, spec_change
 
 NOW = "2026-01-31T12:00:00Z"
 
@@ -46,9 +46,17 @@ def test_annotation_of_the_mutating_policy_needs_no_hash() -> None:
     assert author.user == "bob"
 
 
-@pytest.mark.parametrize("value", ["", "2", "2:u-1:-", "x:u-1:-:bob", "::::", "-2:u-1:-:bob"])
+@pytest.mark.parametrize(
+    "value", ["", "2", "2:u-1:-", "x:u-1:-:bob", "::::", "-2:u-1:-:bob", "02:u-1:-:bob", "٢:u-1:-:bob"]
+)
 def test_malformed_annotation_does_not_count(value: str) -> None:
     assert spec_author(signed(value)) is None
+
+
+def test_annotation_of_the_version_before_the_change_does_not_count() -> None:
+    annotation = author_annotation(tenant(), "alice")
+    assert spec_author(signed(annotation), signed(annotation, generation=1)) is None
+    assert spec_author(signed(annotation), tenant(1)) is not None
 
 
 def test_user_name_with_a_line_break_is_not_written() -> None:

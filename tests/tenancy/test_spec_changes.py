@@ -6,14 +6,14 @@ from typing import Any
 from stacks.history import Update
 from tenancy.base.manifest import Manifest
 from tenancy.changes import Cause, ObjectChange, Operation, UpdateRecord
-from tenancy.spec.tenant_status import SpecChange, SpecResult
-from tenancy.spec_changes import (
+from tenancy.history.spec_changes import (
     changes_in,
     noted_changes,
     unrecorded_changes,
     with_changes,
     with_result,
 )
+from tenancy.spec.tenant_status import SpecChange, SpecResult
 from watcher.history_view import UpdateView, history_view
 
 NOW = "2026-01-31T12:00:00Z"
@@ -26,7 +26,7 @@ def tenant(generation: int, status: Manifest | None = None, **spec: Any) -> Mani
 
 def noted(generation: int, status: Manifest | None = None, *earlier: int) -> Manifest:
     """The status after the watcher has seen this generation and the earlier ones."""
-    versions = [tenant(each) for each in earlier]
+    versions = [(None, tenant(each)) for each in earlier]
     return with_changes(status or {}, noted_changes(tenant(generation, status), versions, NOW))
 
 
@@ -141,8 +141,10 @@ def test_changes_of_a_restored_tenant_are_shown_although_their_generations_are_n
 
 
 def test_update_with_another_cause_has_no_author_but_records_changes() -> None:
-    entries = history_view([update(2, 2, change(2, "alice", SpecResult.UNCHANGED), cause=Cause.DRIFT)])
-    assert rows(entries) == [(2, "", "succeeded"), (None, "alice", "no changes")]
+    # The tenant was paused and resumed. Neither change was applied by the update that recorded a repair.
+    changes = (change(2, "alice", SpecResult.PAUSED), change(3, "bob", SpecResult.UNCHANGED))
+    entries = history_view([update(2, 3, *changes, cause=Cause.DRIFT)])
+    assert rows(entries) == [(2, "", "succeeded"), (None, "bob", "no changes"), (None, "alice", "paused")]
 
 
 def test_unrecorded_changes_come_first() -> None:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from tenancy.base.kinds import CONFIG_MAP, NAMESPACE
+from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, kind_of
+from tenancy.base.labels import ADOPTION_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.changes import Operation
-from tests.platform import NewTenant, Platform
+from tests.platform import NewTenant, Platform, condition
 from tests.waiting import eventually
 
 
@@ -17,9 +18,12 @@ def existing(platform: Platform) -> Iterator[Any]:
     """Create namespaces without a tenant, each with a ConfigMap of a workload. Delete them after the test."""
     names: list[str] = []
 
-    def create(name: str, **labels: str) -> Manifest:
+    def create(name: str, tenant: str = "", **labels: str) -> Manifest:
         names.append(name)
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        metadata = {"name": name, "labels": labels}
+        if tenant:
+            metadata["annotations"] = {ADOPTION_ANNOTATION: tenant}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
         content = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -44,7 +48,7 @@ def _workload(platform: Platform, namespace: str) -> Manifest:
 def test_existing_namespace_is_adopted_with_its_workloads_untouched(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
-    before = existing("payments", team="blue")
+    before = existing("payments", "adopter", team="blue")
     workload = _workload(platform, "payments")
     manifest = new_tenant("adopter", adopt=True, namespaces=[{"name": "pay", "existing": "payments"}])
     tenant = platform.await_active(manifest)
@@ -69,6 +73,13 @@ def test_namespace_with_the_tenants_default_name_is_adopted_only_with_adopt_true
         in platform.await_condition(manifest, "NamespaceTaken")["message"]
     )
     platform.apply({**manifest, "spec": {"adopt": True}})
+    command = f"kubectl annotate namespace tenant-taker {ADOPTION_ANNOTATION}=taker"
+    eventually(
+        lambda: command in platform.await_condition(manifest, "NamespaceTaken")["message"],
+        "the status names the command that allows the adoption",
+    )
+    allowed = {"metadata": {"annotations": {ADOPTION_ANNOTATION: "taker"}}}
+    platform.admin.patch(NAMESPACE, "tenant-taker", allowed)
     platform.await_active(manifest)
     assert _workload(platform, "tenant-taker")["data"] == {"kept": "yes"}
 
@@ -99,6 +110,28 @@ def test_namespace_of_an_integrations_controller_is_not_adopted(
     assert "is reserved for Kubernetes" in platform.await_condition(manifest, "NamespaceTaken")["message"]
 
 
+def test_namespace_is_not_adopted_without_its_own_consent(
+    platform: Platform, new_tenant: NewTenant, existing: Any
+) -> None:
+    """A user who can write Tenants and their status cannot take a namespace of the cluster."""
+    existing("backups", "somebody-else")
+    manifest = new_tenant("collector", adopt=True, namespaces=[{"name": "x", "existing": "backups"}])
+    platform.await_condition(manifest, "NamespaceTaken")
+    forged = {"status": {"namespaceStatus": {"backups": {"ready": True}}}}
+    platform.admin.patch(kind_of(manifest), "collector", forged, subresource="status")
+    platform.apply({**manifest, "spec": {**manifest["spec"], "displayName": "Collector"}})
+
+    def is_rejected_again() -> bool:
+        tenant = platform.tenant(manifest) or {}
+        is_current = tenant["status"].get("observedGeneration") == tenant["metadata"]["generation"]
+        return is_current and condition(tenant, "Ready").get("reason") == "NamespaceTaken"
+
+    eventually(is_rejected_again, "the new spec is rejected too")
+    live = platform.namespace("backups")
+    assert live is not None
+    assert "tenant.platform.ai/name" not in live["metadata"]["labels"]
+
+
 def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tenant: NewTenant) -> None:
     platform.await_active(new_tenant("victim"))
     thief = new_tenant("thief", adopt=True, namespaces=[{"name": "x", "existing": "tenant-victim"}])
@@ -112,7 +145,7 @@ def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tena
 def test_retained_namespaces_stay_with_their_workloads_and_without_platform_objects(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
-    existing("keepsake", team="blue")
+    existing("keepsake", "leaver", team="blue")
     manifest = new_tenant(
         "leaver",
         adopt=True,
@@ -131,7 +164,7 @@ def test_retained_namespaces_stay_with_their_workloads_and_without_platform_obje
         assert live is not None
         assert "deletionTimestamp" not in live["metadata"]
         assert live["metadata"]["labels"] == {"kubernetes.io/metadata.name": name, **labels}
-        assert not live["metadata"].get("annotations")
+        assert not set(live["metadata"].get("annotations") or ()) - {ADOPTION_ANNOTATION}
     assert _workload(platform, "keepsake") == workload
     # The stack is deleted too, so another tenant can use the name.
     assert "no stack named" in platform.pulumi("tenant-leaver", "stack", "history").stderr
@@ -141,7 +174,7 @@ def test_retained_namespaces_stay_with_their_workloads_and_without_platform_obje
 def test_namespace_dropped_from_a_retaining_tenant_stays(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
-    existing("outgoing")
+    existing("outgoing", "dropper")
     manifest = new_tenant(
         "dropper",
         adopt=True,
@@ -167,7 +200,7 @@ def test_namespace_dropped_from_a_retaining_tenant_stays(
 def test_namespace_removed_together_with_the_change_to_retain_stays(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
-    existing("departing")
+    existing("departing", "waverer")
     namespaces = [{"name": "a"}, {"name": "b", "existing": "departing"}]
     manifest = new_tenant("waverer", adopt=True, namespaces=namespaces)
     platform.await_active(manifest)

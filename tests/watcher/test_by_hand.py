@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from tenancy.base.kinds import NAMESPACE
+from tenancy.base.labels import ADOPTION_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tests.platform import Platform, tenant_manifest
 
@@ -108,5 +110,7 @@ def test_up_by_hand_keeps_namespaces_with_deletion_policy_retain(platform: Platf
     for namespace in (by_hand.kept_namespace, platform.namespace("tenant-handkeep-b")):
         assert namespace is not None
         assert "deletionTimestamp" not in namespace["metadata"]
+    allowed = {"metadata": {"annotations": {ADOPTION_ANNOTATION: "handkeep"}}}
+    platform.admin.patch(NAMESPACE, "tenant-handkeep-b", allowed)
     platform.apply({**KEEP, "spec": {"namespaces": [{"name": "a"}, {"name": "b"}], "adopt": True}})
     platform.await_active(KEEP)

@@ -11,12 +11,9 @@ from cluster.errors import ClusterError
 from embedded.run.install_platform import install_platform
 from tenancy.base.kinds import CRD, POD, Kind
 from tenancy.base.manifest import Manifest
+from tests.checkpoint import stack_file
 from tests.platform import NewTenant, Platform, condition, tenant_manifest
 from tests.waiting import eventually
-
-
-def stack_file(platform: Platform, tenant: str) -> Path:
-    return platform.folder / "state" / ".pulumi" / "stacks" / "tenancy" / f"tenant-{tenant}.json"
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +30,7 @@ def tenants(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
         running_platform.await_active(manifest)
     running_platform.apply({**manifests["spoiled"], "spec": {"plan": "nosuchplan"}})
     running_platform.await_condition(manifests["spoiled"], "UnknownPlan")
-    stack_file(running_platform, "state-lost").unlink()
+    stack_file(running_platform.folder / "state", "state-lost").unlink()
     for name in ("spoiled", "state-lost"):
         assert running_platform.namespace(f"tenant-{name}-a") is not None
         running_platform.delete(manifests[name])
@@ -45,7 +42,7 @@ def test_deleted_tenant_takes_namespaces_and_stack_with_it(
     platform: Platform, tenants: dict[str, Manifest]
 ) -> None:
     manifest = tenants["ends"]
-    assert stack_file(platform, "ends").exists()
+    assert stack_file(platform.folder / "state", "ends").exists()
     platform.delete(manifest)
 
     def is_gone() -> bool:
@@ -55,7 +52,7 @@ def test_deleted_tenant_takes_namespaces_and_stack_with_it(
             return False
         # The finalizer is removed last.
         assert platform.objects("ends") == {}
-        assert not stack_file(platform, "ends").exists()
+        assert not stack_file(platform.folder / "state", "ends").exists()
         return True
 
     eventually(is_gone, "the tenant is gone")
@@ -79,7 +76,7 @@ def test_failed_destroy_keeps_finalizer_and_says_why(
     platform: Platform, tenants: dict[str, Manifest]
 ) -> None:
     manifest = tenants["stuck"]
-    state = stack_file(platform, "stuck")
+    state = stack_file(platform.folder / "state", "stuck")
     content = state.read_bytes()
     state.write_bytes(content[: len(content) // 2])
 

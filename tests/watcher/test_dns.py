@@ -7,7 +7,7 @@ import pytest
 
 from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, Kind
-from tenancy.base.labels import object_labels
+from tenancy.base.labels import ADOPTION_ANNOTATION, object_labels
 from tenancy.base.manifest import Manifest
 from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY
 from tests.platform import NewTenant, Platform, tenant_manifest
@@ -127,7 +127,9 @@ def test_second_namespace_is_listed_and_removed_with_its_tenant(
 def test_adopted_namespace_is_listed_even_if_it_is_the_only_one(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    platform.admin.create(NAMESPACE, namespace("ledger", ""))
+    ledger = namespace("ledger", "")
+    ledger["metadata"]["annotations"] = {ADOPTION_ANNOTATION: "bookkeeper"}
+    platform.admin.create(NAMESPACE, ledger)
     manifest = new_tenant("bookkeeper", adopt=True, namespaces=[{"name": "books", "existing": "ledger"}])
     await_line(platform, "/ledger/")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
-from stacks.stack import EngineName
+from stacks.operation import EngineName
 from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually

@@ -58,6 +58,10 @@ def test_existing_and_new_objects_are_each_reported_once(recorded: RecordedInfor
     assert recorded.informer.is_synced.wait(30)
     recorded.apply_namespace("informed-new")
     eventually(lambda: recorded.has("informed-new"), "the new namespace is in the copy")
+    for name in ("informed-old", "informed-new"):
+        copy = recorded.informer.get(ObjectKey("Namespace", "", name))
+        assert copy is not None
+        assert "managedFields" not in copy["metadata"]
     assert recorded.changes.count((None, "informed-old")) == 1
     assert recorded.changes.count((None, "informed-new")) == 1
 

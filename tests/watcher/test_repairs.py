@@ -3,6 +3,7 @@
 import pytest
 
 from tenancy.base.manifest import Manifest
+from tests.checkpoint import stack_file
 from tests.platform import NewTenant, Platform, condition
 from tests.waiting import eventually
 from tests.watcher.isolation import ALICE, await_isolation, break_isolation
@@ -16,14 +17,14 @@ def test_edit_and_deletion_are_reverted_while_the_stack_cannot_be_read(
     """Every operation on the stack fails, and the retries back off."""
     manifest = new_tenant(f"kept-{UNREADABLE}", adminUsers=ALICE, namespaces=[{"name": "a"}])
     platform.await_active(manifest)
-    checkpoint = platform.stack_folder("stacks") / "tenancy" / f"tenant-kept-{UNREADABLE}.json"
-    content = checkpoint.read_text()
-    checkpoint.write_text("{")
+    checkpoint = stack_file(platform.folder / "state", f"kept-{UNREADABLE}")
+    content = checkpoint.read_bytes()
+    checkpoint.write_bytes(b"{")
     platform.apply({**manifest, "spec": {**manifest["spec"], "plan": "pro"}})
     platform.await_condition(manifest, "UpdateFailed")
     break_isolation(platform, UNREADABLE)
     await_isolation(platform, UNREADABLE)
-    checkpoint.write_text(content)
+    checkpoint.write_bytes(content)
     platform.apply(manifest)
     platform.await_active(manifest)
 
@@ -59,7 +60,7 @@ def test_repair_waits_for_a_backend_that_cannot_be_read(platform: Platform, new_
     platform.await_condition(manifest, "UnknownPlan")
     platform.stop()
     hidden = [
-        platform.stack_folder("stacks") / "tenancy" / "tenant-unread.json",
+        stack_file(platform.folder / "state", "unread"),
         platform.stack_folder("history") / "tenancy" / "tenant-unread",
     ]
     for path in hidden:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tenancy.base.kinds import kind_of
+from tests.checkpoint import read_json, stack_file, write_json
 from tests.holding import held_updates
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
@@ -101,19 +102,19 @@ def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant)
     manifest = new_tenant("pending", plan="basic")
     platform.await_active(manifest)
     # The state after a killed `pulumi up`: one object is created but not recorded.
-    state = platform.stack_folder("stacks") / "tenancy" / "tenant-pending.json"
-    content = json.loads(state.read_text())
+    state = stack_file(platform.folder / "state", "pending")
+    content = read_json(state)
     latest = content["checkpoint"]["latest"]
     urn = ":RoleBinding::tenant-pending/tenant-admin"
     lost_resource = next(resource for resource in latest["resources"] if resource["urn"].endswith(urn))
     latest["resources"].remove(lost_resource)
     recorded = {field: lost_resource[field] for field in lost_resource if field not in ("id", "outputs")}
     latest["pending_operations"] = [{"resource": recorded, "type": "creating"}]
-    state.write_text(json.dumps(content))
+    write_json(state, content)
 
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     platform.await_active(manifest)
-    assert "pending_operations" not in json.loads(state.read_text())["checkpoint"]["latest"]
+    assert "pending_operations" not in read_json(state)["checkpoint"]["latest"]
 
 
 def test_lock_of_a_live_process_is_respected_and_named(platform: Platform, new_tenant: NewTenant) -> None:

@@ -1,14 +1,14 @@
 """Versions of a Tenant that change faster than the watcher reconciles."""
 
 from tenancy.base.manifest import Manifest
-from tenancy.spec_changes import changes_in
+from tenancy.history.spec_changes import changes_in
 from watcher.reconciler.seen_specs import SeenSpecs
 
 
 def tenant(generation: int, uid: str = "u-1", manager: str = "kubectl") -> Manifest:
-    fields = [{"manager": manager, "time": "2026-01-31T12:00:00Z", "fieldsV1": {"f:spec": {}}}]
+    fields = [{"manager": manager, "time": "2026-01-31T12:00:00Z", "fieldsV1": {"f:spec": {"f:plan": {}}}}]
     metadata = {"name": "acme", "uid": uid, "generation": generation, "managedFields": fields}
-    return {"metadata": metadata, "spec": {"plan": "basic"}}
+    return {"metadata": metadata, "spec": {"plan": f"p{generation}"}}
 
 
 def noted(seen: SeenSpecs, manifest: Manifest) -> list[tuple[int, str]]:

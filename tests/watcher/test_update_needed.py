@@ -64,6 +64,17 @@ def test_new_generation_is_a_change_of_the_spec() -> None:
     assert (step.message, step.record.cause_type) == ("spec generation 4", Cause.SPEC)
 
 
+def test_update_does_not_record_drift_that_a_repair_records() -> None:
+    before = {**DESIRED.by_key, QUOTA: {**DESIRED.by_key[QUOTA], "spec": {"hard": {"cpu": "1"}}}}
+    live = {key: manifest for key, manifest in before.items() if key != ROLE}
+    status = applied(appliedDigest="other")
+    changes = update(observed(status, generation=4, live=live, applied=before)).record.changes
+    assert [change.key for change in changes] == [QUOTA]
+    # If the applied objects are unknown, all changes are recorded.
+    changes = update(observed(status, generation=4, live=live)).record.changes
+    assert {change.key for change in changes} == {ROLE, QUOTA}
+
+
 def test_same_generation_with_another_desired_state_is_a_change_of_the_plan() -> None:
     step = update(observed(applied(appliedDigest="other")))
     assert (step.message, step.record.cause_type) == ("plan basic changed", Cause.PLAN)

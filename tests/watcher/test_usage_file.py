@@ -81,7 +81,7 @@ def test_error_for_a_damaged_file_says_what_to_do(store: UsageStore) -> None:
         lambda: store.record(NOON + 300 * MINUTE, {CPU: (1, 2)}),
         lambda: store.hours(0, 2 * NOON),
     ):
-        with pytest.raises(UsageUnavailable, match="malformed; move the file away"):
+        with pytest.raises(UsageUnavailable, match="malformed; rename this file"):
             operation()
     store.path.rename(store.path.with_suffix(".broken"))
     record_period(store, NOON, NOON + HOUR)

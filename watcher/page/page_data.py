@@ -17,7 +17,7 @@ from stacks.stack import Stacks
 from tenancy.base.kinds import NAMESPACE, NETWORK_POLICY
 from tenancy.base.manifest import Manifest, Objects
 from tenancy.changes import Differences
-from tenancy.spec_changes import unrecorded_changes
+from tenancy.history.spec_changes import unrecorded_changes
 from watcher.history_view import UpdateView, history_view
 from watcher.page.plan_defaults import plan_defaults
 from watcher.page.reachability_graph import reachability
@@ -95,7 +95,8 @@ class PageData:
     def history(self, name: str) -> list[UpdateView] | None:
         """The history of a tenant, newest first. None if there is no such tenant.
 
-        If the updates are not cached, this method runs a Pulumi command, which takes about a second.
+        If the updates are not cached, this method reads them from the backend. With some backends, this takes
+        about a second.
         """
         tenant = self._tenant(name)
         if tenant is None:

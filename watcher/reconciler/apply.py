@@ -71,7 +71,7 @@ def _mark_retained_namespaces(
     """Mark namespaces as retained in the stack's state before they are removed from the Pulumi program.
 
     If a resource is removed from the program, Pulumi reads the resource's option `retain_on_delete` from the
-    stack's state. One change of the spec can set `deletionPolicy: Retain` and also remove a namespace. In
+    stack's state. One change to the spec can set `deletionPolicy: Retain` and also remove a namespace. In
     this case, the state does not contain the option yet. Without this run, Pulumi would delete the namespace.
     """
     leaving = leaving_namespaces(cluster, manifest, desired)

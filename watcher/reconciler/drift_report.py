@@ -1,6 +1,6 @@
 """Computes the condition Drifted, and the differences that the page shows. No I/O.
 
-Drift is a manual change of a tenant's objects. A spec that is not applied yet is not drift. The condition
+Drift is a manual change to a tenant's objects. A spec that is not applied yet is not drift. The condition
 SpecApplied reports such a spec.
 """
 

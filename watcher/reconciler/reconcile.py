@@ -116,7 +116,7 @@ class Reconciler:
         self._seen_specs.notice(before, after)
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
-        """The tenants to reconcile after a change of a managed object."""
+        """The tenants to reconcile after a change to a managed object."""
         return tenants_to_requeue(self._desired, self._applied.get, before, after)
 
     def _build(self, name: str, manifest: Manifest) -> float | None:
@@ -150,14 +150,15 @@ class Reconciler:
         name = manifest["metadata"]["name"]
         applied = self._applied.get(name)
         own = {*self._managed.of(name), *((applied.objects or ()) if applied else ())}
-        # Only the status proves that a namespace belongs to the tenant, because users can forge labels.
+        # `read_facts` decides whether a namespace belongs to the tenant.
         own_objects = {key for key in own if key.kind != NAMESPACE.kind}
         return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
 
     def _observe(self, manifest: Manifest, desired: DesiredState) -> Observation:
-        repairs = self._repairs.unrecorded(desired.tenant)
+        name = desired.tenant
+        repairs, applied = self._repairs.unrecorded(name), self._applied.objects(name)
         contested = self._contested.in_round(repairs, desired.by_key)
-        return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested)
+        return Observation(manifest, desired, self._managed.of(name), repairs, contested, applied)
 
     def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
         """Run the step and report its result. Raises MustWait, or an error if the step fails."""

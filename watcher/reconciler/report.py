@@ -1,5 +1,6 @@
 """Reports the result of each reconcile of a tenant in the status, in Events, in the log and in metrics."""
 
+from collections import Counter
 from collections.abc import Callable
 
 import structlog
@@ -14,11 +15,12 @@ from stacks.result import StackResult
 from tenancy.base.errors import InvalidSpec, Rejection, TenancyError
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.reasons import Reason
+from tenancy.changes import Operation
 from tenancy.desired import DesiredState
 from tenancy.drift import drift_text
+from tenancy.history.spec_changes import with_result
 from tenancy.same_name_in_both_groups import has_finalizer, name_taken
 from tenancy.spec.tenant_status import SpecResult
-from tenancy.spec_changes import with_result
 from tenancy.usage import MeasuredUsage
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
@@ -67,12 +69,12 @@ class Reporter:
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
-        The status in `manifest` contains the changes of the spec. The live Tenant may not contain them yet.
+        The status in `manifest` contains the changes to the spec. The live Tenant may not contain them yet.
 
         Call this before the first object of the tenant is created.
         """
         if not has_finalizer(manifest):
-            # The request does not write the status, so the response may lack the changes of the spec.
+            # The request does not write the status, so the response may lack the changes to the spec.
             manifest = {**self._tenants.add_finalizer(manifest), "status": manifest["status"]}
         if "phase" not in manifest["status"]:
             applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")
@@ -114,9 +116,11 @@ class Reporter:
             took_s=result.duration_s,
         )
         self._metrics.count_applied(result.duration_s, len(update.repairs))
-        summary = ", ".join(f"{count} {operation}" for operation, count in counts.items())
+        # The objects in the cluster. Pulumi also counts its own resources, and objects that do not change.
+        operations = Counter(change.operation for change in update.record.changes)
+        summary = ", ".join(f"{operations[each]} {each}" for each in Operation if operations[each])
         reason = Reason.DRIFT_REPAIRED if update.repairs else Reason.APPLIED
-        message = f"{update.message}: {summary} in {result.duration_s} s"
+        message = f"{update.message}: {summary or 'no changes'} in {result.duration_s} s"
         record_event(self._cluster, manifest, NORMAL, reason, message)
         status = active_status(manifest, desired, result, update.message, drift_text(update.drift))
         self._write_status(manifest, with_result(status, manifest, SpecResult.APPLIED))

@@ -6,7 +6,7 @@ Users can change a spec several times while an update runs. The next reconcile r
 import threading
 
 from tenancy.base.manifest import Manifest
-from tenancy.spec_changes import changes_in, noted_changes, with_changes
+from tenancy.history.spec_changes import SeenVersion, changes_in, noted_changes, with_changes
 from watcher.reconciler.status_change import now_text
 
 
@@ -14,7 +14,7 @@ class SeenSpecs:
     """The versions of Tenants that the status does not contain yet, by uid. Thread-safe."""
 
     def __init__(self) -> None:
-        self._versions: dict[str, list[Manifest]] = {}
+        self._versions: dict[str, list[SeenVersion]] = {}
         self._guard = threading.Lock()
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
@@ -26,16 +26,18 @@ class SeenSpecs:
             if after is None:
                 self._versions.pop((before or {"metadata": {"uid": ""}})["metadata"]["uid"], None)
             elif before is None or before["metadata"]["generation"] != after["metadata"]["generation"]:
-                self._versions.setdefault(after["metadata"]["uid"], []).append(after)
+                uid = after["metadata"]["uid"]
+                is_same_object = before is not None and before["metadata"]["uid"] == uid
+                self._versions.setdefault(uid, []).append((before if is_same_object else None, after))
 
     def noted(self, tenant: Manifest) -> Manifest:
-        """The Tenant with all known changes of its spec in its status. The caller writes the status."""
+        """The Tenant with all known changes to its spec in its status. The caller writes the status."""
         uid = tenant["metadata"]["uid"]
         written = changes_in(tenant.get("status"))
         newest = written[-1].generation if written else 0
         with self._guard:
             versions = self._versions.get(uid, [])
-            versions[:] = [each for each in versions if each["metadata"]["generation"] > newest]
-            earlier = tuple(versions)
-        changes = noted_changes(tenant, earlier, now_text())
+            versions[:] = [seen for seen in versions if seen[1]["metadata"]["generation"] > newest]
+            unwritten = tuple(versions)
+        changes = noted_changes(tenant, unwritten, now_text())
         return {**tenant, "status": with_changes(tenant.get("status") or {}, changes)}

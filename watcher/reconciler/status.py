@@ -42,12 +42,19 @@ def pending_status(
     """
     verdict = Verdict(False, reason, message)
     spec_applied = _SPEC_APPLIED if is_applied else verdict
-    return _waiting_status(manifest, Phase.PENDING, verdict, repaired, applied_digest, spec_applied)
+    return _waiting_status(manifest, Phase.PENDING, verdict, verdict, repaired, applied_digest, spec_applied)
 
 
-def terminating_status(manifest: Manifest, reason: Reason, message: str, repaired: str = "") -> Manifest:
+def terminating_status(manifest: Manifest, reason: Reason, message: str) -> Manifest:
+    """The status while the tenant's objects are being deleted."""
     verdict = Verdict(False, reason, message)
-    return _waiting_status(manifest, Phase.TERMINATING, verdict, repaired, KEEP, KEEP)
+    return _waiting_status(manifest, Phase.TERMINATING, verdict, verdict, "", KEEP, KEEP)
+
+
+def held_status(manifest: Manifest, reason: Reason, message: str, repaired: str) -> Manifest:
+    """The status of a deleted Tenant whose objects stay for now. Its namespaces do not change."""
+    verdict = Verdict(False, reason, message)
+    return _waiting_status(manifest, Phase.TERMINATING, verdict, KEEP, repaired, KEEP, KEEP)
 
 
 def active_status(
@@ -185,6 +192,7 @@ def _waiting_status(
     manifest: Manifest,
     phase: Phase,
     verdict: Verdict,
+    namespace_ready: Verdict | Keep,
     repaired: str,
     applied_digest: str | Keep,
     spec_applied: Verdict | Keep,
@@ -193,7 +201,7 @@ def _waiting_status(
         phase=phase,
         ready=verdict,
         tenant_ready=verdict,
-        namespace_ready=verdict,
+        namespace_ready=namespace_ready,
         spec_applied=spec_applied,
         integrations_ready=KEEP,
         drifted=drift_verdict(repaired),

@@ -31,7 +31,7 @@ from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.drift_repair import Repairs
 from watcher.reconciler.release import release_namespace, remove_objects
-from watcher.reconciler.status import ready_verdict, terminating_status
+from watcher.reconciler.status import held_status, ready_verdict, terminating_status
 from watcher.service import TryAgain
 from watcher.sessions.deletion import delete_sessions
 
@@ -84,7 +84,7 @@ class Terminator:
             if uid not in self._destroyed:
                 self._keep_applied(tenant)
                 if hold := _hold(tenant):
-                    self._tenants.write_status(tenant, self._status(tenant, *hold))
+                    self._tenants.write_status(tenant, self._held_status(tenant, *hold))
                     return None
                 if running := self._end_sessions(tenant):
                     self._report_deleting(tenant, f"waiting for AISessions to end: {_few(running)}")
@@ -117,10 +117,10 @@ class Terminator:
         if is_paused(tenant) or not has_begun:
             self._repairs.keep(tenant)
 
-    def _status(self, tenant: Manifest, reason: Reason, message: str) -> Manifest:
+    def _held_status(self, tenant: Manifest, reason: Reason, message: str) -> Manifest:
         name = tenant["metadata"]["name"]
         repaired = self._repairs.unrecorded_text(name)
-        return terminating_status(tenant, reason, f"{message}{self._loader.problem_text(name)}", repaired)
+        return held_status(tenant, reason, f"{message}{self._loader.problem_text(name)}", repaired)
 
     def _report_deleting(self, tenant: Manifest, message: str) -> Manifest:
         return self._tenants.write_status(tenant, terminating_status(tenant, Reason.DELETING, message))
@@ -131,8 +131,12 @@ class Terminator:
         return delete_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
 
     def _destroy(self, tenant: Manifest) -> None:
-        """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels."""
+        """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels.
+
+        Before, store the tenant's history, because the backend removes it together with the stack.
+        """
         name = tenant["metadata"]["name"]
+        self._stacks.histories.keep_deleted(tenant)
         if _is_retained(tenant):
             remove_objects(self._cluster, self._claims, name, (*MANAGED_KINDS, *self._served()))
             # Remove the stack before the namespaces are released. A released namespace may get another owner,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from cluster.live_objects import tenant_of
 from cluster.tenants import update_record
 from tenancy.base.kinds import NAMESPACE
-from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
+from tenancy.base.manifest import Manifest, ObjectKey, Objects, is_deleting, object_key
 from tenancy.base.reasons import Reason
-from tenancy.changes import Cause, UpdateRecord, object_changes
+from tenancy.changes import Cause, ObjectChange, UpdateRecord, object_changes
 from tenancy.desired import DesiredState
 from tenancy.drift import drift_text, object_drift
 from watcher.reconciler.last_applied import Applied
@@ -26,6 +26,8 @@ class Observation:
     repairs: Mapping[ObjectKey, Repair] = field(default_factory=dict)
     # Objects that somebody else changes again after each repair.
     contested: Set[ObjectKey] = frozenset()
+    # The last applied objects. None if they are unknown.
+    applied: Objects | None = None
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _terminating_namespaces(seen: Observation) -> tuple[str, ...]:
 def _update_to_desired(seen: Observation) -> RunUpdate:
     """The update that applies the desired state."""
     manifest, status = seen.manifest, _status(seen)
-    changes = object_changes(seen.desired, seen.live)
+    changes = _changes_of_update(seen)
     generation = manifest["metadata"]["generation"]
     if status.get("observedGeneration") == generation and status.get("phase") == "Active":
         # The spec has not changed since the last update, so the plan or the served kinds have changed.
@@ -138,6 +140,19 @@ def _update_to_desired(seen: Observation) -> RunUpdate:
     is_retry = status.get("observedGeneration") == generation and "lastUpdate" in status
     record = update_record(manifest, Cause.SPEC, changes)
     return RunUpdate(f"spec generation {generation}", record, is_retry=is_retry)
+
+
+def _changes_of_update(seen: Observation) -> tuple[ObjectChange, ...]:
+    """The changes that the update makes, without drift of objects that the update does not change.
+
+    For example, a resumed tenant can have drift and a new spec. Another update records the repairs.
+    """
+    desired, applied = seen.desired.by_key, seen.applied or {}
+    return tuple(
+        change
+        for change in object_changes(seen.desired, seen.live)
+        if change.key not in desired or applied.get(change.key) != desired[change.key]
+    )
 
 
 def _update_after_repairs(seen: Observation) -> RunUpdate:
@@ -158,7 +173,7 @@ def tenants_to_requeue(
     before: Manifest | None,
     after: Manifest | None,
 ) -> set[str]:
-    """The tenants to reconcile after a change of a managed object.
+    """The tenants to reconcile after a change to a managed object.
 
     Empty if the object matches the desired state, for example after the watcher itself has changed it. A
     paused tenant is reconciled if its drift has changed. `applied` returns the last applied objects.

@@ -17,16 +17,11 @@ from tenancy.base.manifest import Manifest, ObjectKey, is_deleting, object_key
 from tenancy.base.names import session_job_name
 from tenancy.sessions.job import controller_job, first_created, is_job_of, owner_job
 from tenancy.sessions.phase import is_finished, is_pod_done
-from tenancy.sessions.row import SessionRow, session_row, sorted_rows
+from tenancy.sessions.row import SessionRow, session_row, sorted_rows, tenant_ref_name
 from tenancy.spec.aisession import FINAL_PHASES, AISessionStatus, SessionPhase
 from watcher.sessions.events import SessionEvents
 
 _FINAL: Final = frozenset(phase.value for phase in FINAL_PHASES)
-
-
-def tenant_ref_name(session: Manifest) -> str:
-    name: str = session["spec"]["tenantRef"]["name"]
-    return name
 
 
 def qualified_name(manifest: Manifest) -> str:
@@ -189,7 +184,8 @@ class LiveSessions:
                 self._written.forget(known)
         if before is not None and after is None:
             self._events.forget(before["metadata"]["uid"])
-        for tenant in {tenant_ref_name(session) for session in (before, after) if session}:
+        # A session without a tenant belongs to no queue.
+        for tenant in {tenant_ref_name(session) for session in (before, after) if session} - {""}:
             self._change_counts[tenant] += 1
             self._on_update(tenant)
             if after is None or needs_work(before, after):

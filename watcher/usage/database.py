@@ -79,4 +79,5 @@ def _usage_errors(path: Path) -> Iterator[None]:
     except (sqlite3.OperationalError, OSError) as error:
         raise UsageUnavailable(f"{path}: {error}") from error
     except sqlite3.Error as error:
-        raise UsageUnavailable(f"{path}: {error}; move the file away to start a new record") from error
+        advice = "rename this file, so that the watcher creates a new one"
+        raise UsageUnavailable(f"{path}: {error}; {advice}") from error

@@ -28,6 +28,7 @@ class Rule(StrEnum):
     ACCESS_WIDENED = "access-widened"
     ISOLATION_WIDENED = "isolation-widened"
     POD_SECURITY_LOWERED = "pod-security-lowered"
+    ALLOW_LIST_WIDENED = "allow-list-widened"
     PROTECTION_REMOVED = "protection-removed"
     TENANT_PAUSED = "tenant-paused"
     INTEGRATION_MISSING = "integration-missing"
@@ -54,6 +55,7 @@ RULE_DESCRIPTIONS: Final = {
     Rule.ACCESS_WIDENED: "A user, group or service account gets more permissions.",
     Rule.ISOLATION_WIDENED: "Network policies allow more traffic to or from pods.",
     Rule.POD_SECURITY_LOWERED: "Pods may run with a less strict Pod Security level.",
+    Rule.ALLOW_LIST_WIDENED: "An allow list allows more values, such as service types or image registries.",
     Rule.PROTECTION_REMOVED: "A tenant is no longer protected from deletion.",
     Rule.TENANT_PAUSED: "The tenant is paused. The change is applied when the tenant is resumed.",
     Rule.INTEGRATION_MISSING: "The cluster lacks the CRDs of an integration that a tenant uses.",
@@ -78,6 +80,7 @@ WARNINGS: Final = frozenset(
         Rule.ACCESS_WIDENED,
         Rule.ISOLATION_WIDENED,
         Rule.POD_SECURITY_LOWERED,
+        Rule.ALLOW_LIST_WIDENED,
         Rule.PROTECTION_REMOVED,
     }
 )

@@ -3,11 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cli.manifests import TenantDocument
+from cli.manifests.read import TenantDocument
 from cli.preview.findings.finding import Finding, Rule, rule_for_reason
 from tenancy.base.errors import Rejection
 from tenancy.base.manifest import Manifest
 
+_ALLOW_LISTS: Final = (
+    *("spec.registries", "spec.imagePullPolicies", "spec.serviceTypes", "spec.storageClasses"),
+    *("spec.ingressClasses", "spec.gatewayClasses", "spec.priorityClasses", "spec.runtimeClasses"),
+    "spec.hostnames",
+)
 # The fields that can cause a finding, by rule. The first field that the manifest contains is the cause.
 # If the plan can set the other fields of a rule, `spec.plan` is the last field.
 _FIELDS: Final = {
@@ -19,6 +24,7 @@ _FIELDS: Final = {
     Rule.ACCESS_WIDENED: ("spec.roles", "spec.plan"),
     Rule.ISOLATION_WIDENED: ("spec.network", "spec.istio", "spec.plan"),
     Rule.POD_SECURITY_LOWERED: ("spec.podSecurity", "spec.plan"),
+    Rule.ALLOW_LIST_WIDENED: (*_ALLOW_LISTS, "spec.plan"),
     Rule.PROTECTION_REMOVED: ("spec.protected", "spec.plan"),
     Rule.TENANT_PAUSED: ("spec.paused",),
     Rule.INTEGRATION_MISSING: ("spec.istio", "spec.gatekeeper", "spec.hnc", "spec.plan"),
@@ -34,12 +40,13 @@ def placed(finding: Finding, document: TenantDocument) -> Finding:
 
 def error_findings(error: Rejection, document: TenantDocument) -> list[Finding]:
     """A finding for each rejection, with the line of the field that causes the rejection."""
-    return [_error_finding(rejection, document) for rejection in error.each]
+    return [error_finding(rejection, document) for rejection in error.each]
 
 
-def _error_finding(error: Rejection, document: TenantDocument) -> Finding:
+def error_finding(error: Rejection, document: TenantDocument) -> Finding:
+    """A finding for the rejection, with the line of the field that causes it. Ignores `error.others`."""
     rule = rule_for_reason(error.reason)
-    is_in_manifest = error.field.startswith(_ROOTS)
+    is_in_manifest = rule is Rule.INVALID_MANIFEST or error.field.startswith(_ROOTS)
     fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
     return Finding(
         rule=rule,

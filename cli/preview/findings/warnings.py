@@ -9,6 +9,7 @@ from typing import Final
 from cli.preview.findings.finding import Finding, Gain, Rule
 from cli.preview.findings.gained_access import gained_roles, gained_rules
 from cli.preview.findings.gained_reach import gained_reach
+from cli.preview.findings.gained_values import gained_values
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA
 from tenancy.base.labels import MANAGED_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, is_deleting
@@ -40,6 +41,7 @@ def change_warnings(
         *_merged(Rule.ACCESS_WIDENED, name, gained_rules(old, new)),
         *_merged(Rule.ISOLATION_WIDENED, name, gained_reach(old, new)),
         *_merged(Rule.POD_SECURITY_LOWERED, name, _lowered_levels(old, new)),
+        *_merged(Rule.ALLOW_LIST_WIDENED, name, gained_values(old, new)),
     ]
     if was_protected and not desired.is_protected:
         message = "the tenant is no longer protected from deletion"

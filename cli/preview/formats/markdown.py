@@ -8,6 +8,7 @@ omitted, and the comment lists these tenants.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from cli.manifests.sources import location_text
 from cli.preview.findings.finding import Finding, Rule, Severity
 from cli.preview.formats.diff_lines import diff_lines
 from cli.preview.formats.escape import escaped_markdown, fence
@@ -108,7 +109,7 @@ def _truncated(text: str, length: int = _MAX_MESSAGE) -> str:
 
 def _finding_text(finding: Finding) -> str:
     tenant = f"**{escaped_markdown(finding.tenant)}**: " if finding.tenant else ""
-    location = f" ({escaped_markdown(f'{finding.file}:{finding.line}')})" if finding.file else ""
+    location = f" ({escaped_markdown(location_text(finding.file, finding.line))})" if finding.file else ""
     return f"{tenant}{escaped_markdown(_truncated(finding.message))}{location} `{finding.rule}`"
 
 

@@ -119,7 +119,7 @@ function entryBody(update, specBefore) {
 }
 
 function noChangesText(update) {
-  if (!update.version) return "This change of the spec led to no update of its own.";
+  if (!update.version) return "This change to the spec led to no update of its own.";
   return update.spec
     ? "No objects changed."
     : "The changes were not recorded, because the watcher did not run this update.";
@@ -148,7 +148,7 @@ function specOf(spec, before) {
   return [el("details", { class: "same-spec" }, el("summary", {}, "Spec"), block)];
 }
 
-// The duration of the update. A change of the spec without an update, such as a rejected one, has no duration.
+// The duration of the update. A change to the spec without an update, such as a rejected one, has no duration.
 function runTime(update) {
   return update.version == null ? "" : durationText(update.durationS);
 }

@@ -24,7 +24,7 @@ export const GROUPS = [
 
 /** Whether the newest spec is not applied, because the tenant is paused or has failed. */
 function isHeldBack(row) {
-  return !row.isApplied && (row.isPaused || row.phase === "Failed");
+  return !row.isApplied && row.phase !== "Terminating" && (row.isPaused || row.phase === "Failed");
 }
 
 export function phasePill(row) {

@@ -1,4 +1,4 @@
-"""The changes of a Tenant's spec that no successful update has recorded yet. No I/O.
+"""The changes to a Tenant's spec that no successful update has recorded yet. No I/O.
 
 The status contains these changes, so that they survive a restart of the watcher. They include changes that
 are not applied, because the spec is rejected or the tenant is paused. The next successful update records them
@@ -12,10 +12,12 @@ from typing import Final
 from pydantic import ValidationError
 
 from tenancy.base.manifest import Manifest
+from tenancy.history.spec_author import spec_change
 from tenancy.spec.tenant_status import SpecChange, SpecResult
-from tenancy.spec_author import spec_change
 
 Changes = tuple[SpecChange, ...]
+# The version before a change to the spec, which is None for a new Tenant, and the version after the change.
+SeenVersion = tuple[Manifest | None, Manifest]
 
 _FIELD: Final = "specChanges"
 _MAX_CHANGES: Final = 30
@@ -43,19 +45,21 @@ def unrecorded_changes(status: Manifest | None) -> Changes:
     return tuple(change for change in changes_in(status) if change.result is not SpecResult.APPLIED)
 
 
-def noted_changes(tenant: Manifest, earlier: Iterable[Manifest], now: str) -> Changes:
-    """The changes in the status, and the later changes that led to `earlier` and to the current spec.
+def noted_changes(tenant: Manifest, seen: Iterable[SeenVersion], now: str) -> Changes:
+    """The changes in the status, and the later changes that led to `seen` and to the current spec.
 
-    `earlier` are older versions of the Tenant that the watcher has seen, but not reconciled.
+    `seen` are versions of the Tenant that the status does not contain yet, each with the version before it.
     """
     status = tenant.get("status") or {}
     changes = changes_in(status)
     newest = changes[-1].generation if changes else status.get("observedGeneration") or 0
-    versions = {version["metadata"]["generation"]: version for version in (*earlier, tenant)}
+    versions = {version["metadata"]["generation"]: (version, previous) for previous, version in seen}
+    versions.setdefault(tenant["metadata"]["generation"], (tenant, None))
     for generation in sorted(versions):
         if newest < generation <= tenant["metadata"]["generation"]:
+            version, previous = versions[generation]
             before = changes[-1] if changes else None
-            changes = (*changes, spec_change(versions[generation], before, now))
+            changes = (*changes, spec_change(version, before, now, previous))
     return changes[-_MAX_CHANGES:]
 
 

@@ -8,24 +8,29 @@ The commands of `tenancy` write the annotation together with the spec. The annot
 - the user name of the writer
 - a message
 
-The admission policy `tenancy-spec-author` rejects a request if the annotation names a user other than the
-sender of the request. An annotation for another generation is ignored, for example after a restored backup.
+The admission policy `tenancy-spec-author` rejects a request that writes the annotation for the new generation
+with a user other than the sender, or for a later generation. An annotation for an earlier generation is
+ignored, for example after a restored backup.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tenancy.base.labels import CHANGE_ANNOTATIONS, SPEC_AUTHOR_ANNOTATION
 from tenancy.base.manifest import Manifest
+from tenancy.history.spec_writer import spec_writer
 from tenancy.spec.tenant_status import SpecChange
 
 MESSAGE_MAX_LENGTH: Final = 1000
 # The separator of the first four parts, and the separator between the user name and the message.
 SEPARATOR: Final = ":"
 MESSAGE_SEPARATOR: Final = "\n"
+# The generation: a positive number without leading zeros that fits into 64 bits.
+GENERATION_PATTERN: Final = "[1-9][0-9]{0,17}"
 # The hash in annotations that the MutatingAdmissionPolicy writes, because CEL has no hash function.
 NO_HASH: Final = "-"
 
@@ -60,31 +65,39 @@ def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
     return str(SpecAuthor(generation, uid, spec_hash(tenant["spec"]), user, message))
 
 
-def spec_author(tenant: Manifest) -> SpecAuthor | None:
-    """The author of the Tenant's current spec. None if there is no annotation for this spec."""
-    metadata = tenant["metadata"]
-    author = _parsed((metadata.get("annotations") or {}).get(SPEC_AUTHOR_ANNOTATION, ""))
+def spec_author(tenant: Manifest, previous: Manifest | None = None) -> SpecAuthor | None:
+    """The author of the Tenant's current spec. None if there is no annotation for this spec.
+
+    `previous` is the version of the Tenant before this change to the spec. An annotation that `previous`
+    already has does not count. Somebody can write such an annotation only while the policy is not installed.
+    """
+    metadata, annotation = tenant["metadata"], _annotation(tenant)
+    author = _parsed(annotation)
     if author is None or author.generation != metadata["generation"]:
+        return None
+    if previous is not None and _annotation(previous) == annotation:
         return None
     is_same_object = author.uid == metadata["uid"] if author.generation > 1 else author.uid == ""
     is_same_spec = author.spec_hash in (NO_HASH, spec_hash(tenant["spec"]))
     return author if is_same_object and is_same_spec else None
 
 
-def spec_change(tenant: Manifest, before: SpecChange | None, now: str) -> SpecChange:
-    """The change of the spec that led to the Tenant's current generation.
+def spec_change(
+    tenant: Manifest, before: SpecChange | None, now: str, previous: Manifest | None = None
+) -> SpecChange:
+    """The change to the spec that led to the Tenant's current generation.
 
-    `before` is the previous known change. A GitOps tool applies the annotations about the commit together
-    with the spec. If these annotations are the same as at the previous change, the spec does not come from
-    the GitOps tool.
+    `before` is the previous known change, and `previous` is the previous version of the Tenant. A GitOps tool
+    applies the annotations about the commit together with the spec. If these annotations are the same as at
+    the previous change, the spec does not come from the GitOps tool.
     """
-    metadata, author = tenant["metadata"], spec_author(tenant)
+    metadata, author = tenant["metadata"], spec_author(tenant, previous)
     annotations: Mapping[str, str] = metadata.get("annotations") or {}
     claims = [annotations.get(key, "")[:MESSAGE_MAX_LENGTH] for key in CHANGE_ANNOTATIONS]
     digest = _digest(claims) if any(claims) else ""
     is_new = before is None or digest != before.claims_hash
     message, commit, commit_author = claims if is_new else ("", "", "")
-    writer = newest_writer(tenant)
+    writer = spec_writer(tenant, previous)
     return SpecChange(
         generation=metadata["generation"],
         time=writer.get("time") or now,
@@ -95,13 +108,6 @@ def spec_change(tenant: Manifest, before: SpecChange | None, now: str) -> SpecCh
         commit_author=commit_author,
         claims_hash=digest,
     )
-
-
-def newest_writer(tenant: Manifest) -> Manifest:
-    """The newest entry of managedFields that owns fields of the spec. Empty if there is no such entry."""
-    entries = tenant["metadata"].get("managedFields") or ()
-    writers = [entry for entry in entries if "f:spec" in (entry.get("fieldsV1") or {})]
-    return max(writers, key=lambda entry: str(entry.get("time", "")), default={})
 
 
 def author_text(change: SpecChange) -> str:
@@ -126,9 +132,15 @@ def _digest(value: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+def _annotation(tenant: Manifest) -> str:
+    value: str = (tenant["metadata"].get("annotations") or {}).get(SPEC_AUTHOR_ANNOTATION, "")
+    return value
+
+
 def _parsed(value: str) -> SpecAuthor | None:
     parts = value.split(SEPARATOR, 3)
-    if len(parts) != 4 or not parts[0].isdecimal():
+    # The admission policy accepts the same numbers. Otherwise, a number such as 07 would not be checked.
+    if len(parts) != 4 or not re.fullmatch(GENERATION_PATTERN, parts[0]):
         return None
     user, _, message = parts[3].partition(MESSAGE_SEPARATOR)
     return SpecAuthor(int(parts[0]), parts[1], parts[2], user, message[:MESSAGE_MAX_LENGTH])

@@ -25,7 +25,8 @@ def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | 
     """The line and the value of a field.
 
     The line contains the field's name. The value may start on the next line. If the field does not exist, the
-    line contains the name of its closest existing parent, and the value is None.
+    line contains the name of its closest existing parent, and the value is None. If a key is repeated, its
+    last occurrence counts, as in the parsed document.
     """
     line = node_line(node)
     while path:
@@ -39,7 +40,7 @@ def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | 
             pairs = []
         if not pairs:
             return line, None
-        line, node = node_line(pairs[0][0]), pairs[0][1]
+        line, node = node_line(pairs[-1][0]), pairs[-1][1]
         path = path[len(name) :].removeprefix(".")
     return line, node
 

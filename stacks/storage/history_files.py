@@ -1,0 +1,118 @@
+"""Reads a stack's history from the files of a file backend, without a CLI process."""
+
+import gzip
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pulumi.automation import CommandError, Stack
+
+from stacks.backend import COMPRESSED, file_backend_folder, stack_exists
+from stacks.errors import StackError, StackNotFound
+from stacks.history import oldest_number
+from tenancy.base.names import PROJECT
+
+# An entry of a stack's history, in the format of `pulumi stack history --json`.
+Entry = dict[str, Any]
+Result = TypeVar("Result")
+
+# The CLI lists only ten updates by default.
+_ALL_UPDATES: Final = 1_000_000
+_RETRIES: Final = 10
+# Python cannot read files with this ending. The CLI can read them.
+_UNREADABLE: Final = ".zst"
+
+
+def newest_version(url: str, stack: Stack) -> int | None:
+    """The version of the stack's newest update, or None if the history cannot be read.
+
+    In a file backend, this function lists the files of the history, and reads only the oldest one.
+    """
+    folder = file_backend_folder(url)
+    if folder is not None:
+        try:
+            version = _retried(lambda: _newest_number(_record_files(folder, stack.name)))
+        except (OSError, StackError):
+            return None  # This is not an error, because the update itself has succeeded.
+        if version is not None:
+            return version
+    try:
+        history = stack.history(page_size=_ALL_UPDATES, show_secrets=False)
+    except CommandError:
+        return None
+    if not history:
+        return 0
+    # Only the Pulumi service numbers updates. On other backends, the version depends on the oldest update.
+    config = {key: {"value": value.value} for key, value in history[-1].config.items()}
+    return history[0].version or oldest_number(config) + len(history) - 1
+
+
+def file_history(url: str, stack: str) -> list[Entry] | None:
+    """The history of a stack in a file backend, newest first.
+
+    None if the backend is not a file backend, or if it contains files that Python cannot read. Raises
+    StackNotFound if there is no such stack, and StackError if a file is damaged.
+    """
+    folder = file_backend_folder(url)
+    if folder is None:
+        return None
+    if not stack_exists(folder, stack):
+        raise StackNotFound(f"no stack named {stack!r} found")
+    entries = _retried(lambda: [_entry(file) for file in _record_files(folder, stack)])
+    return None if None in entries else [entry for entry in reversed(entries) if entry is not None]
+
+
+def _record_files(folder: Path, stack: str) -> list[Path]:
+    """The files with the records of the updates, oldest first."""
+    files = (folder / "history" / PROJECT / stack).glob("*.history.json*")
+    # Without `metadata=skip`, the backend writes an attributes file for each file.
+    return sorted(file for file in files if file.suffix in (".json", *COMPRESSED))
+
+
+def _newest_number(files: list[Path]) -> int | None:
+    """The number of the newest update. None if the format of the oldest file is not supported."""
+    if not files:
+        return 0
+    oldest = _entry(files[0])
+    return oldest_number(oldest["config"]) + len(files) - 1 if oldest else None
+
+
+def _entry(file: Path) -> Entry | None:
+    """The entry in a file of the history. None if the format of the file is not supported."""
+    if file.suffix == _UNREADABLE:
+        return None
+    content = file.read_bytes()
+    try:
+        record = json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
+        return {
+            "kind": record["kind"],
+            "message": record.get("message", ""),
+            "result": record["result"],
+            "startTime": _time(record["startTime"]),
+            "endTime": _time(record.get("endTime")),
+            "resourceChanges": record.get("resourceChanges") or {},
+            # Encrypted and structured values are not needed.
+            "config": {
+                key: {"value": value}
+                for key, value in (record.get("config") or {}).items()
+                if isinstance(value, str)
+            },
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, gzip.BadGzipFile) as error:
+        raise StackError(f"cannot read {file}: {error!r}") from None
+
+
+def _time(seconds: int | None) -> str | None:
+    return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else None
+
+
+def _retried(read: Callable[[], Result]) -> Result:
+    """Call a function that lists and reads files. Repeat the call if a listed file was pruned meanwhile."""
+    for _ in range(_RETRIES):
+        try:
+            return read()
+        except FileNotFoundError:
+            continue
+    return read()

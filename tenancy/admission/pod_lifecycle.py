@@ -1,0 +1,130 @@
+"""Admission policies that keep the quota usage of a tenant true.
+
+A ResourceQuota does not count pods whose status says that they have ended. A pod that is being deleted runs
+until its grace period is over.
+"""
+
+from typing import Final
+
+from tenancy.admission.policy_builder import (
+    ANNOTATIONS,
+    SYSTEM,
+    TENANT_NAMESPACES,
+    cel_string,
+    check,
+    holds_everywhere,
+    policy,
+    rule,
+)
+from tenancy.base.manifest import Manifest
+from tenancy.objects.policy_annotations import MAX_GRACE_PERIOD
+from tenancy.spec.settings import MAX_GRACE_PERIOD_S
+
+# The conditions that Kubernetes itself writes. A readiness gate of such a type does not make it writable.
+_OWN_CONDITIONS: Final = [
+    "ContainersReady",
+    "DisruptionTarget",
+    "Initialized",
+    "PodReadyToStartContainers",
+    "PodResizeInProgress",
+    "PodResizePending",
+    "PodScheduled",
+    "Ready",
+]
+# Kinds other than pods whose status only controllers write. The watcher trusts the status of Jobs. The
+# eviction API trusts the status of PodDisruptionBudgets.
+_CONTROLLED_STATUS: Final = {"batch": "jobs", "policy": "poddisruptionbudgets"}
+
+
+def pod_lifecycle_policies() -> list[Manifest]:
+    return [*_pod_status(), *_controlled_status(), *_grace_periods()]
+
+
+def _pod_status() -> list[Manifest]:
+    return policy(
+        "tenancy-pod-status",
+        [rule("", "pods/status", operations=["UPDATE"])],
+        [
+            check(
+                "variables.after.all(k, k == 'conditions' || "
+                "k in variables.before && variables.before[k] == variables.after[k]) && "
+                "variables.before.all(k, k == 'conditions' || k in variables.after)",
+                cel_string("status: only Kubernetes writes the status of pods"),
+                "Forbidden",
+            ),
+            check(
+                f"{_other_conditions('before')} == {_other_conditions('after')}",
+                cel_string(
+                    "status.conditions: only Kubernetes writes these conditions; others may write the "
+                    "conditions that spec.readinessGates names"
+                ),
+                "Forbidden",
+            ),
+        ],
+        variables={
+            "before": "dyn(oldObject).?status.orValue({})",
+            "after": "dyn(object).?status.orValue({})",
+            "gates": "object.spec.?readinessGates.orValue([]).map(g, g.conditionType)"
+            f".filter(c, !(c in {_OWN_CONDITIONS}))",
+        },
+        conditions={"others": f"!{SYSTEM}", "not-a-controller": _lacks_everywhere("", "pods")},
+        namespaces=TENANT_NAMESPACES,
+    )
+
+
+def _other_conditions(version: str) -> str:
+    """CEL: the conditions of the pod without those of its readiness gates."""
+    return f"variables.{version}.?conditions.orValue([]).filter(c, !(c.type in variables.gates))"
+
+
+def _controlled_status() -> list[Manifest]:
+    manifests = []
+    for group, resource in _CONTROLLED_STATUS.items():
+        manifests += policy(
+            f"tenancy-{resource}-status",
+            [rule(group, f"{resource}/status", operations=["UPDATE"])],
+            [
+                check(
+                    "dyn(object).?status == dyn(oldObject).?status",
+                    cel_string(f"status: only Kubernetes writes the status of {resource}"),
+                    "Forbidden",
+                )
+            ],
+            conditions={"others": f"!{SYSTEM}", "not-a-controller": _lacks_everywhere(group, resource)},
+            namespaces=TENANT_NAMESPACES,
+        )
+    return manifests
+
+
+def _lacks_everywhere(group: str, resource: str) -> str:
+    """CEL: whether the sender may not write the status of this resource in all namespaces."""
+    held = [holds_everywhere(group, resource, verb, "status") for verb in ("update", "patch")]
+    return f"!({' || '.join(held)})"
+
+
+def _grace_periods() -> list[Manifest]:
+    """A policy that limits the grace period of pods, also in delete options and in evictions."""
+    return policy(
+        "tenancy-grace-periods",
+        [
+            rule("", "pods", operations=["CREATE", "DELETE"]),
+            rule("", "pods/eviction", operations=["CREATE"]),
+        ],
+        [
+            check(
+                "variables.period <= variables.limit",
+                "(request.operation == 'DELETE' || dyn(object).kind == 'Eviction' ? "
+                "'gracePeriodSeconds: ' : 'spec.terminationGracePeriodSeconds: ') + "
+                "string(variables.period) + ' is more than ' + string(variables.limit) + "
+                "', the limit of this tenant'",
+            )
+        ],
+        variables={
+            **ANNOTATIONS,
+            "limit": f"int(variables.annotations[?'{MAX_GRACE_PERIOD}'].orValue('{MAX_GRACE_PERIOD_S}'))",
+            "period": "request.operation == 'DELETE' ? dyn(request.options).?gracePeriodSeconds.orValue(0) : "
+            "dyn(object).kind == 'Eviction' ? dyn(object).?deleteOptions.?gracePeriodSeconds.orValue(0) : "
+            "dyn(object).spec.?terminationGracePeriodSeconds.orValue(0)",
+        },
+        namespaces=TENANT_NAMESPACES,
+    )
