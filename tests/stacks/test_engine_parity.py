@@ -10,6 +10,7 @@ import pytest
 from stacks.command import PulumiProcess
 from stacks.errors import StackBusy
 from stacks.stack import Stacks
+from tests.checkpoint import read_json
 from tests.conftest import CrdFiles
 from tests.integrations.crds import install_crds, needed_crds, remove_crds
 from tests.stacks.conftest import desired
@@ -38,7 +39,7 @@ def integration_crds(warm: Warm, crd_files: CrdFiles) -> Iterator[None]:
 
 def resources(state_file: Path) -> dict[str, dict[str, Any]]:
     """The resources in the state, by URN. The id of the provider resource is random."""
-    latest = json.loads(state_file.read_text())["checkpoint"]["latest"]
+    latest = read_json(state_file)["checkpoint"]["latest"]
     provider_id = next(resource["id"] for resource in latest["resources"] if "providers" in resource["type"])
     text = json.dumps(latest["resources"]).replace(provider_id, "id")
     entries = json.loads(text)
@@ -69,14 +70,12 @@ def test_both_engines_write_the_same_state(warm: Warm, cli: Stacks, policy: str)
         hostnames=["parity.example.com"] if policy == "Retain" else [],
     )
     assert {"PeerAuthentication", "HierarchyConfiguration"} <= {each["kind"] for each in state.manifests}
-    file = warm.state_file(state.tenant)
-
     warm.stacks.up(state, "spec generation 1")
-    by_engine = resources(file)
+    by_engine = resources(warm.state_file(state.tenant))
     assert cli.preview(state).counts == {"same": len(state.manifests) + 2}
     cli.forget(state.tenant)
     cli.up(state, "spec generation 1")
-    by_cli = resources(file)
+    by_cli = resources(warm.state_file(state.tenant))
     assert warm.stacks.preview(state).counts == {"same": len(state.manifests) + 2}
 
     assert by_engine.keys() == by_cli.keys()

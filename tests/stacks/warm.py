@@ -14,6 +14,7 @@ from stacks.engine.warm import WarmEngine
 from stacks.operation import EngineName
 from stacks.result import StackResult
 from stacks.stack import Stacks
+from tests.checkpoint import stack_file
 from tests.holding import held_updates
 from tests.platform import Platform
 from tests.waiting import eventually
@@ -49,7 +50,7 @@ class Warm:
         return list(folder.glob("*.json"))
 
     def state_file(self, tenant: str) -> Path:
-        return self.backend / ".pulumi" / "stacks" / "tenancy" / f"tenant-{tenant}.json"
+        return stack_file(self.backend, tenant)
 
     def is_running(self, tenant: str) -> bool:
         """Whether the engine runs an operation that changes the tenant's stack."""

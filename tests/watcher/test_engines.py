@@ -8,6 +8,7 @@ import pytest
 
 from stacks.operation import EngineName
 from tenancy.base.manifest import Manifest
+from tests.checkpoint import stack_file
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
@@ -94,7 +95,7 @@ def test_deleted_tenant_is_gone_with_its_stack(
     platform.delete(manifest)
     platform.await_gone(manifest)
     assert platform.namespace(f"tenant-{name}") is None
-    assert not (platform.stack_folder("stacks") / "tenancy" / f"tenant-{name}.json").exists()
+    assert not stack_file(platform.folder / "state", name).exists()
 
 
 def test_restart_runs_no_update_of_an_unchanged_tenant(
