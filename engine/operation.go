@@ -30,7 +30,7 @@ var (
 	// provider then refuses all later requests.
 	unreachable = regexp.MustCompile("configured Kubernetes cluster is unreachable")
 	// providerEnded is part of the error of a request to a provider whose process has ended.
-	providerEnded = regexp.MustCompile("error reading from server|transport is closing|connection error: desc")
+	providerEnded = regexp.MustCompile("error reading from server|(transport|connection) is closing|connection error: desc")
 )
 
 // operation is one running operation on a stack.

@@ -1,9 +1,12 @@
 """Blocks an update by the watcher halfway through, for as long as a test needs."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from tenancy.base.kinds import RBAC_GROUP, Kind
+from cluster.client import Cluster
+from cluster.errors import ClusterError
+from tenancy.base.kinds import RBAC_GROUP, ROLE_BINDING, Kind
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tests.platform import Platform, condition
@@ -47,6 +50,10 @@ def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
     finally:
         # Add seats before the deletion: requests that are queued when the level is deleted stay queued.
         platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _priority_level_spec(seats=100)})
+        # The level has one queue, so the end of a later request shows that the held requests have left it.
+        with suppress(ClusterError):
+            watcher = Cluster.connect(Path(platform.environment["KUBECONFIG"]))
+            watcher.patch(ROLE_BINDING, "no-such-binding", {}, namespace=namespaces[0])
         for kind in (FLOW_SCHEMA, PRIORITY_LEVEL):
             platform.admin.delete(kind, _NAME)
 

@@ -23,7 +23,7 @@ from tenancy.base.names import PROJECT
 log = structlog.get_logger(__name__)
 
 _START_S: Final = 60.0
-# After a failed start, the process ends within this time.
+# A process that fails to start or crashes ends within this time.
 _END_S: Final = 1.0
 # An operation that was canceled can save its state within this time.
 _GRACE_S: Final = 10.0
@@ -104,6 +104,9 @@ class EngineProcess:
                 self.kill()
                 raise EngineCrashed("the engine did not accept the operation in time") from None
             except OSError as error:
+                # The process may not have ended completely yet. A retry must not reach it.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_END_S)
                 raise EngineCrashed(f"the engine ended during the operation: {error}") from None
             finally:
                 with self._guard:
@@ -122,7 +125,7 @@ class EngineProcess:
                 except TimeoutError:
                     break
                 if not chunk:
-                    raise EngineCrashed("the engine ended during the operation")
+                    raise ConnectionResetError("it closed the connection")
                 received += chunk
             else:
                 return None if is_timed_out else answer_from_line(received)

@@ -70,14 +70,12 @@ def test_both_engines_write_the_same_state(warm: Warm, cli: Stacks, policy: str)
         hostnames=["parity.example.com"] if policy == "Retain" else [],
     )
     assert {"PeerAuthentication", "HierarchyConfiguration"} <= {each["kind"] for each in state.manifests}
-    file = warm.state_file(state.tenant)
-
     warm.stacks.up(state, "spec generation 1")
-    by_engine = resources(file)
+    by_engine = resources(warm.state_file(state.tenant))
     assert cli.preview(state).counts == {"same": len(state.manifests) + 2}
     cli.forget(state.tenant)
     cli.up(state, "spec generation 1")
-    by_cli = resources(file)
+    by_cli = resources(warm.state_file(state.tenant))
     assert warm.stacks.preview(state).counts == {"same": len(state.manifests) + 2}
 
     assert by_engine.keys() == by_cli.keys()

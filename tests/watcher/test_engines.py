@@ -95,7 +95,7 @@ def test_deleted_tenant_is_gone_with_its_stack(
     platform.delete(manifest)
     platform.await_gone(manifest)
     assert platform.namespace(f"tenant-{name}") is None
-    assert not stack_file(platform.stack_folder("stacks").parents[1], name).exists()
+    assert not stack_file(platform.folder / "state", name).exists()
 
 
 def test_restart_runs_no_update_of_an_unchanged_tenant(
