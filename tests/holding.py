@@ -1,5 +1,6 @@
 """Blocks an update by the watcher halfway through, for as long as a test needs."""
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +26,10 @@ def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
     A priority level without seats (API Priority and Fairness) queues the requests. The API server rejects a
     request after 15 s in the queue, and the client retries it.
     """
-    _create(platform, PRIORITY_LEVEL, _priority_level_spec(seats=0))
+    if platform.admin.get(PRIORITY_LEVEL, _NAME):
+        platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _priority_level_spec(seats=0)})
+    else:
+        _create(platform, PRIORITY_LEVEL, _NAME, _priority_level_spec(seats=0))
     subject = {"namespace": SYSTEM_NAMESPACE, "name": WATCHER}
     held = (
         (RBAC_GROUP, "rolebindings", ["create", "patch", "update"]),
@@ -39,23 +43,24 @@ def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
         ],
     }
     spec = {"priorityLevelConfiguration": {"name": _NAME}, "matchingPrecedence": 2, "rules": [rule]}
-    _create(platform, FLOW_SCHEMA, spec)
+    # The API server delays frequent changes of a FlowSchema by up to a minute, so each one has a new name.
+    name = f"{_NAME}-{secrets.token_hex(4)}"
+    _create(platform, FLOW_SCHEMA, name, spec)
     # The API server sets the condition once the FlowSchema is in effect.
     eventually(
-        lambda: condition(platform.admin.get(FLOW_SCHEMA, _NAME) or {}, "Dangling").get("status") == "False",
+        lambda: condition(platform.admin.get(FLOW_SCHEMA, name) or {}, "Dangling").get("status") == "False",
         "the FlowSchema is in effect",
     )
     try:
         yield
     finally:
-        # Add seats before the deletion: requests that are queued when the level is deleted stay queued.
+        # The level is not deleted: requests that are in its queue at its deletion stay there.
         platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _priority_level_spec(seats=100)})
         # The level has one queue, so the end of a later request shows that the held requests have left it.
         with suppress(ClusterError):
             watcher = Cluster.connect(Path(platform.environment["KUBECONFIG"]))
             watcher.patch(ROLE_BINDING, "no-such-binding", {}, namespace=namespaces[0])
-        for kind in (FLOW_SCHEMA, PRIORITY_LEVEL):
-            platform.admin.delete(kind, _NAME)
+        platform.admin.delete(FLOW_SCHEMA, name)
 
 
 def _priority_level_spec(seats: int) -> Manifest:
@@ -64,6 +69,6 @@ def _priority_level_spec(seats: int) -> Manifest:
     return {"type": "Limited", "limited": {**shares, "limitResponse": queue}}
 
 
-def _create(platform: Platform, kind: Kind, spec: Manifest) -> None:
-    manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": _NAME}, "spec": spec}
+def _create(platform: Platform, kind: Kind, name: str, spec: Manifest) -> None:
+    manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}, "spec": spec}
     platform.admin.create(kind, manifest)
