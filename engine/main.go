@@ -34,8 +34,6 @@ var discard = diag.DefaultSink(io.Discard, io.Discard, diag.FormatOptions{Color:
 // ready is the line that the engine prints when it accepts connections.
 type ready struct {
 	Version string `json:"version"`
-	// Salt is the salt of the key that encrypts secrets.
-	Salt string `json:"salt"`
 }
 
 func main() {
@@ -48,9 +46,8 @@ func main() {
 	}
 	socket := flag.String("socket", "", "path of the unix socket")
 	project := flag.String("project", "", "name of the Pulumi project")
-	salt := flag.String("salt", "", "salt of the key that encrypts secrets")
 	flag.Parse()
-	if err := run(*socket, *project, *salt); err != nil {
+	if err := run(*socket, *project, os.Getenv(saltVariable)); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -81,7 +78,7 @@ func run(socket, project, salt string) error {
 		return err
 	}
 	go s.serve(listener)
-	if err := json.NewEncoder(output).Encode(ready{version.Version, salt}); err != nil {
+	if err := json.NewEncoder(output).Encode(ready{version.Version}); err != nil {
 		return err
 	}
 	closed := requestedEnd()

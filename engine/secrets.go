@@ -8,6 +8,10 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/secrets/passphrase"
 )
 
+// saltVariable contains the salt of the key that encrypts secrets. With the salt, others could guess the passphrase, so
+// it is not on the command line.
+const saltVariable = "TENANCY_ENGINE_SALT"
+
 // secretsManager returns the manager that encrypts secrets in the state. The key is derived from the passphrase and
 // the salt. This takes 0.2 s, and Pulumi caches the result by salt.
 func secretsManager(salt string) (secrets.Manager, error) {

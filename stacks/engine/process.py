@@ -22,6 +22,8 @@ from tenancy.base.names import PROJECT
 
 log = structlog.get_logger(__name__)
 
+# `engine/secrets.go` reads the salt from this variable.
+_SALT_VARIABLE: Final = "TENANCY_ENGINE_SALT"
 _START_S: Final = 60.0
 # A process that fails to start or crashes ends within this time.
 _END_S: Final = 1.0
@@ -47,12 +49,17 @@ class EngineProcess:
         self._connections: set[socket.socket] = set()
         self._guard = threading.Lock()
         folder.mkdir(mode=0o700)
-        arguments = ["--socket", self._socket, "--project", PROJECT, "--salt", salt]
+        arguments = ["--socket", self._socket, "--project", PROJECT]
         try:
             with self._log.open("wb") as output:
                 self._process = subprocess.Popen(
                     [binary, *arguments],
-                    env={**os.environ, **environment, WORK_FOLDER_VARIABLE: str(folder)},
+                    env={
+                        **os.environ,
+                        **environment,
+                        WORK_FOLDER_VARIABLE: str(folder),
+                        _SALT_VARIABLE: salt,
+                    },
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=output,

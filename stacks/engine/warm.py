@@ -27,7 +27,7 @@ _ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
 
 # Pulumi's engine keeps a little memory and some goroutines of each operation. So a new process replaces the
 # engine after this many operations, or if the engine and its providers use more memory.
-_MAX_OPERATIONS: Final = 500
+_MAX_OPERATIONS: Final = 200
 _MAX_MEMORY_BYTES: Final = 400 << 20
 _MEMORY_CHECK_OPERATIONS: Final = 20
 
