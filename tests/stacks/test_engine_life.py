@@ -53,6 +53,8 @@ def update(warm: Warm, name: str, count: int) -> None:
 
 def test_many_updates_use_no_more_than_the_known_leaks(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """In each update, Pulumi keeps one server open, and three goroutines that wait forever."""
+    # Updates of other tests count, too.
+    monkeypatch.setattr(warm.engine, "max_operations", 10 * UPDATES)
     update(warm, "flat", 20)
     pid, before = warm.pid, use(warm)
     update(warm, "flat", UPDATES)
@@ -61,7 +63,8 @@ def test_many_updates_use_no_more_than_the_known_leaks(warm: Warm, monkeypatch: 
     assert after.processes == before.processes == 2
     assert after.open_files <= before.open_files + UPDATES + 10
     assert after.goroutines <= before.goroutines + 3 * UPDATES + 20
-    assert after.memory_bytes <= before.memory_bytes + 80 * _MEBIBYTE
+    # Go collects garbage only when the heap has tripled.
+    assert after.memory_bytes <= before.memory_bytes + 150 * _MEBIBYTE
 
     # A new process has none of them.
     monkeypatch.setattr(warm.engine, "max_operations", 1)
