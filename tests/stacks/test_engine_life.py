@@ -55,6 +55,7 @@ def test_many_updates_use_no_more_than_the_known_leaks(warm: Warm, monkeypatch: 
     """In each update, Pulumi keeps one server open, and three goroutines that wait forever."""
     # Updates of other tests count, too.
     monkeypatch.setattr(warm.engine, "max_operations", 10 * UPDATES)
+    monkeypatch.setattr(warm.engine, "max_memory_bytes", 1 << 40)
     update(warm, "flat", 20)
     pid, before = warm.pid, use(warm)
     update(warm, "flat", UPDATES)
