@@ -159,7 +159,7 @@ def test_settings_change_the_workload_and_touch_no_crd(deployed: PlatformStack) 
     [container] = spec["template"]["spec"]["containers"]
     assert {"name": "PULUMI_BACKEND_URL", "value": "s3://states"} in container["env"]
     assert [mount["name"] for mount in container["volumeMounts"]] == ["tmp", "run"]
-    assert container["resources"]["limits"] == {"cpu": "2", "memory": "2Gi"}
+    assert container["resources"]["limits"] == {"cpu": "2", "memory": "1280Mi"}
 
     # Without an image, no watcher is deployed.
     deployed.up()

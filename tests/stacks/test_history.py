@@ -9,6 +9,7 @@ import pytest
 from stacks.command import PulumiProcess
 from stacks.errors import StackNotFound
 from stacks.history import updates_from_json
+from stacks.operation import EngineName
 from stacks.stack import Stacks
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.changes import UpdateRecord, object_changes
@@ -26,9 +27,12 @@ def record(state: DesiredState, live: dict[ObjectKey, Manifest], **spec: Any) ->
 
 
 @on_both_engines
-def test_each_update_keeps_its_cause_spec_and_changes(open_stacks: OpenStacks, tmp_path: Path) -> None:
+def test_each_update_keeps_its_cause_spec_and_changes(
+    open_stacks: OpenStacks, tmp_path: Path, engine: EngineName
+) -> None:
     stacks, _ = open_stacks()
-    basic, pro = desired("recorded"), desired("recorded", plan="pro")
+    name = f"recorded-{engine}"
+    basic, pro = desired(name), desired(name, plan="pro")
     first_record, second_record = record(basic, {}), record(pro, dict(basic.by_key), plan="pro")
     stacks.up(basic, "spec generation 1", first_record)
     stacks.up(pro, "spec generation 2", second_record)
@@ -37,7 +41,7 @@ def test_each_update_keeps_its_cause_spec_and_changes(open_stacks: OpenStacks, t
     # Reading the history works beside the process that holds the run folder.
     (tmp_path / "reader").mkdir()
     reader = Stacks(f"file://{tmp_path / 'state'}", tmp_path / "reader", PulumiProcess(timeout_s=60))
-    third, second, first = reader.history("recorded")
+    third, second, first = reader.history(name)
     assert [update.version for update in (first, second, third)] == [1, 2, 3]
     assert [update.cause for update in (first, second)] == ["spec generation 1", "spec generation 2"]
     assert (first.record, second.record, third.record) == (first_record, second_record, None)
@@ -45,9 +49,9 @@ def test_each_update_keeps_its_cause_spec_and_changes(open_stacks: OpenStacks, t
     assert (second.operation, second.result) == ("update", "succeeded")
     assert second.duration_s is not None
     assert second.started >= first.started
-    stacks.destroy("recorded", "bye")
+    stacks.destroy(name, "bye")
     with pytest.raises(StackNotFound):
-        reader.history("recorded")
+        reader.history(name)
 
 
 @on_both_engines

@@ -28,8 +28,8 @@ from tests.waiting import eventually
 @on_both_engines
 def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: EngineName) -> None:
     stacks, command = open_stacks()
-    is_warm = engine is EngineName.WARM
-    basic, pro = desired("ops"), desired("ops", plan="pro")
+    is_warm, name = engine is EngineName.WARM, f"ops-{engine}"
+    basic, pro = desired(name), desired(name, plan="pro")
     # The CLI creates a backend's first stack, because it also writes the backend's metadata.
     stacks.up(desired("first"), "spec generation 1")
     assert command.commands == ([] if is_warm else ["up", "stack", "up"])
@@ -37,23 +37,23 @@ def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: 
 
     created = stacks.up(basic, "spec generation 1")
     assert created.counts == {"create": len(basic.manifests) + 2}  # the stack and the component
-    assert (created.stack, created.operation, created.version) == ("tenant-ops", "up", 1)
+    assert (created.stack, created.operation, created.version) == (f"tenant-{name}", "up", 1)
     assert created.has_changes
 
     planned = stacks.preview(pro)
     changes = {(change.operation, change.kind, change.name): change.fields for change in planned.changes}
-    assert "spec.hard.cpu" in changes["update", "ResourceQuota", "tenant-ops/tenant-quota"]
-    assert changes["update", "Namespace", "tenant-ops"] == (
+    assert "spec.hard.cpu" in changes["update", "ResourceQuota", f"tenant-{name}/tenant-quota"]
+    assert changes["update", "Namespace", f"tenant-{name}"] == (
         'metadata.annotations["policy.platform.ai/service-types"]',
         'metadata.labels["kleff.io/tenant-plan"]',
     )
 
     assert not stacks.up(basic, "again").has_changes
-    recorded = {object_key(manifest): manifest for manifest in stacks.objects("ops")}
+    recorded = {object_key(manifest): manifest for manifest in stacks.objects(name)}
     assert recorded.keys() == basic.by_key.keys()
     assert all(object_drift(manifest, recorded[key]) is None for key, manifest in basic.by_key.items())
-    assert not stacks.refresh("ops", "look").has_changes
-    destroyed = stacks.destroy("ops", "bye")
+    assert not stacks.refresh(name, "look").has_changes
+    destroyed = stacks.destroy(name, "bye")
     assert destroyed is not None
     assert destroyed.counts["delete"] == len(basic.manifests) + 2
     assert command.commands == (
@@ -117,20 +117,21 @@ def test_removed_user_is_no_longer_bound(open_stacks: OpenStacks, control_plane:
 
 @on_both_engines
 def test_failed_destroy_is_an_error_and_deletes_nothing(
-    open_stacks: OpenStacks, control_plane: ControlPlane, tmp_path: Path
+    open_stacks: OpenStacks, control_plane: ControlPlane, tmp_path: Path, engine: EngineName
 ) -> None:
     stacks, _ = open_stacks()
-    stacks.up(desired("stays"), "spec generation 1")
-    state = stack_file(tmp_path / "state", "stays")
+    name = f"stays-{engine}"
+    stacks.up(desired(name), "spec generation 1")
+    state = stack_file(tmp_path / "state", name)
     good = state.read_bytes()
     state.write_bytes(good[: len(good) // 2])
     with pytest.raises(StackError):
-        stacks.destroy("stays", "bye")
-    namespace = Cluster.connect(control_plane.kubeconfig).get(NAMESPACE, "tenant-stays")
+        stacks.destroy(name, "bye")
+    namespace = Cluster.connect(control_plane.kubeconfig).get(NAMESPACE, f"tenant-{name}")
     assert namespace is not None
     assert "deletionTimestamp" not in namespace["metadata"]
     state.write_bytes(good)
-    stacks.destroy("stays", "bye")
+    stacks.destroy(name, "bye")
 
 
 @on_both_engines
