@@ -119,9 +119,17 @@ def create_pulumi_home(run_dir: Path) -> Path:
 
 
 def saved_salt(folder: Path) -> str | None:
-    """The salt that an earlier run has saved in the folder."""
-    file = folder / _SALT_FILE
-    return file.read_text(encoding="utf-8") if file.exists() else None
+    """The salt that an earlier run has saved in the folder. None if the folder cannot be read.
+
+    Also None if there is no passphrase. The CLI then reports this when it creates a salt.
+    """
+    passphrase_file = os.environ.get("PULUMI_CONFIG_PASSPHRASE_FILE", "")
+    if "PULUMI_CONFIG_PASSPHRASE" not in os.environ and not os.access(passphrase_file, os.R_OK):
+        return None
+    try:
+        return (folder / _SALT_FILE).read_text(encoding="utf-8")
+    except OSError:
+        return None
 
 
 def save_salt(folder: Path, salt: str) -> None:

@@ -80,10 +80,7 @@ class Stacks:
     def _prepare_key(self) -> None:
         """Use one salt for all stacks and all runs, so that Pulumi derives the key only once per process."""
         folder = file_backend_folder(self._backend_url) or self._run_dir
-        try:
-            salt = saved_salt(folder)
-        except OSError:
-            salt = None  # The backend is not available yet.
+        salt = saved_salt(folder)
         if salt is None:
             salt = self._cli.new_salt()
             with contextlib.suppress(OSError):
