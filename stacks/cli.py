@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
-from pulumi.automation import LocalWorkspace
+from pulumi.automation import LocalWorkspace, UpdateSummary
 
 from stacks.backend import create_stack_in_file_backend
 from stacks.command import PulumiProcess
@@ -11,6 +12,9 @@ from stacks.operation import OneProcessStack, Operation, no_program, translated_
 from stacks.project import encryption_salt, work_folder
 from stacks.result import EventLog
 from stacks.storage.history_files import newest_version
+
+# The CLI lists only ten updates by default.
+_ALL_UPDATES: Final = 1_000_000
 
 
 class PulumiCli:
@@ -51,10 +55,15 @@ class PulumiCli:
 
     def newest_version(self, name: str) -> int | None:
         """The version of the stack's newest update, or None if the CLI cannot read the history."""
-        with translated_errors(EventLog()), work_folder(self._run_dir, name, self.salt) as folder:
-            return newest_version(
-                self._backend_url, OneProcessStack(name, self._workspace(folder, no_program))
-            )
+
+        def read_history() -> list[UpdateSummary]:
+            with work_folder(self._run_dir, name, self.salt) as folder:
+                stack = OneProcessStack(name, self._workspace(folder, no_program))
+                return stack.history(page_size=_ALL_UPDATES, show_secrets=False)
+
+        # Most updates need no work folder, because a file backend is read without the CLI.
+        with translated_errors(EventLog()):
+            return newest_version(self._backend_url, name, read_history)
 
     def new_salt(self) -> str:
         """Create the salt for all stacks. With a salt per stack, each new stack would take 0.2 s longer."""

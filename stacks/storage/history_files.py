@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pulumi.automation import CommandError, Stack
+from pulumi.automation import CommandError, UpdateSummary
 
 from stacks.backend import COMPRESSED, file_backend_folder, stack_exists
 from stacks.errors import StackError, StackNotFound
@@ -16,30 +16,30 @@ from tenancy.base.names import PROJECT
 
 # An entry of a stack's history, in the format of `pulumi stack history --json`.
 Entry = dict[str, Any]
+ReadHistory = Callable[[], list[UpdateSummary]]
 Result = TypeVar("Result")
 
-# The CLI lists only ten updates by default.
-_ALL_UPDATES: Final = 1_000_000
 _RETRIES: Final = 10
 # Python cannot read files with this ending. The CLI can read them.
 _UNREADABLE: Final = ".zst"
 
 
-def newest_version(url: str, stack: Stack) -> int | None:
+def newest_version(url: str, stack: str, read_history: ReadHistory) -> int | None:
     """The version of the stack's newest update, or None if the history cannot be read.
 
-    In a file backend, this function lists the files of the history, and reads only the oldest one.
+    In a file backend, this function lists the files of the history, and reads only the oldest one. For other
+    backends, it calls `read_history`, which returns all updates, newest first.
     """
     folder = file_backend_folder(url)
     if folder is not None:
         try:
-            version = _retried(lambda: _newest_number(_record_files(folder, stack.name)))
+            version = _retried(lambda: _newest_number(_record_files(folder, stack)))
         except (OSError, StackError):
             return None  # This is not an error, because the update itself has succeeded.
         if version is not None:
             return version
     try:
-        history = stack.history(page_size=_ALL_UPDATES, show_secrets=False)
+        history = read_history()
     except CommandError:
         return None
     if not history:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pulumi.automation import UpdateSummary
 
 from stacks.errors import StackError, StackNotFound
 from stacks.history import updates_from_entries, updates_from_json
@@ -14,14 +15,12 @@ from stacks.storage.history_files import file_history, newest_version
 STACK = "tenant-filed"
 
 
-class NamedStack:
-    """A stack of which only the name is known. It has no CLI."""
-
-    name = STACK
+def no_cli() -> list[UpdateSummary]:
+    pytest.fail("a file backend is read without the CLI")
 
 
 def version(backend: Path) -> int | None:
-    return newest_version(f"file://{backend}", NamedStack())  # type: ignore[arg-type]
+    return newest_version(f"file://{backend}", STACK, no_cli)
 
 
 @pytest.fixture
