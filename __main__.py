@@ -55,7 +55,8 @@ def tenant_manifest(cluster: Cluster, name: str, file: str | None) -> Manifest:
 def platform_settings(config: pulumi.Config) -> PlatformSettings:
     names = [field.alias or name for name, field in PlatformSettings.model_fields.items()]
     values: dict[str, Any] = {name: config.get(name) for name in names}
-    values["monitoringLabels"] = config.get_object("monitoringLabels")
+    for name in ("clusterNetworks", "egressPorts", "monitoringLabels"):
+        values[name] = config.get_object(name)
     values["plans"] = Path(values["plans"] or SHIPPED_PLANS).read_text(encoding="utf-8")
     try:
         return PlatformSettings.model_validate({name: value for name, value in values.items() if value})

@@ -1,4 +1,4 @@
-"""Groups equal changes of objects in several namespaces, so that each change is shown once. No I/O."""
+"""Groups changes that are equal in several namespaces, so that the output shows each change once. No I/O."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from tenancy.changes import ObjectChange
 
 @dataclass(frozen=True)
 class ChangeGroup:
-    """Changes that differ only in the namespace."""
+    """Changes that differ only in the namespace, such as the same new Role in three namespaces."""
 
     # The first change of the group. The other changes have the same operation and the same fields.
     change: ObjectChange
@@ -19,9 +19,10 @@ class ChangeGroup:
 
     @property
     def title(self) -> str:
-        """The kind, the name and the namespace of the object.
+        """The kind, the namespace and the name of the changed object, such as `Role tenant-a/viewer`.
 
-        If a namespaced object has several namespaces, the heading contains them instead of the title.
+        If the group has several namespaces, the title contains only the kind and the name. The property
+        `heading` then lists the namespaces. If the objects themselves are namespaces, the title lists them.
         """
         if len(self.namespaces) < 2:
             return str(self.change.key)
@@ -31,7 +32,10 @@ class ChangeGroup:
 
     @property
     def heading(self) -> str:
-        """The list of namespaces. Empty if the title contains the namespaces."""
+        """A text with the namespaces of the group, such as `in 2 namespaces: tenant-a, tenant-b`.
+
+        Empty if the title already contains the namespaces.
+        """
         if len(self.namespaces) < 2 or self.change.kind == NAMESPACE.kind:
             return ""
         return f"in {len(self.namespaces)} namespaces: {', '.join(self.namespaces)}"
@@ -40,10 +44,10 @@ class ChangeGroup:
 def change_groups(
     changes: Iterable[ObjectChange], created: Mapping[ObjectKey, Manifest] | None = None
 ) -> list[ChangeGroup]:
-    """The changes in groups. Groups without a heading come first. Groups with the same heading are adjacent.
+    """Group the changes. Groups without a heading come first. Groups with the same heading are adjacent.
 
-    `created` contains the manifests of created objects. Created objects are in one group only if their
-    manifests are equal, apart from the namespace.
+    `created` contains the manifests of created objects. Two created objects are in the same group only if
+    their manifests are equal, apart from the namespace.
     """
     groups: dict[str, ChangeGroup] = {}
     for change in changes:
@@ -55,13 +59,13 @@ def change_groups(
 
 
 def without_namespace(manifest: Manifest) -> Manifest:
-    """The manifest of a namespaced object without its namespace."""
+    """A copy of the manifest without `metadata.namespace`."""
     metadata = {name: value for name, value in manifest["metadata"].items() if name != "namespace"}
     return {**manifest, "metadata": metadata}
 
 
 def _content(change: ObjectChange, created: Manifest | None) -> str:
-    """The part of a change that is equal for all changes in a group."""
+    """A text that contains everything except the namespace. All changes in a group have the same text."""
     name = "" if change.kind == NAMESPACE.kind else change.name
     fields = [(field.path, field.before, field.after) for field in change.fields]
     manifest = without_namespace(created) if created else None

@@ -1,6 +1,7 @@
-"""Loads the module of a command only when the command is used, because the modules import large libraries.
+"""Imports the module of a command only when the user runs the command.
 
-Neither `tenancy --help` nor the shell completion of commands and tenants loads one of these modules.
+These modules import large libraries, which takes time. `tenancy --help` imports none of them. The shell
+completion of command names and tenant names imports none of them either.
 """
 
 import ast
@@ -22,19 +23,25 @@ GLOBAL_OPTIONS: Final = "Global options"
 
 
 def _one_name(name: TenantName) -> None:
-    """The arguments of a command that takes the name of one tenant."""
+    """Declares the arguments of a command that takes the name of one tenant. Never called."""
 
 
 def _names(names: TenantNames = None) -> None:
-    """The arguments of a command that takes names of tenants."""
+    """Declares the arguments of a command that takes any number of tenant names. Never called."""
 
 
 class Source(NamedTuple):
-    """Where to find a command.
+    """Where to find the code of a command.
 
-    `function` is the command's function, as `module.function` in the package `cli.commands`. If the module
-    has an `app`, the command is a group of commands. `arguments` is set if all arguments of the command are
-    names of tenants. `alias_of` is the other name of the command, if the command has two names.
+    `function` is the module and the function in the package `cli.commands`. For example, `show.show` is the
+    function `show` in the module `cli.commands.show`. If this module has a variable `app`, the command is a
+    group of subcommands, and `app` is its Typer app.
+
+    `arguments` is a function that declares the command's arguments. It is None, unless all arguments are
+    names of tenants.
+
+    `alias_of` is empty, unless the command is a second name of another command. It then names this other
+    command.
     """
 
     function: str
@@ -62,13 +69,14 @@ COMMANDS: Final = {
     "sessions": Source("sessions.sessions"),
     "plans": Source("plans.list_plans"),
     "import": Source("import_namespaces.import_namespaces"),
+    "prove": Source("prove.prove", _names),
     "doctor": Source("doctor.doctor"),
     "crd": Source("crd.print_crds"),
 }
 
 
 class CommandGroup(TyperGroup):
-    """The group of all commands. Each command also accepts the global options of the group."""
+    """The group of all commands. Each command also accepts the global options, such as `--context`."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -80,7 +88,10 @@ class CommandGroup(TyperGroup):
         ]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command as a list of commands needs it: with its help text, but without its parameters."""
+        """The command with its help text, but without its parameters.
+
+        `tenancy --help` needs no more. None if there is no command with this name.
+        """
         command = super().get_command(ctx, cmd_name)
         if command:
             command.help = _help_text(cmd_name)
@@ -92,12 +103,15 @@ class CommandGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The name of the command in the first argument, the command, and the remaining arguments."""
+        """The name of the command in the first argument, the command itself, and the other arguments.
+
+        During shell completion, the name and the command are None if there is no such command.
+        """
         name, _, rest = super().resolve_command(ctx, args)
         if name is None:
             return None, None, rest
         arguments = COMMANDS[name].arguments
-        # After an option, the shell may complete the value of the option.
+        # If the last argument is an option, the next word may be the value of this option.
         if ctx.resilient_parsing and arguments and not (rest and rest[-1].startswith("-")):
             command = self.with_global_options(_names_command(name, arguments))
             _convert_only_given_values(command.params)
@@ -112,7 +126,7 @@ class CommandGroup(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """The command with its parameters, but without the global options."""
+    """Import the command's module, and return the command with its parameters, but without global options."""
     module_name, _, function = COMMANDS[name].function.partition(".")
     module = import_module(f"cli.commands.{module_name}")
     command: Any = get_command(getattr(module, "app", None) or _app(getattr(module, function)))
@@ -123,10 +137,13 @@ def load_command(name: str) -> Any:
 
 
 class _NamesCommand(TyperCommand):
-    """A substitute for a command. It completes names of tenants without loading the command's module."""
+    """A substitute for a command during shell completion.
+
+    It completes names of tenants without importing the command's module.
+    """
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """The options of the command that start with `incomplete`."""
+        """The command's options that start with `incomplete`. Imports the command's module."""
         command = ctx.parent.command.with_global_options(load_command(self.name or ""))
         return command.shell_complete(ctx, incomplete)
 
@@ -144,10 +161,10 @@ def _app(function: Callable[..., None], **settings: Any) -> typer.Typer:
 
 
 def _convert_only_given_values(parameters: list[Any]) -> None:
-    """Make Typer convert the value of a parameter only if the user gives a value.
+    """Change the parameters, so that Typer converts the value of a parameter only if the user gives a value.
 
-    Typer imports pydantic for the conversion. Most completions need no conversion, and must not wait for this
-    import.
+    Typer imports pydantic to convert a value, and this import is slow. Most shell completions need no
+    conversion.
     """
     for parameter in parameters:
         parameter.process_value = _given_value_converter(parameter.process_value)
@@ -158,17 +175,17 @@ def _given_value_converter(process_value: Callable[[Any, Any], Any]) -> Callable
 
 
 def _command_option(option: TyperOption) -> TyperOption:
-    """A copy of the global option for a command. The command's function does not get its value."""
+    """A copy of a global option for a command. Typer does not pass its value to the command's function."""
     own = copy(option)
     own.expose_value, own.callback = False, _set_global_option
     return own
 
 
 def _set_global_option(context: Any, option: Any, value: Any) -> None:
-    """Apply a global option that the user wrote after the command.
+    """Apply a global option that the user wrote after the command, as in `tenancy list --context dev`.
 
-    Its value replaces the value of the same option before the command. If the option can be repeated, the
-    values before and after the command apply.
+    If the user also wrote the option before the command, the value after the command is used. If the option
+    can be repeated, the values before and after the command are both used.
     """
     if not value:
         return
@@ -179,7 +196,10 @@ def _set_global_option(context: Any, option: Any, value: Any) -> None:
 
 
 def _help_text(name: str) -> str:
-    """The docstring of the command's function, read from the source file."""
+    """The docstring of the command's function. It is read from the source file, without importing the module.
+
+    The text for an alias refers to the other command.
+    """
     if alias_of := COMMANDS[name].alias_of:
         return f"The same as `tenancy {alias_of}`."
     module, _, function = COMMANDS[name].function.partition(".")

@@ -1,4 +1,7 @@
-"""The NAME arguments and the option -l of commands. The shell completes NAME with names of live tenants."""
+"""The NAME arguments and the option `-l` that several commands have.
+
+The shell completes NAME with the names of live tenants.
+"""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
-"""A command's access to the cluster, the plans in force and the Pulumi stacks.
+"""Gives commands access to the cluster, to the plans that the watcher uses, and to the Pulumi stacks.
 
-The connection to the cluster is opened on first use. The functions import large modules when they need them,
-so that a command does not wait for modules that it does not use.
+The connection to the cluster is opened on first use. The functions import large modules only when they need
+them, so that a command does not wait for modules that it does not use.
 """
 
 import os
@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cluster.impersonation import NO_IMPERSONATION, Impersonation
+from cluster.connection.impersonation import NO_IMPERSONATION, Impersonation
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import MANAGED_KINDS, TENANTS, Kind
@@ -23,6 +23,7 @@ from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 
 if TYPE_CHECKING:
     from cluster.client import Cluster
+    from cluster.connection.transport import Transport
     from stacks.stack import Stacks
     from tenancy.plans import Plans
 
@@ -39,7 +40,7 @@ def no_such_tenant(name: str) -> NoSuchTenant:
 
 @dataclass(frozen=True)
 class Connection:
-    """Access to the cluster that the command line options select."""
+    """Access to a cluster. The global options select the cluster and the impersonated user."""
 
     kubeconfig: Path | None = None
     context: str | None = None
@@ -55,7 +56,7 @@ class Connection:
         as_uid: str | None = None,
         **_: object,
     ) -> "Connection":
-        """The connection that the global options select. Other options are ignored."""
+        """The connection for these values of the global options. Other options are ignored."""
         impersonation = Impersonation(as_user or "", tuple(as_groups or ()), as_uid or "")
         return cls(kubeconfig, cluster_context, impersonation)
 
@@ -65,9 +66,15 @@ class Connection:
 
         return Cluster.connect(self.kubeconfig, self.context, self.impersonation)
 
+    def transport(self, impersonation: Impersonation) -> "Transport":
+        """A client of the same cluster that impersonates another user."""
+        from cluster.connection.transport import Transport
+
+        return Transport.connect(self.kubeconfig, self.context, impersonation)
+
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds of integrations (such as Istio) that the cluster serves."""
+        """The kinds that belong to integrations, such as Istio, and that the cluster serves."""
         from cluster.served_kinds import served_kinds
 
         return served_kinds(self.cluster)
@@ -94,7 +101,7 @@ class Connection:
         return {tenant["metadata"]["name"] for tenant in tenants}
 
     def live_objects(self, tenant: str) -> Objects:
-        """All live managed objects of one tenant."""
+        """The live objects that the watcher manages for this tenant."""
         manifests = [
             manifest
             for kind in (*MANAGED_KINDS, *self.served)
@@ -104,9 +111,10 @@ class Connection:
 
     @contextmanager
     def stacks(self) -> Iterator["Stacks"]:
-        """Open the stacks in the backend that the environment variable PULUMI_BACKEND_URL selects.
+        """Give access to the stacks of all tenants until the `with` block ends.
 
-        Raises StackError if the variable is not set.
+        The environment variable PULUMI_BACKEND_URL is the URL of the state backend. Raises StackError if the
+        variable is not set.
         """
         from stacks.command import PulumiProcess
         from stacks.stack import Stacks

@@ -1,4 +1,4 @@
-"""Reads the deleted tenants whose histories are kept in the backend."""
+"""Reads deleted tenants. The state backend keeps the history of a deleted tenant for 30 days."""
 
 from cli.connection import Connection
 from stacks.history import updates_from_entries
@@ -7,12 +7,15 @@ from watcher.history_view import UpdateView, history_view
 
 
 def read_deleted(connection: Connection, name: str = "") -> list[DeletedTenant]:
-    """The deleted tenants with this name, newest deletion first. Without a name, all deleted tenants."""
+    """The deleted tenants with this name, newest deletion first. If `name` is empty, all deleted tenants.
+
+    Empty if this kind of backend does not keep deleted tenants.
+    """
     with connection.stacks() as stacks:
         tenants = stacks.histories.deleted.list() if stacks.histories.deleted else []
     return [tenant for tenant in tenants if name in ("", tenant.name)]
 
 
 def deleted_history(tenant: DeletedTenant) -> list[UpdateView]:
-    """The history of a deleted tenant, newest first."""
+    """The entries in the history of a deleted tenant, newest first."""
     return history_view(updates_from_entries(tenant.updates), tenant.spec_changes)

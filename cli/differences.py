@@ -1,7 +1,8 @@
-"""Reads and prints the differences of a tenant: manual changes (drift), and pending changes.
+"""Reads and prints how the live objects of a tenant differ from the desired state.
 
-Pending changes are changes to the spec or the plan that are not applied yet, for example because the tenant
-is paused or the spec is rejected.
+A difference has one of two causes. Drift: somebody has changed or deleted a live object by hand. A pending
+change: the watcher has not applied the newest spec or plan yet, for example because the tenant is paused or
+the spec is rejected.
 """
 
 from dataclasses import dataclass, replace
@@ -38,7 +39,11 @@ _REJECTIONS: Final = frozenset(
 
 @dataclass(frozen=True)
 class CurrentDifferences:
-    """The differences of a tenant, and the reasons why parts of them are unknown."""
+    """The drift and the pending changes of a tenant.
+
+    `drift_problem` says why some or all of the drift is unknown. `pending_problem` says why the pending
+    changes are unknown. Each of the two is empty if there is no such problem.
+    """
 
     tenant: Manifest
     parts: Differences
@@ -47,7 +52,10 @@ class CurrentDifferences:
 
     @property
     def reason(self) -> tuple[str, str]:
-        """The reason and the message for a spec that is not applied. Empty if the newest spec is applied."""
+        """Why the newest spec is not applied: a reason, such as `Paused`, and a message.
+
+        Both are empty if the newest spec is applied, or if the Tenant is being deleted.
+        """
         if is_spec_applied(self.tenant) or is_deleting(self.tenant):
             return "", ""
         applied = condition(self.tenant, ConditionType.SPEC_APPLIED)
@@ -62,9 +70,12 @@ def read_differences(
 ) -> CurrentDifferences:
     """Compare the live objects of a tenant with the last applied state and the desired state.
 
-    If the newest spec is not applied, the function reads the last applied state from the state backend.
-    The comparison skips the kinds that the user may not list. If the comparison does not need a right, the
-    function removes this right from `reader.missing`.
+    If the newest spec is not applied, the function reads the last applied state from the tenant's stack. If
+    it cannot read the stack or the plans, the differences are unknown. The comparison skips the kinds that
+    the user may not list.
+
+    `reader.missing` contains the rights that the user lacks. The function removes the rights that this
+    comparison does not need, such as the right to list a kind of which the tenant has no objects.
     """
     kinds = {kind.key for kind in CORE_KINDS}
     plans = reader.plans(plans_file)
@@ -97,12 +108,12 @@ def read_differences(
 
 
 def unknown_differences(tenant: Manifest, problem: str) -> CurrentDifferences:
-    """Unknown differences. `problem` says why they are unknown."""
+    """The result if both the drift and the pending changes are unknown. `problem` says why."""
     return CurrentDifferences(tenant, Differences(drift=None, pending_changes=None), problem, problem)
 
 
 def print_differences(differences: CurrentDifferences) -> None:
-    """Print two sections: drift, and pending changes with the next step for the user."""
+    """Print two sections: the drift, and the pending changes. The second section ends with the next step."""
     parts = differences.parts
     console.print(Text("Manual changes (drift)", style="bold"))
     if parts.drift is None:
@@ -140,7 +151,7 @@ def print_problems(differences: CurrentDifferences) -> None:
 
 
 def _reported_drift(tenant: Manifest) -> str:
-    """A text about the condition Drifted, which the watcher has written to the status."""
+    """A sentence about the condition Drifted, which the watcher writes to the status of the Tenant."""
     drifted = condition(tenant, ConditionType.DRIFTED)
     if not drifted:
         return "The status of the Tenant has no condition Drifted yet."

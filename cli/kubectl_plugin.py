@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def complete() -> None:
-    """Print the completions of the last argument, one per line, and the directive."""
+    """Print the completions of the last argument, one per line. The last line is a directive for kubectl."""
     words = ["tenancy", *sys.argv[1:]]
     os.environ["_TENANCY_COMPLETE"] = "complete_bash"
     os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = shlex.join(words), str(len(words) - 1)

@@ -1,7 +1,7 @@
 """The entry point of `tenancy`. Defines the global options, and converts errors to messages and exit codes.
 
-Modules that import large libraries are imported when they are needed. So `tenancy --help` and completions are
-fast.
+Modules that import large libraries are imported only when a command needs them. So `tenancy --help` and the
+shell completion are fast.
 """
 
 import os
@@ -38,7 +38,11 @@ def _print_version(is_requested: bool) -> None:
 
 
 def _not_empty(text: str) -> str:
-    """Reject an empty value, for example of an unset shell variable. It would switch impersonation off."""
+    """Return the value of an option. Raises BadParameter if the value is empty.
+
+    In `tenancy --as "$NAME"`, the value is empty if NAME is not set. The command would then run without
+    impersonation.
+    """
     if not text:
         raise typer.BadParameter("must not be empty")
     return text
@@ -106,7 +110,7 @@ def start(
 
 
 def main(program: str = "tenancy") -> None:
-    """Run the command line. `program` is the name of the program in help texts."""
+    """Run the command in `sys.argv`. `program` is the name of the program in help texts."""
     # click exits with 2 if the command line is invalid. In this CLI, 2 means that there are changes.
     usage_error: Any = typer.BadParameter.__base__
     usage_error.exit_code = 1

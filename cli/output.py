@@ -33,7 +33,7 @@ FormatOption = Annotated[
     Format, typer.Option("--output", "-o", help="The output format. Only JSON and YAML contain all fields.")
 ]
 
-# The possible numbers of spaces between columns. The first number that fits is used.
+# The possible numbers of spaces between columns. `_layout` chooses one of them.
 _GAPS: Final = (3, 2, 1)
 _MIN_FOLDED_WIDTH: Final = 12
 # A pipe has no width. This width is so large that rich does not wrap lines.
@@ -44,7 +44,10 @@ _UNPRINTABLE: Final = re.compile(r"[^\n -~\u00a0-\ud7ff\ue000-\U0010ffff]")
 
 
 class SafeConsole(Console):
-    """A console that escapes control characters, because names, messages and fields are untrusted input."""
+    """A rich console that escapes control characters.
+
+    Names, messages and field values come from users. A control character could change the terminal's output.
+    """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -52,7 +55,10 @@ class SafeConsole(Console):
 
 
 def _escaped(text: str) -> str:
-    """The text with unprintable characters as JSON escapes, so that JSON output stays valid."""
+    """The text with JSON escapes, such as `\\u001b`, instead of unprintable characters.
+
+    JSON output with these escapes is still valid.
+    """
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -72,7 +78,7 @@ _SIGNS = {
 
 
 def confirm(question: str, refusal: Exception) -> None:
-    """Ask the question on the terminal. Ends the command after the answer no.
+    """Ask the user a yes/no question on the terminal. If the answer is no, abort the command.
 
     Raises `refusal` if standard input is not a terminal.
     """
@@ -101,7 +107,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) ->
 
 
 def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], total_width: int) -> Table:
-    """A table that fits into `total_width` if possible. Cells wrap if necessary."""
+    """A table that is at most `total_width` characters wide, if possible. Long cells wrap if necessary."""
     lines = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     widths = [
         max([len(title), *(line[index].cell_len for line in lines)]) for index, title in enumerate(columns)
@@ -118,8 +124,8 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
     """The number of spaces between columns, and the indices of the columns that wrap.
 
-    The number of spaces is 3. It is reduced to 2 or 1 if fewer columns wrap then, and to 1 if several columns
-    wrap in any case.
+    `widths` are the widths of the columns. The function uses as many spaces as possible (3, 2 or 1), but
+    fewer spaces if fewer columns then have to wrap. If more than one column has to wrap even so, it uses 1.
     """
     layouts = [(gap, _folded(widths, total_width - gap * (len(widths) - 1))) for gap in _GAPS]
     fewest = min(len(folded) for _, folded in layouts)
@@ -128,7 +134,7 @@ def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
 
 
 def _folded(widths: Sequence[int], total_width: int) -> set[int]:
-    """The indices of the columns that must wrap. The widest columns wrap first, until the table fits."""
+    """The indices of the columns that must wrap so that the table fits. The widest columns wrap first."""
     folded: set[int] = set()
     for widest in sorted(range(len(widths)), key=lambda index: -widths[index]):
         min_widths = (
@@ -141,9 +147,10 @@ def _folded(widths: Sequence[int], total_width: int) -> set[int]:
 
 
 class GrowingTable:
-    """Prints the rows of a table as they become known. A column grows if a later cell is wider.
+    """A table whose rows are printed one after the other, as in `tenancy list --watch`.
 
-    Each row is one line, even if it is longer than a line of the terminal.
+    If a later cell is wider than its column, the column is wider from this row on. Each row is one line, even
+    if it is longer than a line of the terminal.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
@@ -171,7 +178,8 @@ class GrowingTable:
 def print_changes(changes: Iterable["ObjectChange"]) -> None:
     """Print one line per changed object. For an updated object, also print each changed field.
 
-    Equal changes in several namespaces are printed once, below the list of these namespaces.
+    If objects in several namespaces change in the same way, print the change once, below the names of the
+    namespaces.
     """
     from cli.change_groups import change_groups
 

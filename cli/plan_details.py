@@ -17,7 +17,10 @@ _TABLES: Final = ("quotas", "limits")
 
 
 def plan_data(name: str, plans: Plans, tenants: Sequence[str]) -> dict[str, Any]:
-    """JSON data with the plan, all its defaults, and the configuration of AISessions."""
+    """The data for JSON and YAML: the plan's settings with all defaults, and the configuration of AISessions.
+
+    `tenants` are the names of the tenants with this plan.
+    """
     settings = _data(_effective(name, plans))
     # Keep null values, because `keepDays: null` differs from the default.
     sessions = plans.sessions.model_dump(by_alias=True, mode="json")

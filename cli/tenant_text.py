@@ -20,7 +20,10 @@ _COLOURS: Final = ((0.9, "red"), (0.7, "yellow"), (0.0, "green"))
 
 
 def print_tenant(view: TenantView, missing: Sequence[Right]) -> None:
-    """Print the tenant. If a section needs one of the missing rights, print that it is unknown."""
+    """Print the sections about the tenant. `missing` are the rights that the user lacks.
+
+    A section that needs one of these rights contains only `unknown` and the right.
+    """
     row, unknown = view.row, {right.kind: f"you may not {right}" for right in missing}
     title = Text(row.name, style="bold")
     if row.display_name:
@@ -85,7 +88,7 @@ def _header(row: TenantRow) -> Iterable[tuple[str, Text]]:
 def print_section(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]], problem: str = ""
 ) -> None:
-    """Print a table with a title. If `problem` is not empty, print why the rows are unknown."""
+    """Print a title and a table. If `problem` is not empty, print `unknown: PROBLEM` instead of the table."""
     console.print(Text(f"\n{title}", style="bold"))
     if problem:
         console.print(Text(f"unknown: {problem}"))

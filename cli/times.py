@@ -14,13 +14,13 @@ _DURATION_UNITS: Final = {"min": "minutes", "m": "minutes", "h": "hours", "d": "
 
 
 def age(since: datetime) -> str:
-    """The time since `since` in days, such as `3 d`. Less than one day is in hours, minutes or seconds."""
+    """The time since `since`, in the largest unit that fits, such as `3 d`, `5 h`, `20 min` or `8 s`."""
     age_s = max(0, int((datetime.now(UTC) - since).total_seconds()))
     return next((f"{age_s // size} {unit}" for size, unit in _UNITS if age_s >= size), f"{age_s} s")
 
 
 def display_time(time: str) -> str:
-    """The text for an RFC 3339 time.
+    """The text that the output contains for an RFC 3339 time.
 
     On a terminal, the text is an age, such as `3 d ago`. Otherwise, the text is the full time.
     """

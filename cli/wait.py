@@ -41,14 +41,14 @@ class SettledTenant:
 def wait_until_settled(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[Manifest]:
     """Wait until all tenants are settled, and return them in the given order. See `is_settled`.
 
-    If a tenant is deleted during the wait, the result contains its manifest in `tenants` with the phase Gone.
-    Raises NotSettled after the timeout.
+    If a tenant is deleted during the wait, the result contains its manifest from `tenants` with the phase
+    Gone. Raises NotSettled if not all tenants are settled after `timeout_s` seconds.
     """
     return [settled.tenant for settled in wait_and_time(cluster, tenants, timeout_s)]
 
 
 def wait_and_time(cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> list[SettledTenant]:
-    """Like `wait_until_settled`, but also return the seconds until each tenant was settled."""
+    """Like `wait_until_settled`, but also return how many seconds each tenant took."""
     wait = _Wait(cluster, tenants, timeout_s)
     try:
         with wait.progress():
@@ -62,7 +62,10 @@ def phase_of(tenant: Manifest) -> str:
 
 
 def ready_condition(tenant: Manifest) -> Manifest:
-    """The Ready condition. If the watcher has not set it yet, a substitute with the reason NotSeen."""
+    """The Ready condition in the status of the Tenant.
+
+    If the watcher has not written the condition yet, the result is a substitute with the reason NotSeen.
+    """
     conditions: list[Manifest] = (tenant.get("status") or {}).get("conditions") or []
     not_seen = {
         "reason": "NotSeen",
@@ -100,7 +103,7 @@ def is_settled(tenant: Manifest) -> bool:
 
 
 class _Wait:
-    """The state of one wait: informers for changes of Tenants, and the tenants that are already settled."""
+    """One wait. It watches the Tenants with informers, and records which tenants are already settled."""
 
     def __init__(self, cluster: Cluster, tenants: Sequence[Manifest], timeout_s: float) -> None:
         self._tenants = list(tenants)
@@ -134,9 +137,10 @@ class _Wait:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Show a table on a terminal, and update it during the wait.
+        """Show the progress in a table on standard error until the `with` block ends.
 
-        If standard error is not a terminal, `_record_settled` prints a line for each settled tenant.
+        If standard error is not a terminal, there is no table. Instead, `_record_settled` prints a line when
+        a tenant is settled.
         """
         if not error_console.is_terminal:
             yield

@@ -11,9 +11,9 @@ from typing import Final
 
 import urllib3
 
+from cluster.connection.impersonation import NO_IMPERSONATION, Impersonation
+from cluster.connection.transport import JSON, Transport, json_lines
 from cluster.errors import ClusterError, WatchExpired
-from cluster.impersonation import NO_IMPERSONATION, Impersonation
-from cluster.transport import JSON, Transport, json_lines
 from tenancy.base.kinds import POD, Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import FIELD_MANAGER, WATCHER_FIELD_MANAGER
@@ -42,17 +42,23 @@ class Cluster:
         context: str | None = None,
         impersonation: Impersonation = NO_IMPERSONATION,
     ) -> "Cluster":
-        """Create a client for a kubeconfig and a context. Sends no request.
+        """Create a client for a context of a kubeconfig. Sends no request.
 
-        If neither is given, the configuration of kubectl is used. If kubectl has no configuration, the pod's
-        service account is used. The fields of `impersonation` replace the same fields of the kubeconfig.
-        Raises ClusterError if there is no usable configuration.
+        By default, uses the current context of kubectl's kubeconfig. If kubectl has no current context, uses
+        the service account of the pod. If a field of `impersonation` is set, it overrides the field in the
+        kubeconfig. Raises ClusterError if there is no usable configuration.
         """
         return cls(Transport.connect(kubeconfig, context, impersonation))
 
     def version(self) -> Manifest:
-        """The response of the API server's path `/version`."""
+        """The version of the API server: the response to `GET /version`."""
         return self._transport.request("GET", "/version")
+
+    def api_version(self, group: str) -> str:
+        """The preferred version of an API group, such as `apps/v1`. The name of the core group is empty."""
+        if not group:
+            return "v1"
+        return str(self._transport.request("GET", f"/apis/{group}")["preferredVersion"]["groupVersion"])
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
         """The object, or None if it does not exist."""
@@ -106,9 +112,10 @@ class Cluster:
         name: str = "",
         is_metadata_only: bool = False,
     ) -> Iterator[tuple[str, Manifest]]:
-        """The watch events since `version`, including bookmarks. They end when the server closes the stream.
+        """Yield the type and the object of each watch event since the resource version `version`.
 
-        Raises WatchExpired if the watch cannot continue from `version`.
+        Ends when the server closes the stream. The events include bookmarks. Raises WatchExpired if the watch
+        cannot continue from `version`.
         """
         query = {
             "watch": "true",
@@ -132,9 +139,12 @@ class Cluster:
             response.close()
 
     def log(self, pod: str, namespace: str, container: str, *, is_followed: bool = False) -> Iterator[bytes]:
-        """The log of a container, in chunks. If `is_followed` is true, they end when the container ends."""
+        """Yield the log of a container, in chunks.
+
+        With `is_followed`, also yield new output, until the container ends.
+        """
         query = {"container": container, "follow": "true" if is_followed else ""}
-        # A container may write nothing for hours.
+        # If the log is followed, there is no read timeout: a container may write nothing for hours.
         response = self._transport.send(
             "GET",
             POD.path(namespace, pod, "log"),
@@ -164,7 +174,7 @@ class Cluster:
     ) -> Manifest:
         """Apply the object with server-side apply.
 
-        If `is_forced` is false, the request fails in case of a conflict with another field manager.
+        If `is_forced` is false, and another field manager owns one of the fields, raises ClusterError.
         """
         metadata = manifest["metadata"]
         query = {"fieldManager": field_manager, "force": "true" if is_forced else ""}
@@ -194,7 +204,7 @@ class Cluster:
         return self._transport.request("PATCH", path, query, change, f"application/{form}")
 
     def warnings(self, kind: Kind, name: str, change: Manifest) -> tuple[str, ...]:
-        """Send a merge patch as a dry run, which changes nothing. Returns the API server's warnings."""
+        """Send a merge patch as a dry run, and return the warnings in the API server's response."""
         form = "application/merge-patch+json"
         response = self._transport.send("PATCH", kind.path("", name), {"dryRun": "All"}, change, form)
         matches = [_WARNING.match(header) for header in response.headers.getlist("Warning")]
@@ -210,9 +220,10 @@ class Cluster:
         is_foreground: bool = False,
         is_dry_run: bool = False,
     ) -> None:
-        """Delete an object and its dependents. Do nothing if the object does not exist or has another uid.
+        """Delete an object and its dependents. Do nothing if the object does not exist.
 
-        With foreground deletion, the object remains until its dependents are deleted.
+        If `uid` is set, also do nothing if the object has another uid. With `is_foreground`, the API server
+        deletes the dependents first.
         """
         # The policy is explicit, because deleting a Job orphans its pods by default.
         options: Manifest = {"propagationPolicy": "Foreground" if is_foreground else "Background"}

@@ -4,7 +4,7 @@ from tenancy.base.reasons import Reason
 
 
 class ClusterError(Exception):
-    """A request failed. `status` is the HTTP status, or 0 if there was no response."""
+    """A request failed, or could not be sent. `status` is the HTTP status, or 0 if there was no response."""
 
     reason = Reason.CLUSTER_REFUSED
 

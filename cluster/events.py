@@ -1,4 +1,4 @@
-"""Creates Kubernetes Events about a tenant, a session or the plans."""
+"""Creates Kubernetes Events about a Tenant, an AISession or the plans."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -22,7 +22,10 @@ _REFERENCE_FIELDS: Final = ("namespace", "name", "uid", "resourceVersion")
 
 
 def record_event(cluster: Cluster, involved: Manifest, severity: str, reason: str, message: str) -> None:
-    """Create an Event about the object `involved`. If the request fails, only log the error."""
+    """Create an Event about the object `involved`. If the request fails, log the error, but do not raise it.
+
+    `severity` is the type of the Event: `Normal` or `Warning`.
+    """
     now = datetime.now(UTC)
     metadata = involved["metadata"]
     event = {

@@ -22,11 +22,15 @@ def read_facts(
     own: Collection[ObjectKey] = (),
     unreadable: Container[str] = (),
 ) -> Facts:
-    """Read the live objects that may conflict with the objects of a Tenant.
+    """Read the live objects with the kinds, namespaces and names of the objects that a Tenant needs.
 
-    Sends one request per object. Skips objects in `own`, because they belong to the tenant. Skips objects
-    whose kind is in `unreadable`. Skips a namespace in the Tenant's status if objects in `own` are in this
-    namespace. The status alone proves nothing, because users may be able to write it.
+    Such an object can already exist and belong to somebody else. `manifest` is the Tenant. Sends one request
+    per object, except for these objects:
+
+    - Objects in `own`. The caller knows that they belong to the tenant.
+    - Namespaces that the Tenant's status lists and in which `own` contains an object. The status alone is not
+      a proof, because users may be able to edit it.
+    - Objects whose kind is in `unreadable`. The caller has no right to read these kinds.
     """
     names = {*known_namespaces(manifest)} & {key.namespace for key in own}
     live = {
@@ -40,7 +44,7 @@ def read_facts(
 
 
 def read_claims(cluster: Cluster) -> Reservations:
-    """The namespaces and hosts of each tenant, from the status of the tenant."""
+    """The namespaces and hosts that belong to each tenant, read from the status of the Tenants."""
     claims = Reservations()
     for tenant in read_tenants(cluster):
         claims.remember(tenant["metadata"]["name"], known_namespaces(tenant), known_hosts(tenant))
@@ -50,7 +54,10 @@ def read_claims(cluster: Cluster) -> Reservations:
 def decide_on_live_facts(
     cluster: Cluster, manifest: Manifest, plans: Plans, served: ServedKinds | None = None
 ) -> Decision:
-    """Check a Tenant, and compute its desired state. Raises Rejection if one of the checks fails."""
+    """Check a Tenant against the cluster's current state, and compute the Tenant's desired state.
+
+    Raises Rejection if one of the checks fails.
+    """
     kinds = served_kinds(cluster) if served is None else served
     facts = read_facts(cluster, manifest, plans, kinds)
     quotas = live_quotas(cluster, manifest["metadata"]["name"])

@@ -1,8 +1,8 @@
 """A local copy of the objects of one kind. The informer lists the objects once, and then watches them.
 
 After an error, the informer watches again from the last resource version. If the server rejects that version,
-the informer lists the objects again. The function `on_change` runs on the informer's thread, so it must
-return quickly and leave long work to other threads.
+the informer lists the objects again. The informer calls the function `on_change` for each change. This
+function runs on the informer's thread, so it must return quickly.
 """
 
 import threading
@@ -31,7 +31,8 @@ OnChange = Callable[[Manifest | None, Manifest | None], None]
 class Informer(threading.Thread):
     """Keeps a copy of the objects, and calls `on_change` for each change. Any thread may read the copy.
 
-    The copy contains `metadata.managedFields` only of Tenants, because this field can be large.
+    In the copy, only Tenants have the field `metadata.managedFields`. Other objects do not have it, because
+    it can be large.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Informer(threading.Thread):
                 self._failures += 1
 
     def retry_now(self) -> None:
-        """End the current retry delay. Call this method when the cause of the failure may be gone."""
+        """Retry a failed watch now, without further delay. Call this if the next attempt may succeed."""
         self._failures = 0
         self._retry_now.set()
 
@@ -89,7 +90,10 @@ class Informer(threading.Thread):
         self._retry_now.set()
 
     def stop_and_clear(self) -> None:
-        """Stop, and report all objects as deleted. Call this if the cluster no longer serves the kind."""
+        """Stop the informer, and call `on_change` for each object as if it was deleted.
+
+        Call this method if the cluster no longer serves the kind.
+        """
         self.stop()
         self.is_synced.set()  # Otherwise, threads would wait forever for the first list.
         for key in list(self._objects):
@@ -139,6 +143,9 @@ class Informer(threading.Thread):
         except ClusterError:
             self._store(key, before)  # The retry calls `on_change` again for this change.
             raise
+        except Exception:
+            # An unexpected object must not end the informer, because it also watches all other objects.
+            log.exception("change not handled", kind=self.kind.kind, object=str(key))
 
     def _store(self, key: ObjectKey, item: Manifest | None) -> None:
         if item is None:
@@ -148,6 +155,6 @@ class Informer(threading.Thread):
 
 
 def not_synced(informers: Iterable[Informer]) -> list[str]:
-    """One message for each informer that has not listed its objects yet."""
+    """One message for each informer that has not completed its first list request."""
     kinds = [informer.kind for informer in informers if not informer.is_synced.is_set()]
     return [f"not listed yet: {kind.plural} of {kind.api_version}" for kind in kinds]

@@ -1,27 +1,33 @@
-"""The live managed objects of each tenant. Informers update them, and workers read them."""
+"""The live objects that tenancy manages, grouped by tenant. Informers update them, and workers read them."""
 
 import threading
 from collections import defaultdict
 
 from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.quota_keys import COUNT_PREFIX
 
 
 def tenant_of(manifest: Manifest) -> str:
-    """The name of the tenant in the object's label, or empty if the object has no such label."""
+    """The value of the object's tenant label: the name of a tenant. Empty if the object has no such label."""
     labels = manifest["metadata"].get("labels") or {}
     name: str = labels.get(TENANT_LABEL, "")
     return name
 
 
 def quota_use(manifest: Manifest) -> Manifest | None:
-    """The used amounts in the status of a ResourceQuota. None for an object of another kind."""
-    used: Manifest | None = (manifest.get("status") or {}).get("used")
-    return used if manifest["kind"] == "ResourceQuota" else None
+    """The amounts in `status.used` of a ResourceQuota, without object counts such as `count/configmaps`.
+
+    None if the object is not a ResourceQuota.
+    """
+    if manifest["kind"] != "ResourceQuota":
+        return None
+    used = (manifest.get("status") or {}).get("used") or {}
+    return {key: amount for key, amount in used.items() if not key.startswith(COUNT_PREFIX)}
 
 
 class ManagedObjects:
-    """All managed objects, grouped by the tenant in their label. Thread-safe."""
+    """All live objects that tenancy manages, grouped by the tenant in their label. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_tenant: defaultdict[str, dict[ObjectKey, Manifest]] = defaultdict(dict)

@@ -1,6 +1,7 @@
-"""Reads the plans from a file or a ConfigMap. The last valid version of the plans is in force.
+"""Reads the plans from a file or a ConfigMap. The last valid version is in force: it applies to all tenants.
 
-A new version is accepted or rejected as a whole. The log and an Event show whether it was accepted.
+If one plan in a new version is invalid, the whole version is rejected. The log and an Event show whether a
+version was accepted.
 """
 
 import hashlib
@@ -40,7 +41,8 @@ def plans_in_force(cluster: Cluster) -> Plans:
         return read_plans()
     text = _text_in(config_map)
     if text is None:
-        raise PlansError(f"ConfigMap {SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP} has no key {_KEY}")
+        name = f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
+        raise PlansError(f"ConfigMap {name} has no key {_KEY}; store the plans file under this key")
     return plans_from_text(text)
 
 
@@ -68,7 +70,7 @@ class LivePlans(ABC):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the newest version is in force."""
+        """Whether the newest version of the plans is valid, and therefore in force."""
         return self.is_loaded.is_set() and not self._problem
 
     def start(self, on_change: Callable[[], None]) -> None:
@@ -77,16 +79,16 @@ class LivePlans(ABC):
         self.thread.start()
 
     def not_loaded(self) -> list[str]:
-        """The reason why no plans are in force yet. Empty once plans are in force."""
+        """One message that says why no plans are in force yet. Empty if plans are in force."""
         if self.is_loaded.is_set():
             return []
         return [f"no plans yet: {self._problem or f'{self._source}: {self._absence_problem}'}"]
 
     def notes(self) -> list[str]:
-        """A message if the newest version is invalid and an older version stays in force. Otherwise empty."""
+        """One message if the newest version is invalid, and an older version is in force. Otherwise empty."""
         if self.is_valid or not self.is_loaded.is_set():
             return []
-        return [f"plans: refused {self._problem}; the last valid plans stay in force"]
+        return [f"the newest plans are rejected: {self._problem}; the last valid plans stay in force"]
 
     @abstractmethod
     def stop(self) -> None: ...
@@ -96,9 +98,10 @@ class LivePlans(ABC):
         """The object that Events about the plans refer to."""
 
     def _load(self, text: str | None) -> None:
-        """Put a new version in force, or reject it.
+        """Put a new version of the plans in force if it is valid. Otherwise, reject it.
 
-        `text` is None if the file, the ConfigMap, or the key in the ConfigMap is missing.
+        `text` is the YAML document with the plans. It is None if the file, the ConfigMap, or the key in the
+        ConfigMap is missing.
         """
         try:
             if text is None:
@@ -125,11 +128,11 @@ class LivePlans(ABC):
 class FilePlans(LivePlans):
     """Plans in a file. Users can edit the file or replace it.
 
-    The content of the file is read regularly. A change of the content is a new version.
+    A thread reads the file at regular intervals. If the content has changed, it is a new version.
     """
 
     def __init__(self, cluster: Cluster, path: Path) -> None:
-        """Load the file.
+        """Read the file, and put its plans in force.
 
         Raises OSError if the file cannot be read, and PlansError if the plans are invalid.
         """
@@ -148,7 +151,7 @@ class FilePlans(LivePlans):
         before = self._loaded
         while not self._stopping.wait(_POLL_S):
             content = self._content()
-            # An editor may be writing the file, so load content only if two reads return the same content.
+            # An editor may be writing the file. So wait until two reads in a row return the same content.
             if content == before != self._loaded:
                 self._loaded = content
                 self._load(content)

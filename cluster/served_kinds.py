@@ -44,7 +44,10 @@ def served_kinds(cluster: Cluster) -> frozenset[Kind]:
 
 
 def served_mutating_policies(cluster: Cluster) -> list[Kind]:
-    """The versions of MutatingAdmissionPolicy that the API server serves and that the user may list."""
+    """The API versions of MutatingAdmissionPolicy that the API server serves.
+
+    Versions that the client's user may not list are omitted.
+    """
     served = []
     for kind in MUTATING_POLICIES:
         try:
@@ -58,7 +61,10 @@ def served_mutating_policies(cluster: Cluster) -> list[Kind]:
 
 
 class Integrations:
-    """Watches all CRDs, and the managed objects of each optional kind that is served. Thread-safe."""
+    """Watches all CRDs, and the managed objects of each optional kind that the cluster serves. Thread-safe.
+
+    Managed objects are the objects with the label that tenancy adds to the objects it creates.
+    """
 
     def __init__(
         self,
@@ -67,9 +73,11 @@ class Integrations:
         on_served: Callable[[], None],
         on_crd: Callable[[str], None],
     ) -> None:
-        """`on_served` is called when the set of served kinds changes.
+        """Create the informer `crds`, which watches the CRDs. The caller must start this informer.
 
-        `on_crd` is called with the name of each CRD that changes.
+        - `on_object` is called for each change to a managed object of an optional kind.
+        - `on_served` is called when the cluster starts or stops serving an optional kind.
+        - `on_crd` is called with the name of each CRD that changes.
         """
         self.crds = Informer(cluster, CRD, self._crd_changed, is_metadata_only=True)
         self._cluster = cluster

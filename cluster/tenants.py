@@ -25,18 +25,29 @@ if TYPE_CHECKING:
 
 def known_namespaces(tenant: Manifest) -> list[str]:
     """The namespaces in the status of the Tenant."""
-    return list((tenant.get("status") or {}).get("namespaceStatus") or ())
+    return _names(tenant, "namespaceStatus")
 
 
 def known_hosts(tenant: Manifest) -> list[str]:
     """The hosts in the status of the Tenant."""
-    return list((tenant.get("status") or {}).get("hostnames") or ())
+    return _names(tenant, "hostnames")
+
+
+def _names(tenant: Manifest, field: str) -> list[str]:
+    # An older CRD may have accepted values of other types.
+    return [name for name in (tenant.get("status") or {}).get(field) or () if isinstance(name, str)]
+
+
+def left_hosts(tenant: Manifest, desired: "DesiredState") -> tuple[str, ...]:
+    """The hosts that the Tenant's status lists, but that the desired state does not contain."""
+    return tuple(host for host in known_hosts(tenant) if host not in desired.hostnames)
 
 
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
-    """Whether the Tenant is new, has a new spec, or was just marked for deletion.
+    """Whether the change from `before` to `after` requires a reconcile.
 
-    A change of the status does not count.
+    This is the case if the Tenant is new, if its spec has changed, or if its deletion has started. Changes to
+    the status require no reconcile.
     """
     return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
@@ -49,14 +60,17 @@ def has_lost_finalizer(before: Manifest | None, after: Manifest) -> bool:
 
 
 def update_record(tenant: Manifest, cause: Cause, changes: tuple[ObjectChange, ...]) -> UpdateRecord:
-    """The record that the stack's history stores for an update with these changes."""
+    """Create the record of an update that makes these changes to the tenant's objects.
+
+    The record is stored in the history of the tenant's stack.
+    """
     status, generation = tenant.get("status"), tenant["metadata"]["generation"]
     managers = [change.manager for change in changes_in(status) if change.generation == generation]
     return UpdateRecord(
         cause_type=cause,
         generation=generation,
         written_by=managers[0] if managers else spec_writer(tenant).get("manager", ""),
-        spec=tenant["spec"],
+        spec=tenant.get("spec") or {},
         changes=changes,
         spec_changes=unrecorded_changes(status),
     )
@@ -98,7 +112,10 @@ def leaving_namespaces(cluster: Cluster, tenant: Manifest, desired: "DesiredStat
 
 
 def live_quotas(cluster: Cluster, tenant: str) -> dict[ObjectKey, Manifest]:
-    """Read the tenant's ResourceQuotas from the API server, because informers' copies may be outdated."""
+    """The tenant's managed ResourceQuotas, by key.
+
+    They are read from the API server, because the copies of the informers may be outdated.
+    """
     quotas, _ = cluster.list(RESOURCE_QUOTA, tenant_selector(tenant))
     return {object_key(quota): quota for quota in quotas}
 
@@ -125,7 +142,7 @@ class Tenants:
         self._written = WrittenObjects()
 
     def named(self, name: str) -> list[Manifest]:
-        """The Tenants with this name, at most one per API group. The first Tenant takes precedence."""
+        """The Tenants with this name, at most one per API group. The first Tenant in the list is used."""
         key = ObjectKey("Tenant", "", name)
         manifests = [
             self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))
@@ -147,7 +164,8 @@ class Tenants:
         """Replace the status, and return the updated Tenant. If the status is unchanged, write nothing."""
         if tenant.get("status") == status:
             return tenant
-        # The test of the uid fails if the Tenant was deleted and created again in the meantime.
+        # With the first operation, the API server rejects the patch if the Tenant was deleted and created
+        # again in the meantime.
         change = [
             {"op": "test", "path": "/metadata/uid", "value": tenant["metadata"]["uid"]},
             {"op": "add", "path": "/status", "value": status},
@@ -156,11 +174,12 @@ class Tenants:
         return self._written.put(self._cluster.patch(kind_of(tenant), name, change, subresource="status"))
 
     def forget(self, tenant: Manifest) -> None:
-        """Discard the watcher's stored version of a Tenant. Call this after the Tenant is deleted."""
+        """Discard the last written version of a Tenant. Call this method after the Tenant is deleted."""
         self._written.forget(tenant)
 
     def _set_finalizers(self, tenant: Manifest, finalizers: list[str]) -> Manifest:
-        # With the resource version, the request fails if somebody else added a finalizer in the meantime.
+        # Because of the resource version, the API server rejects the patch if the Tenant has changed in the
+        # meantime. Otherwise, the patch could remove a finalizer that another client has added.
         version = tenant["metadata"]["resourceVersion"]
         change = {"metadata": {"finalizers": finalizers, "resourceVersion": version}}
         return self._written.put(self._cluster.patch(kind_of(tenant), tenant["metadata"]["name"], change))

@@ -1,4 +1,4 @@
-"""Keeps the objects that this process has written, because the copies of informers may be older."""
+"""Keeps the objects that this process has written, because an informer receives them only later."""
 
 import threading
 
@@ -6,7 +6,7 @@ from tenancy.base.manifest import Manifest
 
 
 class WrittenObjects:
-    """The last version of each object that this process wrote. Thread-safe."""
+    """For each object that this process has written: the version that it wrote last. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Manifest] = {}
@@ -28,7 +28,7 @@ class WrittenObjects:
         return written if written is not None and _version(written) > _version(seen) else seen
 
     def forget(self, manifest: Manifest) -> None:
-        """Remove the written version of an object.
+        """Discard the stored version of an object.
 
         Call this when the object is deleted, or when the informer has received the written version.
         """

@@ -3,11 +3,17 @@
 Built pages load nothing from other hosts. Warnings are errors, so a broken link fails the build.
 """
 
+import sys
+from pathlib import Path
+
+# The folder of `named_tests`.
+sys.path.insert(0, str(Path(__file__).parent))
+
 project = "tenancy"
 html_title = "tenancy"
 language = "en"
 
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx_copybutton", "named_tests"]
 # Headings down to this level are link targets: page.md#heading.
 myst_heading_anchors = 4
 

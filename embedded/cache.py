@@ -20,7 +20,10 @@ def cache_folder() -> Path:
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """Lock `target`, so that no other process writes to it. Waits while another process holds the lock."""
+    """Hold the lock of the folder `target` during the `with` block.
+
+    Waits while another process holds the lock.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name(f"{target.name}.lock").open("w") as lock:
         try:
@@ -33,10 +36,10 @@ def locked(target: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder. If the block ends without an error, the temporary folder replaces `folder`.
+    """Yield a temporary folder. If the `with` block raises no error, this folder then replaces `folder`.
 
-    Call this inside `locked(folder)`. After an error, the temporary folder is removed. If the process is
-    killed, the temporary folder remains until the next call for the same `folder`.
+    Call this function inside `locked(folder)`. After an error, the temporary folder is removed. If the
+    process is killed, the temporary folder remains until the next call for the same `folder`.
     """
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

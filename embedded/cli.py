@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def unwind_on_signals() -> None:
-    """Make SIGTERM and SIGINT raise exceptions, so that `finally` blocks and context managers run."""
+    """Make SIGTERM and SIGINT raise exceptions. Then `finally` blocks run before the process exits."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # A shell starts background jobs with SIGINT ignored. Python then does not install its own handler.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -149,6 +149,11 @@ def parser() -> argparse.ArgumentParser:
     mutate.add_argument("names", nargs="*", metavar="NAME", help="mutations to run (default: all)")
     mutate.add_argument("--list", action="store_true", help="print one line per mutation and exit")
     add("check", "embedded.quality:check", "check style, formatting, types, import layers, Go code and docs")
+    add(
+        "audit",
+        "embedded.audit.command:audit",
+        "check the dependencies for known vulnerabilities, write SBOMs and list the licenses",
+    )
     add("docs", "embedded.docs:docs", "build the docs as an HTML site and print its path")
     add(
         "generate",

@@ -1,4 +1,4 @@
-"""The reference page of the `tenancy` commands. Typer generates this page from the help texts."""
+"""Generates the reference page of the `tenancy` commands with Typer, from the help texts of the commands."""
 
 import os
 import re
@@ -30,8 +30,8 @@ _COMMAND_LIST: Final = re.compile(r"^\*\*Commands\*\*:\n\n(\* .*\n)+\n", re.MULT
 
 
 def commands_page() -> str:
-    # `cli.main` sets the same variable. Typer then does not detect the shell for completion, and documents it
-    # as an argument.
+    # `cli.main` sets the same variable. With this variable, Typer does not detect the user's shell, so the
+    # page documents the shell as an argument of the completion options.
     os.environ.setdefault("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "true")
     group: Any = get_command(app)
     group.commands = {name: load_command(name) for name in group.commands}
@@ -39,4 +39,6 @@ def commands_page() -> str:
     page = get_docs_for_click(obj=group, ctx=Context(group), name="tenancy")
     _, _, body = page.partition("\n")
     body = _COMMAND_LIST.sub("", body)
-    return f"{_INTRODUCTION.format(options=' and '.join(options))}\n\n{body.strip()}\n"
+    *first, last = options
+    introduction = _INTRODUCTION.format(options=f"{', '.join(first)} and {last}")
+    return f"{introduction}\n\n{body.strip()}\n"

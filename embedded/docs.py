@@ -13,7 +13,7 @@ def site_folder() -> Path:
 
 
 def build_options(site: Path) -> list[str]:
-    """The options for sphinx-build.
+    """The options for sphinx-build, which writes the HTML site to the folder `site`.
 
     Sphinx reports warnings only for the pages that it reads. `--fresh-env` makes Sphinx read all pages, not
     only the changed pages.

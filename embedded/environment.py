@@ -29,9 +29,14 @@ def state_folder() -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE) or ROOT / ".dev").absolute()
 
 
-def environment_folder() -> Path:
+def environment_folder(lock_file: Path | None = None) -> Path:
+    """The folder of the virtual environment that contains the packages of a lock file.
+
+    The default lock file is requirements.lock. The folder may not exist yet.
+    """
     python = f"{sys.version} {sysconfig.get_platform()}"
-    key = hashlib.sha256(LOCK_FILE.read_bytes() + python.encode()).hexdigest()[:12]
+    packages = (lock_file or LOCK_FILE).read_bytes()
+    key = hashlib.sha256(packages + python.encode()).hexdigest()[:12]
     return cache_folder() / "environments" / f"{sys.implementation.cache_tag}-{key}"
 
 
@@ -42,9 +47,9 @@ def is_entered() -> bool:
 
 
 def enter(arguments: Sequence[str]) -> None:
-    """Run `./dev` again, with the same arguments and the Python of the virtual environment.
+    """Replace this process with a new `./dev` process that runs in the virtual environment.
 
-    The new program replaces this process.
+    `arguments` are the command line arguments of the new process.
     """
     python = _python(ensure_environment())
     sys.stdout.flush()
@@ -55,13 +60,13 @@ def enter(arguments: Sequence[str]) -> None:
     os.execve(python, [str(python), str(ROOT / "dev"), *arguments], variables)
 
 
-def ensure_environment() -> Path:
+def ensure_environment(lock_file: Path | None = None) -> Path:
     """Return the folder of the virtual environment. Create the environment if it is missing or incomplete."""
-    folder = environment_folder()
+    folder = environment_folder(lock_file)
     if not _is_complete(folder):
         with locked(folder):
             if not _is_complete(folder):
-                _create_environment(folder)
+                _create_environment(folder, lock_file or LOCK_FILE)
     return folder
 
 
@@ -117,7 +122,7 @@ def pip_install(pip: Sequence[str], requirements: Path, *options: str, title: st
         )
 
 
-def _create_environment(folder: Path) -> None:
+def _create_environment(folder: Path, lock_file: Path) -> None:
     # A virtual environment cannot be moved, so it is created under its final path. The marker file is created
     # last. It shows that the environment is complete.
     shutil.rmtree(folder, ignore_errors=True)
@@ -130,7 +135,7 @@ def _create_environment(folder: Path) -> None:
                 raise SetupFailed(
                     f"`{sys.executable} -m venv` fails. Run ./dev with another Python 3.11 or newer."
                 )
-    pip_install(pip_command(_python(folder)), LOCK_FILE, title="Installing the Python packages")
+    pip_install(pip_command(_python(folder)), lock_file, title="Installing the Python packages")
     _marker(folder).touch()
 
 

@@ -1,7 +1,7 @@
-"""Generates the reference page of all fields from the models.
+"""Generates the reference page of all fields in Tenants and in the plans file.
 
-The page has one table per model. Plans and tenants share many settings. The page lists these settings once.
-If a model is nested in other models, its table is in the first section that uses it.
+The page has one table for each Pydantic model. Plans and tenants share many settings. The page lists these
+settings once. If several sections use the same nested model, its table is in the first of these sections.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ class Section:
     text: str
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the model with only the fields of this section."""
+        """The JSON schema of `model`. Its properties are only the fields of this section."""
         schema = self.model.model_json_schema(by_alias=True)
         shown = {field.alias for name, field in self.model.model_fields.items() if name in self.fields}
         shown_properties = {name: field for name, field in schema["properties"].items() if name in shown}
@@ -116,7 +116,7 @@ def fields_page() -> str:
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:
-    """Add the default of each setting to the schema properties of the settings.
+    """A copy of the settings' schema properties with the default of each setting that has a default.
 
     The default applies if both the plan and the tenant omit the setting.
     """
@@ -165,9 +165,9 @@ def _type(field: Schema, definitions: Schema) -> str:
 
 
 def _nested(nodes: Iterable[Any], definitions: Schema) -> Iterator[str]:
-    """The names of the models that these schema nodes refer to.
+    """Yield the names of the models that these nodes of a JSON schema refer to.
 
-    If a model refers to other models, their names follow its name.
+    If a model refers to other models, their names come after its name. A name can occur several times.
     """
     for node in nodes:
         if isinstance(node, list):

@@ -1,4 +1,4 @@
-"""`./dev generate`: writes the files that are generated from the code and from a benchmark's figures.
+"""`./dev generate`: writes the files that are generated from the code and from the results of a benchmark.
 
 A test fails if one of the files is outdated.
 """

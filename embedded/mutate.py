@@ -1,7 +1,7 @@
 """`./dev mutate`: puts one fault at a time into a copy of the product, and checks that tests detect it.
 
-Such a fault is called a mutation. `embedded/mutations.py` lists the mutations. For each mutation, it names
-the tests that must fail. The tests run in temporary copies of the checkout. The first copy contains no
+Such a fault is called a mutation. `embedded/mutations.py` lists the mutations, and the tests that must fail
+because of each mutation. The tests run in temporary copies of the checkout. The first copy contains no
 mutation, and all tests must pass in this copy.
 """
 
@@ -25,8 +25,8 @@ from embedded.progress import Progress
 from embedded.toolchain.resolver import ensure_tools, path_with
 from embedded.verdicts import UNTIL_FAILED, VERDICTS_FILE
 
-# The time limit in seconds of `eventually` in the tests. It is low because, with many of the faults, the
-# condition that a test waits for never becomes true.
+# The time limit in seconds of the function `eventually`, with which tests wait for a condition. The limit is
+# low, because with many of the faults the condition never becomes true.
 _WAIT_S: Final = 30
 # The exit codes of pytest after a complete run. 0 means that all tests passed, 1 that some tests failed.
 _COMPLETED_CODES: Final = (0, 1)
@@ -34,7 +34,7 @@ _COMPLETED_CODES: Final = (0, 1)
 
 @dataclass(frozen=True)
 class Run:
-    """One run of pytest: exit code, a verdict for each phase of each test, output, and duration."""
+    """One run of pytest. `verdicts` has one entry per phase (setup, call, teardown) of each test."""
 
     code: int
     verdicts: Sequence[dict[str, Any]]
@@ -47,7 +47,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MutationOutcome:
-    """The outcome of one mutation. A mutation is caught if an assertion fails in each of its tests."""
+    """The outcome of one mutation. It is caught if an assertion fails in each of the mutation's tests."""
 
     mutation: Mutation
     is_caught: bool
@@ -86,7 +86,7 @@ def chosen_mutations(names: Sequence[str]) -> tuple[Mutation, ...]:
 
 
 def mutated_text(checkout: Path, mutation: Mutation) -> str:
-    """The text of the mutated file.
+    """The content of the file `mutation.file` with the mutation.
 
     Raises SetupFailed if the file does not contain `mutation.old` exactly once.
     """
@@ -100,7 +100,7 @@ def mutated_text(checkout: Path, mutation: Mutation) -> str:
 
 
 def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[MutationOutcome]:
-    """Run the tests without a mutation, then once with each mutation.
+    """Run all tests without a mutation. Then, for each mutation, run its tests with the mutation.
 
     Writes the output of pytest to the folder `mutate` in the state folder.
     """
@@ -122,7 +122,7 @@ def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Mutatio
 
 
 def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
-    """The first problem of `tests` in the run without a mutation. Empty if all `tests` passed."""
+    """Why `tests` did not all pass in a run without a mutation. Empty if all of them passed."""
     if run.code not in _COMPLETED_CODES:
         return f"the tests could not be run without the mutation: {_last_line(run)}"
     for test in tests:
@@ -161,9 +161,10 @@ def mutated_outcome(mutation: Mutation, run: Run) -> MutationOutcome:
 
 
 def _run(checkout: Path, tests: Sequence[str], mutation: Mutation | None = None) -> Run:
-    """Run the tests in a copy of the checkout.
+    """Run test functions in a copy of the checkout. `tests` contains their pytest node ids.
 
-    A run with a mutation ends as soon as all tests have failed.
+    With a mutation, one failed assertion per test function is sufficient. So the run ends as soon as an
+    assertion has failed in each function.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tenancy-mutate-") as folder:
@@ -195,7 +196,7 @@ def _execute(command: list[str], folder: Path, environment: dict[str, str], outp
     """Run a command and return its exit code.
 
     The command runs in a new session, so Ctrl-C in the terminal does not reach it. If this process is
-    interrupted, this function sends exactly one SIGINT to the command.
+    interrupted, this function sends one SIGINT to the command, and waits until the command has exited.
     """
     process = subprocess.Popen(
         command,

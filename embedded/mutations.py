@@ -1,7 +1,7 @@
 """The faults that `./dev mutate` puts into the product, and the tests that must detect them.
 
-Each fault breaks one guarantee to users. The text `old` must occur exactly once in `file`. In a copy of the
-product that contains the fault, all `tests` must fail.
+Each fault breaks something that the product guarantees to users. In a copy of the product that contains the
+fault, all `tests` must fail.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault. The text `new` replaces the text `old` in `file`."""
+    """One fault. The text `new` replaces the text `old`, which must occur exactly once in `file`."""
 
     name: str
     fault: str
@@ -97,7 +97,7 @@ MUTATIONS: Final = (
     Mutation(
         "node-port-is-allowed",
         "a tenant can create a NodePort Service",
-        "tenancy/admission/network.py",
+        "tenancy/admission/traffic/services.py",
         """\
             check(
                 "object.spec.type != 'NodePort'",

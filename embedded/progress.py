@@ -1,4 +1,4 @@
-"""A progress line for long steps.
+"""Prints a progress line while a long step is running.
 
 On a terminal, the line is updated in place every second. Otherwise, a new line is printed every 15 s. The
 default stream is stderr, because stdout is for the output of the command.
@@ -20,7 +20,7 @@ _ESTIMATE_AFTER_S = 10.0
 class Progress:
     """A context manager. While it is active, a background thread prints a progress line.
 
-    The line contains the title, the detail and the elapsed time. Any thread can change `detail`.
+    The line contains the title, the text `detail` and the elapsed time. Any thread can change `detail`.
     """
 
     def __init__(self, title: str, stream: TextIO | None = None, interval_s: float | None = None) -> None:
@@ -51,7 +51,7 @@ class Progress:
     def _line(self) -> str:
         elapsed_s = int(time.monotonic() - self._started)
         detail = f": {self.detail}" if self.detail else ""
-        return f"{self.title}{detail}, {elapsed_s} s"
+        return f"{self.title}{detail}, {elapsed_s} s elapsed"
 
     def _write_until_finished(self) -> None:
         while not self._finished.wait(self._interval_s):
@@ -68,9 +68,9 @@ class Progress:
 
 
 def share_text(done: float, total: float, elapsed_s: float) -> tuple[str, str]:
-    """The completed share, for example "42 %", and the remaining time, for example ", about 6 min left".
+    """Two texts: the completed share, such as `42 %`, and the remaining time, such as `, about 6 min left`.
 
-    The remaining time is empty in the first 10 seconds, and while the completed share is 0.
+    The second text is empty in the first 10 seconds, and while the completed share is 0.
     """
     share = done / total if total else 1.0
     # Show at most 99 %, because this text is only shown while work remains.

@@ -42,10 +42,10 @@ def test(args: argparse.Namespace) -> int:
 
 
 def pytest_options(arguments: Sequence[str]) -> list[str]:
-    """The pytest options for the arguments of `./dev test`.
+    """Convert the arguments of `./dev test` to options of pytest.
 
-    If an argument is a path, the tests under this path run in one process, so that -x, -s and --pdb work.
-    Otherwise, the whole suite runs in several workers. With `--random-order`, this function prints the seed
+    If an argument is the path of tests, these tests run in one process, so that -x, -s and --pdb work.
+    Otherwise, all tests run in several worker processes. For `--random-order`, this function prints the seed
     of the random order.
     """
     options: list[str] = []

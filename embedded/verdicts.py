@@ -1,8 +1,9 @@
 """A pytest plugin that records the outcome of each test, and whether an assertion failed in the test.
 
 The plugin writes one JSON line per test phase (setup, call, teardown) to a file. The environment variable
-TENANCY_VERDICTS_FILE contains the path of the file. The environment variable TENANCY_UNTIL_FAILED lists test
-functions. The plugin stops the run when an assertion has failed in each of these functions.
+TENANCY_VERDICTS_FILE contains the path of the file. The environment variable TENANCY_UNTIL_FAILED contains a
+comma-separated list of test functions. When an assertion has failed in each of these functions, the plugin
+ends the run.
 """
 
 import json
@@ -43,7 +44,7 @@ def pytest_runtest_makereport(
 
 
 def function_id(node_id: str) -> str:
-    """The node id of the test function, without parameters."""
+    """The node id of a test without its parameters: `test_a.py::test_b` for `test_a.py::test_b[1]`."""
     return node_id.partition("[")[0]
 
 

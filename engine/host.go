@@ -19,8 +19,8 @@ func newSharedHost(ctx context.Context, logs *logRouter) (plugin.Host, error) {
 	return pkghost.New(ctx, logs, discard, nil, nil, nil, nil, nil)
 }
 
-// operationHost is the plugin host of one operation. It gives the engine providers of the pool, and keeps them
-// running when the engine closes the host.
+// operationHost is the plugin host of one operation. It provides Pulumi's engine with providers from the pool. When the
+// engine closes the host, the providers keep running.
 type operationHost struct {
 	plugin.Host // the shared host
 	operation   *operation
@@ -53,8 +53,8 @@ func (h *operationHost) LanguageRuntime(*plugin.Context, string) (plugin.Languag
 	return &programRuntime{program: h.operation.request.Program}, nil
 }
 
-// The engine calls these methods at the end or at the cancellation of an operation. Other operations use the same
-// providers, so the methods do nothing.
+// Pulumi's engine calls these methods when an operation ends or is canceled, to stop the providers. They do nothing,
+// because other operations use the same providers.
 
 func (*operationHost) ReleaseContext(*plugin.Context) error { return nil }
 

@@ -20,7 +20,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
 	_ "github.com/pulumi/pulumi/pkg/v3/backend/diy/postgres" // backend URLs with the scheme postgres
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
@@ -42,15 +41,20 @@ func main() {
 		return
 	}
 	if len(os.Args) > 1 && os.Args[1] == "prune" {
-		os.Exit(pruneCommand(os.Args[2:], os.Stdout, os.Stderr))
+		exit(pruneCommand(os.Args[2:]))
 	}
 	socket := flag.String("socket", "", "path of the unix socket")
 	project := flag.String("project", "", "name of the Pulumi project")
 	flag.Parse()
-	if err := run(*socket, *project, os.Getenv(saltVariable)); err != nil {
+	exit(run(*socket, *project, os.Getenv(saltVariable)))
+}
+
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 func run(socket, project, salt string) error {
@@ -87,7 +91,7 @@ func run(socket, project, salt string) error {
 	select {
 	case <-ended:
 	case <-closed:
-		// The watcher is gone, so nobody else ends an operation that hangs.
+		// The watcher process has exited, so nobody else cancels an operation that hangs.
 		s.cancelAll()
 		select {
 		case <-ended:
@@ -106,7 +110,7 @@ func newServer(folder, project, salt string) (*server, error) {
 	}
 	logs := &logRouter{Sink: discard, sinks: map[*operation]diag.Sink{}}
 	unlocking := &unlockRetry{Sink: discard}
-	backend, err := diy.New(ctx, unlocking, os.Getenv("PULUMI_BACKEND_URL"), definition)
+	backend, bucket, err := openBackend(ctx, unlocking, os.Getenv("PULUMI_BACKEND_URL"), definition)
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +128,13 @@ func newServer(folder, project, salt string) (*server, error) {
 		return nil, err
 	}
 	return &server{
-		folder: folder, project: definition, backend: backend, secrets: secretsManager, host: host, logs: logs,
-		pool: providers, running: map[*operation]struct{}{}, updating: map[string]*operation{},
+		folder: folder, project: definition, backend: backend, bucket: bucket, secrets: secretsManager, host: host,
+		logs: logs, pool: providers, running: map[*operation]struct{}{}, updating: map[string]*operation{},
 	}, nil
 }
 
-// requestedEnd waits for SIGTERM or for the end of the standard input. The returned channel is closed at the end of
-// the standard input, which is the end of the watcher.
+// requestedEnd waits until this process receives SIGTERM, or until its standard input is closed. When the watcher
+// process exits, the standard input is closed, and then the returned channel is closed too.
 func requestedEnd() <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)

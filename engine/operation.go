@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -37,7 +35,7 @@ var (
 type operation struct {
 	server  *server
 	request request
-	// cancel requests the end of the operation: first gracefully, then by force.
+	// cancel cancels the operation gracefully, or ends it by force.
 	cancel *cancel.Source
 	scope  *cancel.Context
 }
@@ -59,7 +57,8 @@ func (s operationScope) Context() *cancel.Context { return s.operation.scope }
 
 func (operationScope) Close() {}
 
-// terminate ends the operation by force. A provider may continue to work on it, so its process is not used again.
+// terminate ends the operation by force. A provider may still be working on the operation, so later operations do not
+// use the process of this provider.
 func (o *operation) terminate() {
 	o.server.pool.retireAll(o)
 	o.cancel.Terminate()
@@ -73,13 +72,14 @@ func (o *operation) run() (result answer) {
 			result.Error = fmt.Sprintf("panic: %v", failure)
 			slog.Error(result.Error, "stack", o.request.Stack, "trace", string(debug.Stack()))
 		}
-		// Ends the goroutines that wait for the end of the scope.
+		// Ends the goroutines that wait until the scope is canceled.
 		o.cancel.Terminate()
 		o.server.logs.forget(o)
 		o.server.pool.release(o)
 	}()
 	err := o.apply(&result)
 	if err == nil {
+		result.Version = o.updateNumber()
 		return result
 	}
 	result.Error = err.Error()
@@ -133,33 +133,46 @@ func (o *operation) apply(result *answer) error {
 	}
 	switch o.request.Operation {
 	case opUp:
-		return withEvents(result, func(events chan<- engine.Event) error {
-			_, err := backend.UpdateStack(ctx, target, update, events)
+		return result.withEvents(func(events chan<- engine.Event) (err error) {
+			result.Counts, err = backend.UpdateStack(ctx, target, update, events)
 			return err
 		})
 	case opPreview:
-		return withEvents(result, func(events chan<- engine.Event) error {
-			_, _, err := backend.PreviewStack(ctx, target, update, events)
+		return result.withEvents(func(events chan<- engine.Event) (err error) {
+			_, result.Counts, err = backend.PreviewStack(ctx, target, update, events)
 			return err
 		})
 	case opRefresh:
-		return o.withEventLog(result, &update, func() error {
-			if err := clearPendingCreates(ctx, target); err != nil {
-				return err
+		return result.withEventLog(o.server.folder, &update, func() (err error) {
+			if err = clearPendingCreates(ctx, target); err == nil {
+				result.Counts, err = backend.RefreshStack(ctx, target, update)
 			}
-			_, err := backend.RefreshStack(ctx, target, update)
 			return err
 		})
 	case opDestroy:
-		return o.withEventLog(result, &update, func() error {
-			if _, err := backend.DestroyStack(ctx, target, update); err != nil {
-				return err
+		return result.withEventLog(o.server.folder, &update, func() (err error) {
+			if result.Counts, err = backend.DestroyStack(ctx, target, update); err == nil {
+				_, err = backend.RemoveStack(ctx, target, false /*force*/, true /*removeBackups*/)
 			}
-			_, err := backend.RemoveStack(ctx, target, false /*force*/, true /*removeBackups*/)
 			return err
 		})
 	}
 	return fmt.Errorf("unknown operation %q", o.request.Operation)
+}
+
+// updateNumber returns the number of the update that has just succeeded. It returns 0 if the operation is not in the
+// history of the stack, or if the history cannot be read. The latter is no error, because the update has succeeded.
+func (o *operation) updateNumber() int {
+	if o.request.Operation != opUp && o.request.Operation != opRefresh {
+		return 0
+	}
+	stored := history{o.server.bucket, string(o.server.project.Name), o.request.Stack}
+	number, err := stored.newestNumber(context.Background())
+	if err != nil {
+		slog.Warn("number of the update unknown", "stack", o.request.Stack, "error", err)
+		return 0
+	}
+	return number
 }
 
 // updateOperation returns the settings with which the CLI would run the operation.
@@ -199,44 +212,6 @@ func (o *operation) updateOperation() (backend.UpdateOperation, error) {
 		SecretsProvider:    secrets.DefaultProvider,
 		Scopes:             o,
 	}, nil
-}
-
-// withEvents runs the function with a channel for events, and adds all events to the result.
-func withEvents(result *answer, run func(chan<- engine.Event) error) error {
-	events := make(chan engine.Event)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for event := range events {
-			if !event.Internal() {
-				result.addEvent(event)
-			}
-		}
-	}()
-	err := run(events)
-	close(events)
-	<-done
-	return err
-}
-
-// withEventLog runs the function with an event log in a file, and adds all events to the result. Pulumi has no
-// event channel for `refresh` and `destroy`.
-func (o *operation) withEventLog(result *answer, update *backend.UpdateOperation, run func() error) error {
-	file, err := os.CreateTemp(o.server.folder, "events-*")
-	if err != nil {
-		return err
-	}
-	path := filepath.Clean(file.Name())
-	defer os.Remove(path)
-	if err := file.Close(); err != nil {
-		return err
-	}
-	update.Opts.Display.EventLogPath = path
-	runError := run()
-	if err := result.addEventFile(path); err != nil && runError == nil {
-		return err
-	}
-	return runError
 }
 
 // clearPendingCreates removes pending creates from the state. The refresh that follows does not know whether these

@@ -34,7 +34,7 @@ const (
 type pool struct {
 	ctx  context.Context
 	host plugin.Host
-	// pluginContext is the context of all providers. Its life is the life of the process.
+	// pluginContext is the context of all providers. It exists until this process ends.
 	pluginContext *plugin.Context
 	guard         sync.Mutex
 	processes     []*providerProcess
@@ -84,7 +84,7 @@ func (p *pool) provider(o *operation, descriptor workspace.PluginDescriptor) (pl
 	}, nil
 }
 
-// Configure configures the provider. An equal configuration is already in effect in a process of the pool.
+// Configure selects a provider process of the pool. It configures the process only if no earlier operation has done so.
 func (p *pooledProvider) Configure(
 	ctx context.Context, request plugin.ConfigureRequest,
 ) (plugin.ConfigureResponse, error) {
@@ -111,8 +111,9 @@ func (*pooledProvider) SignalCancellation(context.Context) error { return nil }
 
 func (*pooledProvider) Close() error { return nil }
 
-// use returns a process for the operation, whose configuration is `inputs`. If `inputs` is nil, the configuration
-// does not matter. If it starts a process, operations with other processes continue meanwhile.
+// use returns a provider process with the configuration `inputs` for the operation. If `inputs` is nil, a process with
+// any configuration is returned. If there is no such process, use starts one. Meanwhile, operations that use other
+// processes continue.
 func (p *pool) use(
 	o *operation, descriptor workspace.PluginDescriptor, inputs resource.PropertyMap,
 ) (*providerProcess, error) {
@@ -131,8 +132,8 @@ func (p *pool) use(
 	return p.assign(o, descriptor, inputs, process), nil
 }
 
-// assign records the operation as a user of a fitting process, and returns the process. If no process fits, it
-// returns nil. It adds the process `started` to the pool if this is not nil.
+// assign finds a process with the configuration `inputs` in the pool, records that the operation uses it, and returns
+// it. It returns nil if there is no such process. If `started` is not nil, assign first adds this process to the pool.
 func (p *pool) assign(
 	o *operation, descriptor workspace.PluginDescriptor, inputs resource.PropertyMap, started *providerProcess,
 ) *providerProcess {
@@ -204,7 +205,7 @@ func (p *pool) attach(descriptor workspace.PluginDescriptor, port int) (plugin.P
 	return plugin.NewProvider(p.host, p.pluginContext, descriptor, nil, false, "", "", env.Global())
 }
 
-// release ends the use of all providers by the operation.
+// release records that the operation no longer uses any provider.
 func (p *pool) release(o *operation) {
 	p.guard.Lock()
 	defer p.guard.Unlock()

@@ -50,8 +50,8 @@ func (r *programRuntime) Run(ctx context.Context, info plugin.RunInfo) (string, 
 	}
 	defer connection.Close()
 	monitor := pulumirpc.NewResourceMonitorClient(connection)
-	// The end of Run tells the engine that all resources are registered. If the program signaled this to the monitor,
-	// too, the engine would keep a goroutine and the memory of the operation.
+	// When Run returns, Pulumi's engine knows that all resources are registered. If the program also signaled this to the
+	// monitor, the engine would leak a goroutine and the memory of the operation.
 	err = r.register(ctx, monitor, info.Project+"-"+info.Stack)
 	return "", err != nil, nil
 }

@@ -1,6 +1,10 @@
 package main
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/pulumi/pulumi/pkg/v3/display"
+)
 
 // A client opens one connection per operation. It sends a request as one line of JSON, and receives an answer as
 // one line of JSON. Until the answer arrives, the client can send "cancel" or "terminate" as a line of its own.
@@ -76,19 +80,12 @@ type answer struct {
 	// Diagnostics contains the errors that the engine and the provider reported.
 	Diagnostics []string `json:"diagnostics,omitempty"`
 	// HasPendingOperations is true if the state contains operations that an earlier process did not finish.
-	HasPendingOperations bool           `json:"hasPendingOperations,omitempty"`
-	Counts               map[string]int `json:"counts,omitempty"`
-	Changes              []change       `json:"changes,omitempty"`
-	// Version is the number of the newest update in the history of the stack.
+	HasPendingOperations bool `json:"hasPendingOperations,omitempty"`
+	// Counts contains the number of resources for each kind of change.
+	Counts display.ResourceChanges `json:"counts,omitempty"`
+	// Version is the number of the update in the history of the stack. Only `up` and `refresh` have one.
 	Version int     `json:"version,omitempty"`
 	Status  *status `json:"status,omitempty"`
-}
-
-// change describes one resource that the operation changed.
-type change struct {
-	Operation string   `json:"operation"`
-	URN       string   `json:"urn"`
-	Fields    []string `json:"fields,omitempty"`
 }
 
 // status describes the engine process itself.

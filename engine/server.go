@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"gocloud.dev/blob"
+
 	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
 	"github.com/pulumi/pulumi/pkg/v3/secrets"
@@ -29,6 +31,8 @@ type server struct {
 	folder  string
 	project *workspace.Project
 	backend diy.Backend
+	// bucket contains the objects that the backend stores.
+	bucket  *blob.Bucket
 	secrets secrets.Manager
 	host    plugin.Host
 	logs    *logRouter
@@ -111,8 +115,8 @@ func (s *server) operate(received request, lines *bufio.Reader) answer {
 	return o.run()
 }
 
-// follow reads the client's lines until the client closes the connection. A client that is gone cancels its
-// operation.
+// follow reads the client's lines until the client closes the connection. If the client closes the connection before
+// the operation has ended, follow cancels the operation.
 func (o *operation) follow(lines *bufio.Reader) {
 	for {
 		line, err := lines.ReadString('\n')
@@ -129,8 +133,9 @@ func (o *operation) follow(lines *bufio.Reader) {
 	}
 }
 
-// begin records the start of an operation. If the operation cannot start, it returns an error kind and a message.
-// The lock in the backend does not exclude two operations of one process, so this method does.
+// begin records the start of an operation. If the operation cannot start, it returns an error kind and a message. For
+// example, only one operation at a time can change a stack. The lock in the backend does not ensure this for two
+// operations of the same process.
 func (s *server) begin(o *operation) (kind, problem string) {
 	s.guard.Lock()
 	defer s.guard.Unlock()

@@ -24,8 +24,9 @@ type unlocker interface {
 	Unlock(context.Context, backend.StackReference)
 }
 
-// unlockRetry receives the errors that the backend only logs. The only such error is a lock that it could not delete
-// at the end of an operation. This process stays alive, so other processes respect this lock.
+// unlockRetry receives the errors that the backend only logs. The only such error is that the backend could not delete
+// the lock of an operation that has ended. The lock names this process. So while this process is running, other
+// processes would wait for the lock.
 type unlockRetry struct {
 	diag.Sink
 	backend unlocker

@@ -2,6 +2,6 @@
 
 import os
 
-# CLI commands are forked while a gRPC server for the inline programs is running. The fork handlers of gRPC
-# would delay every fork, and the commands do not need these handlers.
+# This process forks to run each CLI command, even while its gRPC server for inline programs is running. The
+# fork handlers of gRPC would delay every fork, and CLI commands do not need these handlers.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")

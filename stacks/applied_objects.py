@@ -1,7 +1,8 @@
-"""Reads the last applied objects of a tenant from its stack.
+"""Reads the last applied version of a tenant's objects from the tenant's stack.
 
-A live object has drifted if it differs from its last applied version. The watcher and `tenancy diff` use this
-module if the newest spec of the tenant is not applied.
+A live object has drifted if it differs from its last applied version. If the newest spec of a tenant is
+applied, this version can be computed from the spec. Otherwise, the watcher and `tenancy diff` use this
+module.
 """
 
 from typing import TYPE_CHECKING
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 
 def read_applied(stacks: "Stacks", tenant: Manifest, facts: Facts) -> DesiredState:
-    """The state that was applied last. Raises StackError if the stack cannot be read.
+    """The last applied version of the tenant's objects. Raises StackError if the stack cannot be read.
 
-    If `status.appliedDigest` is not set, the last update failed before it was complete, or there was no
-    update.
+    `status.appliedDigest` of the Tenant identifies this version. It is not set before the first update. It is
+    also not set if the last update failed after it had changed some objects. In both cases, this function
+    returns the result of `read_half_done`.
     """
     digest = (tenant.get("status") or {}).get("appliedDigest")
     if not digest:
@@ -32,7 +34,7 @@ def read_applied(stacks: "Stacks", tenant: Manifest, facts: Facts) -> DesiredSta
         desired = desired_from_spec(name, update.record.spec, facts) if update.record else None
         if desired and desired.digest == digest:
             return desired
-    # The plan or the served kinds have changed since the update, so no recorded spec leads to the digest.
+    # The plan or the served kinds have changed since the update. So no recorded spec results in this digest.
     return _state(name, _objects_in_stack(stacks, tenant))
 
 
@@ -43,11 +45,12 @@ def read_half_done(
     before: Objects | None = None,
     after: Objects | None = None,
 ) -> DesiredState:
-    """The last applied objects, if an update from `before` to `after` has failed half way.
+    """The last applied version of each object after a failed update.
 
-    `before` contains the objects from before the update. If it is None, they come from the stack's history.
-    `after` contains the objects that the update should have applied. If it is None, they come from the
-    tenant's spec. Raises StackError if the stack cannot be read.
+    The update may have changed only some of the objects. `before` contains the objects from before the
+    update. If it is None, they come from the stack's history. `after` contains the objects that the update
+    should have applied. If it is None, they come from the tenant's spec. Raises StackError if the stack
+    cannot be read.
     """
     name = tenant["metadata"]["name"]
     if before is None:
@@ -62,7 +65,7 @@ def read_half_done(
 
 
 def desired_from_spec(name: str, spec: Manifest, facts: Facts) -> DesiredState | None:
-    """The desired state of a spec. None if the spec is rejected."""
+    """The desired state that results from the spec of the tenant `name`. None if the spec is rejected."""
     try:
         return decide({"metadata": {"name": name}, "spec": spec}, facts).desired
     except Rejection:
@@ -70,15 +73,19 @@ def desired_from_spec(name: str, spec: Manifest, facts: Facts) -> DesiredState |
 
 
 def half_done_objects(state: Objects, before: Objects | None, after: Objects | None) -> Objects:
-    """The last applied objects, if an update from `before` to `after` has failed half way.
+    """The last applied version of each object after a failed update.
 
-    `state` contains the objects in the stack's state. The state shows which objects the update has changed.
-    The content of an object in the state is not reliable, because a refresh copies edits of other users into
-    the state. A refresh also removes objects that other users have deleted. `before` and `after` are None if
-    they are unknown.
+    `state` contains the objects in the stack's state, `before` the objects from before the update, and
+    `after` the objects that the update should have applied. `before` and `after` are None if they are
+    unknown. If the version of an object in `before` or `after` matches the state, the result contains this
+    version.
+
+    The objects in the state are not always the last applied versions. If other users edit or delete an
+    object, a refresh makes the same change in the state.
     """
     versions = [objects for objects in (before, after) if objects is not None]
-    # The update neither creates nor deletes these objects, so they exist even if the state lacks them.
+    # The update neither creates nor deletes these objects. So they were applied, even if a refresh has
+    # removed them from the state.
     kept = before.keys() & after.keys() if before is not None and after is not None else set()
     applied: dict[ObjectKey, Manifest] = {}
     for key in {*state, *kept}:
@@ -90,7 +97,8 @@ def half_done_objects(state: Objects, before: Objects | None, after: Objects | N
 
 
 def _state(name: str, objects: Objects) -> DesiredState:
-    # It is unknown whether the quotas share a budget. Repairs are stricter with a budget, so assume a budget.
+    # It is unknown whether the tenant's quotas share a budget. Assume that they do, because then repairs of
+    # quotas are stricter.
     return DesiredState(name, tuple(objects.values()), has_budget=True)
 
 
@@ -102,7 +110,10 @@ def _updates(stacks: "Stacks", name: str) -> list[Update]:
 
 
 def _objects_in_stack(stacks: "Stacks", tenant: Manifest) -> Objects:
-    """The objects in the stack's state. Empty if the tenant has no stack, because it was never applied."""
+    """The objects in the state of the tenant's stack. Empty if the tenant has never had a stack.
+
+    Raises StackNotFound if the stack is missing, although the Tenant's status contains an update.
+    """
     try:
         manifests = stacks.objects(tenant["metadata"]["name"])
     except StackNotFound:

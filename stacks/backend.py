@@ -1,8 +1,8 @@
 """The URLs of Pulumi's state backends, and direct access to file backends.
 
-A file backend stores stacks as files. This module reads and writes these files directly. So it can create
-an empty stack without a CLI process. `stacks.storage.history_files` reads the history of a file backend. All
-other backends are used through the CLI.
+A file backend stores stacks as files. This module creates an empty stack by writing its file, which is faster
+than a CLI process. `stacks.storage.history_files` reads the history of a stack from the files. Other backends
+are accessed only through the CLI.
 """
 
 import gzip
@@ -15,16 +15,16 @@ from urllib.parse import quote, unquote, urlsplit
 
 from tenancy.base.names import PROJECT
 
-# The endings of compressed files.
+# The endings of the compressed files in a file backend.
 COMPRESSED: Final = (".gz", ".zst")
 
 
 def backend_url(url: str) -> str:
-    """The URL of the backend, as it is passed to the CLI.
+    """Convert the URL of a backend to the form for the CLI. Only URLs with the scheme `file` change.
 
-    The path in a file URL becomes absolute, because each command runs in its own folder. A file URL without a
-    query gets the query `metadata=skip`. Without this query, the backend would write an additional `.attrs`
-    file for each file.
+    The path becomes absolute, because each command runs in its own folder. A URL without a query gets the
+    query `metadata=skip`. Without this query, the backend would write an additional `.attrs` file for each
+    file.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":
@@ -34,7 +34,7 @@ def backend_url(url: str) -> str:
 
 
 def is_passphrase_backend(url: str) -> bool:
-    """Whether the secrets in the backend's stacks are encrypted with a passphrase."""
+    """Whether a passphrase encrypts the secrets in the backend's stacks. False for the Pulumi service."""
     return urlsplit(url).scheme not in ("http", "https")
 
 
@@ -53,10 +53,25 @@ def create_stack_in_file_backend(url: str, stack: str) -> None:
     checkpoint = folder / "stacks" / PROJECT / f"{stack}.json.gz"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     empty = {"version": 3, "checkpoint": {"stack": f"organization/{PROJECT}/{stack}", "latest": None}}
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f"{stack}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(gzip.compress(json.dumps(empty).encode()))
-    os.replace(temporary, checkpoint)
+    replace_file(checkpoint, gzip.compress(json.dumps(empty).encode()), folder)
+
+
+def replace_file(path: Path, content: bytes, folder: Path) -> None:
+    """Write a file atomically: other processes never read incomplete content.
+
+    The content is written to a temporary file in `folder`, which is then renamed to `path`. If this fails,
+    for example because the disk is full, the temporary file is removed, and OSError is raised.
+    """
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def file_backend_folder(url: str) -> Path | None:
@@ -66,7 +81,7 @@ def file_backend_folder(url: str) -> Path | None:
 
 
 def stack_exists(folder: Path, stack: str) -> bool:
-    """Whether a file backend contains the stack. `folder` is the backend's folder."""
+    """Whether a file backend contains the stack. `folder` is the result of `file_backend_folder`."""
     return any(
         (folder / "stacks" / PROJECT / f"{stack}.json{suffix}").exists() for suffix in ("", *COMPRESSED)
     )

@@ -1,24 +1,23 @@
-"""Runs operations and commands with the Pulumi CLI. Each command runs in its own work folder."""
+"""Runs the Pulumi CLI. Each command of the CLI runs in its own work folder."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
 
-from pulumi.automation import LocalWorkspace, UpdateSummary
+from pulumi.automation import LocalWorkspace
 
 from stacks.backend import create_stack_in_file_backend
 from stacks.command import PulumiProcess
+from stacks.errors import StackError
+from stacks.history import newest_number
 from stacks.operation import OneProcessStack, Operation, no_program, translated_errors
 from stacks.project import encryption_salt, work_folder
 from stacks.result import EventLog
-from stacks.storage.history_files import newest_version
-
-# The CLI lists only ten updates by default.
-_ALL_UPDATES: Final = 1_000_000
+from stacks.storage.history_files import Entry, file_history
 
 
 class PulumiCli:
-    """The CLI for the stacks of one backend. Thread-safe."""
+    """Runs the Pulumi CLI for the stacks of one backend. Thread-safe."""
 
     def __init__(
         self, backend_url: str, run_dir: Path, command: PulumiProcess, environment: Mapping[str, str]
@@ -27,11 +26,12 @@ class PulumiCli:
         self._run_dir = run_dir
         self._command = command
         self._environment = environment
-        # The salt of the encryption key. None if the CLI selects a salt for each stack.
+        # Pulumi derives the encryption key from the passphrase and this salt. If the salt is None, the CLI
+        # creates a salt for each stack.
         self.salt: str | None = None
 
     def operate(self, operation: Operation) -> EventLog:
-        """Run the operation, and return its events. Raises StackError."""
+        """Run the operation, and return its events. Raises StackError if the operation fails."""
         events = EventLog()
         name = operation.stack
         with (
@@ -41,10 +41,15 @@ class PulumiCli:
             if operation.name == "up":
                 create_stack_in_file_backend(self._backend_url, name)
             operation.run(OneProcessStack(name, self._workspace(folder, operation.program)), events)
+        if operation.has_history:
+            events.version = self._newest_version(name)
         return events
 
     def run(self, stack: str, *arguments: str) -> str:
-        """Run a command on the stack, and return its output. Raises StackError."""
+        """Run a command such as `stack export` on the stack, and return its output.
+
+        Raises StackError if the command fails.
+        """
         with translated_errors(EventLog()), work_folder(self._run_dir, stack, self.salt) as folder:
             result = self._command.run([*arguments, "--stack", stack], str(folder), self._environment)
         return result.stdout
@@ -53,20 +58,31 @@ class PulumiCli:
         with translated_errors(EventLog()), work_folder(self._run_dir, name, self.salt) as folder:
             self._workspace(folder, no_program).create_stack(name)
 
-    def newest_version(self, name: str) -> int | None:
-        """The version of the stack's newest update, or None if the CLI cannot read the history."""
+    def history(self, stack: str) -> list[Entry]:
+        """The stack's updates, newest first. Raises StackError if they cannot be read.
 
-        def read_history() -> list[UpdateSummary]:
-            with work_folder(self._run_dir, name, self.salt) as folder:
-                stack = OneProcessStack(name, self._workspace(folder, no_program))
-                return stack.history(page_size=_ALL_UPDATES, show_secrets=False)
-
-        # Most updates need no work folder, because a file backend is read without the CLI.
+        If the backend is a file backend, the updates are read from its files, without a CLI process.
+        """
         with translated_errors(EventLog()):
-            return newest_version(self._backend_url, name, read_history)
+            if (entries := file_history(self._backend_url, stack)) is not None:
+                return entries
+        # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
+        options = ["--json", "--full-dates", "--page-size", "0"]
+        history: list[Entry] = json.loads(self.run(stack, "stack", "history", *options))
+        return history
+
+    def _newest_version(self, stack: str) -> int | None:
+        """The number of the stack's newest update, or None if the history cannot be read."""
+        try:
+            return newest_number(self.history(stack))
+        except StackError:
+            return None  # This is not an error, because the update itself has succeeded.
 
     def new_salt(self) -> str:
-        """Create the salt for all stacks. With a salt per stack, each new stack would take 0.2 s longer."""
+        """Create a salt that all stacks can use.
+
+        If each stack had its own salt, the first `up` of each stack would take 0.2 s longer.
+        """
         name = "salt"
         with translated_errors(EventLog()), work_folder(self._run_dir, name, None) as folder:
             scratch = {**self._environment, "PULUMI_BACKEND_URL": f"file://{folder}"}

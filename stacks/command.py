@@ -1,9 +1,11 @@
 """Runs the Pulumi CLI. All commands, including those of the Automation API, use `PulumiProcess.run`.
 
-`PulumiProcess` is a subclass of the Automation API's `PulumiCommand`. It adds a time limit. After a timeout,
-it ends all processes that the command started. It also sets an environment variable for these processes. If a
-watcher is killed, its commands may continue to run. The next watcher process finds the processes of these
-commands by the environment variable, and kills them.
+`PulumiProcess` is a subclass of the Automation API's `PulumiCommand`, with two additions:
+
+- A time limit. If a command exceeds the limit, `PulumiProcess` ends the command and all processes that the
+  command has started.
+- An environment variable with the command's work folder. If a watcher is killed, its commands may continue to
+  run. The next watcher process finds these commands by the variable, and kills them.
 """
 
 import contextlib
@@ -13,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +23,7 @@ import psutil
 import structlog
 from pulumi.automation import CommandResult, InvalidVersionError, PulumiCommand
 from pulumi.automation.errors import create_command_error
+from semver import VersionInfo
 
 from stacks.errors import PulumiMissing, StackStopped, StackTimeout
 
@@ -36,10 +40,8 @@ class PulumiProcess(PulumiCommand):
     """Runs each Pulumi command as a process in its own process group. Thread-safe."""
 
     def __init__(self, timeout_s: float) -> None:
-        try:
-            super().__init__()
-        except (OSError, InvalidVersionError) as error:
-            raise PulumiMissing(f"cannot run the pulumi command: {error}") from None
+        # Do not call the constructor of the base class. It runs `pulumi version`, which takes 0.3 s.
+        self.command, self.version = "pulumi", VersionInfo.parse(version("pulumi"))
         self.timeout_s = timeout_s
         self._running: set[int] = set()
         self._guard = threading.Lock()
@@ -54,9 +56,12 @@ class PulumiProcess(PulumiCommand):
         on_error: OnOutput | None = None,  # noqa: ARG002
     ) -> CommandResult:
         started = time.monotonic()
-        result = self.execute([self.command, "--non-interactive"], args, cwd, additional_env)
+        try:
+            result = self.execute([self.command, "--non-interactive"], args, cwd, additional_env)
+        except FileNotFoundError as error:
+            raise _pulumi_missing(error) from None
         took_s = round(time.monotonic() - started, 3)
-        # A work folder is named after its stack, with a random suffix.
+        # The name of a work folder is the name of its stack, a dot and a random suffix.
         stack = Path(cwd).name.rpartition(".")[0]
         log.debug("pulumi ran", stack=stack, command=" ".join(args[:2]), code=result.code, took_s=took_s)
         if result.code != 0:
@@ -66,7 +71,11 @@ class PulumiProcess(PulumiCommand):
     def execute(
         self, program: list[str], args: list[str], cwd: str, additional_env: Mapping[str, str]
     ) -> CommandResult:
-        """Run a program with the time limit, and return its output, whatever its exit code is."""
+        """Run a program, and return its output and its exit code. An exit code other than 0 raises no error.
+
+        Raises StackTimeout if the program exceeds the time limit. Raises StackStopped if a call of `stop` has
+        prevented or interrupted the program.
+        """
         label = f"{Path(program[0]).name} {args[0]}"
         with self._guard:
             if self._is_stopping:
@@ -99,6 +108,14 @@ class PulumiProcess(PulumiCommand):
             raise StackStopped(f"{label} was interrupted, because this process is stopping")
         return CommandResult(stdout, stderr, process.returncode)
 
+    @staticmethod
+    def installed_version() -> str:
+        """The version of the CLI, such as 3.259.0. Raises PulumiMissing if it is missing or too old."""
+        try:
+            return str(PulumiCommand().version)
+        except (OSError, InvalidVersionError) as error:
+            raise _pulumi_missing(error) from None
+
     def is_running(self, pid: int) -> bool:
         """Whether this object has started the process with this pid, and the process is still running."""
         with self._guard:
@@ -109,7 +126,7 @@ class PulumiProcess(PulumiCommand):
         return self._is_stopping
 
     def stop(self) -> None:
-        """Interrupt all running commands. After this call, new commands are rejected."""
+        """Send SIGINT to all running commands. After this call, new commands raise StackStopped."""
         with self._guard:
             self._is_stopping = True
             for pid in self._running:
@@ -117,18 +134,22 @@ class PulumiProcess(PulumiCommand):
                     os.kill(pid, signal.SIGINT)
 
 
-def kill_leftover_commands(run_dir: Path) -> int:
-    """Kill processes that an earlier watcher left running. They use work folders in `run_dir`.
+def _pulumi_missing(error: Exception) -> PulumiMissing:
+    return PulumiMissing(f"cannot run the pulumi command: {error}")
 
-    Return the number of killed processes.
+
+def kill_leftover_commands(run_dir: Path) -> int:
+    """Kill the processes that an earlier watcher left running. Return the number of killed processes.
+
+    These are the processes whose work folder is in `run_dir`.
     """
     return _kill_by_work_folder(lambda folder: folder.parent == run_dir)
 
 
 def _kill_by_work_folder(is_match: Callable[[Path], bool]) -> int:
-    """Kill every process whose work folder fulfils `is_match`. Return the number of killed processes.
+    """Kill each process whose work folder matches `is_match`. Return the number of killed processes.
 
-    The environment variable WORK_FOLDER_VARIABLE of a process contains its work folder.
+    The environment variable TENANCY_WORK_FOLDER of a process contains its work folder.
     """
     killed = 0
     for process in psutil.process_iter():
@@ -141,9 +162,9 @@ def _kill_by_work_folder(is_match: Callable[[Path], bool]) -> int:
 
 
 def _terminate(command: "subprocess.Popen[str]", folder: Path) -> None:
-    """Interrupt the command, so that the CLI saves the stack's state and releases the stack's lock.
+    """Send SIGINT to the command, so that the CLI saves the stack's state and releases the stack's lock.
 
-    If the command does not end within the grace period, kill all its processes.
+    If the command does not end within 10 s, kill the command and all processes that it has started.
     """
     command.send_signal(signal.SIGINT)
     try:

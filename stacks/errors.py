@@ -7,7 +7,7 @@ StackError           the operation failed; a retry may succeed
 ├── PulumiMissing    the Pulumi CLI is missing or too old
 ├── ClusterUnreachable, BackendUnreachable
 ├── StorageFailed    a disk is full or a file cannot be written
-├── EngineCrashed    the warm engine ended during the operation
+├── EngineCrashed    the warm engine or its provider process ended during the operation
 └── AccessDenied     the API server forbids a request
 
 StackStopped         the operation was ended because this process is stopping
@@ -26,7 +26,7 @@ _MESSAGE_MAX_LENGTH: Final = 1000
 
 
 class StackError(Exception):
-    """A failed operation. The conditions and Events of a Tenant show the `reason`."""
+    """An operation failed. The conditions and Events of the Tenant contain the error's `reason`."""
 
     reason = Reason.UPDATE_FAILED
 
@@ -42,7 +42,7 @@ class StackTimeout(StackError):
 class StackStopped(Exception):
     """An operation was interrupted or not started, because this process is stopping.
 
-    This is not a failure.
+    This is not a failure of the operation, so the class is not a subclass of StackError.
     """
 
 
@@ -67,7 +67,10 @@ class AccessDenied(StackError):
 
 
 class EngineCrashed(StackError):
-    """The warm engine ended during an operation. The operation may have changed some objects."""
+    """The warm engine or its provider process ended during an operation.
+
+    The operation may have changed some objects.
+    """
 
 
 class EngineGone(Exception):
@@ -80,7 +83,7 @@ class EngineUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Lock:
-    """A stack's lock and its holder, as the backend reports them."""
+    """A lock of a stack: the user, the host and the process that hold the lock, and when they took it."""
 
     user: str
     host: str
@@ -121,7 +124,10 @@ _BUSY = re.compile(r"the stack is currently locked by|Another update is currentl
 
 
 def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
-    """Create the error for a failed command from the command's output and the engine's diagnostics."""
+    """Create the error for a failed command.
+
+    `output` is the output of the command. `diagnostics` contains the error messages of Pulumi's engine.
+    """
     if _BUSY.search(output):
         locks = tuple(
             Lock(match["user"], match["host"], int(match["pid"]), datetime.fromisoformat(match["since"]))
@@ -140,7 +146,7 @@ def stack_error(output: str, diagnostics: tuple[str, ...] = ()) -> StackError:
 
 
 def without_secrets(text: str) -> str:
-    """Replace the credentials in URLs with `***`."""
+    """A copy of the text in which `***` replaces the credentials in URLs."""
     return _PASSWORD.sub(lambda match: "://***@" if match[1] else f"{match[2]}***", text)
 
 

@@ -1,11 +1,11 @@
 """Reads and prunes the histories of all tenants, and stores the histories of deleted tenants."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import structlog
 
+from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess
 from stacks.errors import StackError, StackNotFound
 from stacks.history import Update, updates_from_entries
@@ -13,7 +13,6 @@ from stacks.operation import translated_errors
 from stacks.project import work_folder
 from stacks.result import EventLog
 from stacks.storage.deleted_tenants import deleted_tenants
-from stacks.storage.history_files import Entry, file_history
 from stacks.storage.pruning import HistoryLimits, Pruned, prune_stacks
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
@@ -23,9 +22,10 @@ log = structlog.get_logger(__name__)
 
 
 class Histories:
-    """The histories in one backend. Thread-safe.
+    """The histories of the stacks in one backend. Thread-safe.
 
-    `environment` contains the variables of commands. The folders of commands are in `run_dir`.
+    The commands that this class runs get the environment variables in `environment`. They store temporary
+    files in `run_dir`.
     """
 
     def __init__(
@@ -34,23 +34,24 @@ class Histories:
         run_dir: Path,
         environment: Mapping[str, str],
         command: PulumiProcess,
+        cli: PulumiCli,
     ) -> None:
-        self._url = url
         self._environment = environment
         self._command = command
+        self._cli = cli
         self._run_dir = run_dir
         # The store of deleted tenants. None if the backend has no store.
         self.deleted = deleted_tenants(url)
 
     def updates(self, tenant: str) -> list[Update]:
         """The updates of a tenant's stack, newest first."""
-        return updates_from_entries(self._entries(stack_name(tenant)))
+        return updates_from_entries(self._cli.history(stack_name(tenant)))
 
     def prune(self, tenants: Sequence[str], limits: HistoryLimits) -> list[Pruned]:
-        """Remove old updates from the histories of these tenants.
+        """Remove the updates that exceed the limits from the histories of these tenants' stacks.
 
-        A stack is not pruned while an update of it is running. If an update starts while its stack is being
-        pruned, the update waits until the stack is pruned.
+        If an operation is running on a stack, this stack is not pruned. If an operation of this process
+        starts while its stack is being pruned, the operation waits.
         """
         names = [stack_name(tenant) for tenant in tenants]
         with translated_errors(EventLog()), work_folder(self._run_dir, "prune", None) as folder:
@@ -59,31 +60,21 @@ class Histories:
     def keep_deleted(self, tenant: Manifest) -> None:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
-        Does nothing if the backend has no store of deleted tenants. The method can be called again, even
-        after the stack is destroyed.
+        Does nothing if the backend has no store of deleted tenants. If the history cannot be read, stores
+        only the spec. The method can be called again after the stack is destroyed: it keeps the stored
+        history.
         """
         if self.deleted is None:
             return
         with translated_errors(EventLog()):
             try:
-                entries = self._entries(stack_name(tenant["metadata"]["name"]))
+                entries = self._cli.history(stack_name(tenant["metadata"]["name"]))
             except StackNotFound:
                 if self.deleted.get(tenant["metadata"]["uid"]):
                     return
                 entries = []
             except StackError as error:
-                # A history that cannot be read must not block the deletion.
+                # Without this handler, a history that cannot be read would block the deletion of the Tenant.
                 log.warning("history of a deleted tenant not kept", problem=str(error))
                 entries = []
             self.deleted.put(deleted_tenant(tenant, entries))
-
-    def _entries(self, name: str) -> list[Entry]:
-        with translated_errors(EventLog()):
-            if (entries := file_history(self._url, name)) is not None:
-                return entries
-        with translated_errors(EventLog()), work_folder(self._run_dir, name, None) as folder:
-            # By default, the CLI returns only the newest 10 updates. A page size of 0 returns all updates.
-            arguments = ["stack", "history", "--json", "--full-dates", "--page-size", "0", "--stack", name]
-            result = self._command.run(arguments, str(folder), self._environment)
-        history: list[Entry] = json.loads(result.stdout)
-        return history

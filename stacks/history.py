@@ -1,4 +1,4 @@
-"""Reads a stack's history from the CLI's output, or from the files of a file backend."""
+"""Converts the history of a stack, in the format of `pulumi stack history --json`, to Update objects."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from stacks.project import NUMBER_KEY, RECORD_KEY, SPEC_CHANGES_KEY
 from tenancy.changes import UpdateRecord
 from tenancy.spec.tenant_status import SpecChange
 
-# The cause of an update without a message, such as an operator's `pulumi up`. In a git checkout, every update
-# has a message, because the CLI uses the message of the newest commit by default.
+# The cause of an update without a message, such as a `pulumi up` by hand. In a git checkout, every update has
+# a message, because the CLI uses the message of the newest commit by default.
 _BY_HAND: Final = "by hand"
 _SPEC_CHANGES: Final = TypeAdapter(tuple[SpecChange, ...])
 
@@ -29,7 +29,8 @@ class Update:
     started: datetime
     duration_s: float | None
     counts: Mapping[str, int]
-    # The spec and the changes. None if the watcher did not run the update.
+    # The record that the watcher has stored with the update: the spec and the changes to objects. None if the
+    # watcher did not run the update.
     record: UpdateRecord | None
 
 
@@ -44,16 +45,26 @@ def updates_from_entries(entries: Sequence[Mapping[str, Any]]) -> list[Update]:
     Only the Pulumi service stores version numbers. For other backends, this function numbers the updates from
     the oldest to the newest.
     """
-    first = oldest_number(entries[-1].get("config") or {}) if entries else 1
-    return [_update(entry, first + len(entries) - 1 - index) for index, entry in enumerate(entries)]
+    newest = newest_number(entries)
+    return [_update(entry, newest - index) for index, entry in enumerate(entries)]
 
 
-def oldest_number(config: Mapping[str, Mapping[str, Any]]) -> int:
-    """The number of a stack's oldest update. `config` is the configuration that the update has recorded.
+def newest_number(entries: Sequence[Mapping[str, Any]]) -> int:
+    """The number of a stack's newest update. 0 if there are no updates.
 
-    If older updates were pruned, the configuration contains the number. Otherwise, the number is 1. In later
-    updates, the value can be wrong, because `pulumi config refresh` copies the value of an earlier update
-    into the configuration of the stack.
+    `entries` contains the stack's updates, newest first.
+    """
+    if not entries:
+        return 0
+    return entries[0].get("version") or _oldest_number(entries[-1].get("config") or {}) + len(entries) - 1
+
+
+def _oldest_number(config: Mapping[str, Mapping[str, Any]]) -> int:
+    """The number of the oldest update in a stack's history. `config` is the configuration of this update.
+
+    If even older updates were pruned, the configuration contains the number. Otherwise, the number is 1. The
+    configuration of a later update can contain a wrong number: `pulumi config refresh` copies the
+    configuration of an earlier update into the stack's settings file.
     """
     text = str(config.get(NUMBER_KEY, {}).get("value") or "")
     return int(text) if text.isdecimal() and int(text) > 0 else 1
@@ -87,7 +98,10 @@ def _record(config: Mapping[str, Mapping[str, Any]]) -> UpdateRecord | None:
 
 
 def _spec_changes(config: Mapping[str, Mapping[str, Any]]) -> tuple[SpecChange, ...]:
-    """The changes to the spec that an update has recorded. Earlier versions of the watcher recorded none."""
+    """The changes to the Tenant's spec in the configuration of an update.
+
+    Empty if the configuration contains no valid changes. Earlier versions of the watcher did not store them.
+    """
     text = config.get(SPEC_CHANGES_KEY, {}).get("value")
     try:
         return _SPEC_CHANGES.validate_json(text) if text else ()

@@ -10,9 +10,11 @@ from stacks.errors import Lock
 def is_abandoned(lock: Lock) -> bool:
     """Whether the process that took the lock ran on this host and has ended.
 
-    The lock contains the pid of this process. The process has ended in two cases: no process has this pid
-    now, or the process with this pid started after the lock was taken. In the second case, the system has
-    reused the pid.
+    The lock contains the pid of this process. The process has ended in each of these cases:
+
+    - No process has the pid now.
+    - The process with the pid is a zombie.
+    - The process with the pid started after the lock was taken. The system has then reused the pid.
     """
     if lock.host != socket.gethostname():
         return False

@@ -1,4 +1,4 @@
-"""Operations on stacks, and how the CLI runs them."""
+"""Defines the operations on stacks, and runs them with the Pulumi CLI."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,14 +27,14 @@ ENVIRONMENT: Final = {
     "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
     "PULUMI_K8S_CLIENT_QPS": "200",
     "PULUMI_K8S_CLIENT_BURST": "400",
-    # A command runs for about a second, so Go collects garbage only near the memory limit.
+    # A command runs for about a second. So Go collects garbage only if the memory limit is almost reached.
     "GOGC": "off",
     "GOMEMLIMIT": "192MiB",
 }
 
 
 class EngineName(StrEnum):
-    """The program that runs operations on stacks."""
+    """The program that runs operations on stacks: the warm engine or the Pulumi CLI."""
 
     WARM = "warm"
     CLI = "cli"
@@ -56,13 +56,13 @@ class Operation:
 
     @property
     def has_history(self) -> bool:
-        """Whether the stack's history contains the operation afterwards."""
+        """Whether the stack's history contains the operation afterwards. `destroy` removes the history."""
         return self.name in ("up", "refresh")
 
     def program(self) -> None:
-        """The Pulumi program for the CLI.
+        """The inline Pulumi program of the operation. It is empty if the operation needs no objects.
 
-        If a workspace had no program, the CLI would start a language host.
+        Every workspace must have a program. Otherwise, the CLI would start a language host.
         """
         if self.desired is not None:
             TenantResources(self.desired.tenant, self.desired)
@@ -91,7 +91,7 @@ class OneProcessStack(Stack):
         self.workspace = workspace
 
     def _run_pulumi_cmd_sync(self, args: list[str], *callbacks: Any) -> CommandResult:
-        # `--remove` replaces the second command that the Automation API runs to remove a destroyed stack.
+        # With `--remove`, no second command is needed to remove the destroyed stack.
         extra = ["--remove"] if args[0] == "destroy" else []
         return super()._run_pulumi_cmd_sync([*args, *extra], *callbacks)
 
@@ -103,14 +103,17 @@ class OneProcessStack(Stack):
 
 
 def no_program() -> None:
-    """An empty Pulumi program. If a workspace had no program, the CLI would start a language host."""
+    """An empty Pulumi program, for commands that need no program.
+
+    If a workspace had no program, the CLI would start a language host.
+    """
 
 
 @contextmanager
 def translated_errors(events: EventLog) -> Iterator[None]:
-    """Convert CommandError and OSError to StackError.
+    """Convert each CommandError and OSError in the `with` block to a StackError.
 
-    If the engine has reported errors in `events`, the message for a CommandError contains them.
+    If `events` contains errors of Pulumi's engine, the message of the StackError consists of these errors.
     """
     try:
         yield

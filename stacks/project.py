@@ -22,14 +22,15 @@ from tenancy.changes import UpdateRecord
 
 # The key of the update record in the stack's configuration.
 RECORD_KEY: Final = f"{PROJECT}:update"
-# The key of the recorded changes to the spec. Older versions of the watcher read only the update record.
+# The key of the changes to the Tenant's spec. They are not part of the update record, because older versions
+# of the watcher could not read such a record.
 SPEC_CHANGES_KEY: Final = f"{PROJECT}:specChanges"
-# The key of the update's number. Only the oldest update in a pruned history needs it.
+# The key of the number of an update. Pruning writes this number into the oldest update that it keeps.
 NUMBER_KEY: Final = f"{PROJECT}:number"
 
 _SALT_FILE: Final = "tenancy-salt"
 
-# Must be equal to the `Pulumi.yaml` that operators use. A test compares them.
+# Must be equal to the `Pulumi.yaml` in the root folder, which `pulumi up` by hand uses. A test compares them.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
     "name": PROJECT,
     "runtime": "python",
@@ -44,10 +45,10 @@ PROJECT_SETTINGS: Final[dict[str, Any]] = {
 def work_folder(
     run_dir: Path, stack: str, salt: str | None, record: UpdateRecord | None = None
 ) -> Iterator[Path]:
-    """Create a folder for one operation on one stack, and remove it afterwards.
+    """Create a folder for one command on one stack. Remove the folder after the `with` block.
 
-    `record` is written to the stack's configuration. Every backend stores the configuration with each update,
-    so the record becomes part of the stack's history.
+    `record` is written to the stack's settings file in the folder. With each update, Pulumi stores the
+    configuration from this file in the stack's history, so the history contains the record.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"{stack}.", dir=run_dir))
     try:
@@ -63,7 +64,7 @@ def work_folder(
 
 
 def record_config(record: UpdateRecord) -> dict[str, str]:
-    """The values in the stack's configuration that contain the record, by key."""
+    """Convert an update record to values for the stack's configuration, by key."""
     changes = [change.model_dump(by_alias=True, mode="json") for change in record.spec_changes]
     values = {
         RECORD_KEY: record.model_dump(by_alias=True, mode="json"),
@@ -75,7 +76,7 @@ def record_config(record: UpdateRecord) -> dict[str, str]:
 
 
 def lock_run_folder(run_dir: Path) -> IO[str]:
-    """Create the folder, and lock it. The lock lasts until the returned file is closed.
+    """Create the folder if it does not exist, and lock it. The lock lasts until the returned file is closed.
 
     Raises StorageFailed if the folder belongs to another user or is locked by another process.
     """
@@ -103,10 +104,10 @@ def clear_run_folder(run_dir: Path) -> None:
 def create_pulumi_home(run_dir: Path) -> Path:
     """Create a PULUMI_HOME folder in which the CLI writes no log files.
 
-    The log files are not needed, because the engine's events contain the errors. Writing them takes a tenth
-    of the time of an update. The CLI has no option to disable its log files. So the folder contains an empty
-    file `logs`, which prevents the CLI from creating a folder with this name. The other entries are links to
-    the entries of the original PULUMI_HOME.
+    The log files are not needed, because the events of Pulumi's engine contain the errors. Writing the log
+    files takes a tenth of the time of an update, and the CLI has no option to disable them. So the folder
+    contains an empty file `logs`, which prevents the CLI from creating the folder `logs`. The other entries
+    are links to the entries of the original PULUMI_HOME.
     """
     original = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     home = run_dir / "home"
@@ -119,9 +120,10 @@ def create_pulumi_home(run_dir: Path) -> Path:
 
 
 def saved_salt(folder: Path) -> str | None:
-    """The salt that an earlier run has saved in the folder. None if the folder cannot be read.
+    """The salt that `save_salt` has saved in the folder. None if there is no saved salt.
 
-    Also None if there is no passphrase. The CLI then reports this when it creates a salt.
+    Also None if no passphrase is set. The caller then lets the CLI create a salt, and the CLI reports that
+    the passphrase is missing.
     """
     passphrase_file = os.environ.get("PULUMI_CONFIG_PASSPHRASE_FILE", "")
     if "PULUMI_CONFIG_PASSPHRASE" not in os.environ and not os.access(passphrase_file, os.R_OK):

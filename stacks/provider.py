@@ -1,8 +1,8 @@
 """Finds the version of Pulumi's Kubernetes provider on this machine.
 
 The CLI uses the provider on PATH. If there is no provider on PATH, the CLI uses the installed plugin. The
-folder name of a plugin contains the version. The provider has no option that prints its version. So this
-module starts a provider on PATH, and requests its version over gRPC.
+name of the plugin's folder contains the version. A provider on PATH has no option that prints its version. So
+this module starts the provider, and requests the version over gRPC.
 """
 
 import os
@@ -29,7 +29,8 @@ def required_provider_version() -> str:
 def installed_provider_version() -> str | None:
     """The version of the provider that the CLI would run.
 
-    Empty if the provider does not answer, and None if no provider is installed.
+    Empty if the provider on PATH does not report its version. None if there is no provider on PATH, and the
+    plugin is not installed in the required version.
     """
     binary = shutil.which(_NAME)
     if binary is not None:
@@ -43,8 +44,7 @@ def installed_provider_version() -> str | None:
 def _reported_version(binary: str) -> str:
     """Start the provider, and return the version that it reports over gRPC.
 
-    When the provider starts, it prints the port of its gRPC service. Returns an empty string if the provider
-    does not answer.
+    Returns an empty string if the provider does not answer.
     """
     with subprocess.Popen(
         [binary], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -1,8 +1,7 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
-The warm engine runs the operations. If the engine is not available, each operation runs one CLI process.
-`Stacks` takes a desired state, and returns a result or raises a StackError. `Stacks` does not use Tenant
-manifests or their status.
+The warm engine (see `stacks.engine`) runs the operations. If it is not available, each operation runs one CLI
+process. An operation such as `up` takes a desired state, and returns a result or raises a StackError.
 """
 
 import contextlib
@@ -39,9 +38,10 @@ from tenancy.desired import DesiredState
 
 log = structlog.get_logger(__name__)
 
-# After this many crashes of the engine during an operation, the CLI runs the operation.
+# If the warm engine crashes this many times during an operation, the CLI runs the operation.
 _MAX_CRASHES: Final = 2
-# While the history of its stack is being pruned, an operation waits at most this often, each time this long.
+# If the history of a stack is being pruned, an operation on the stack tries again at most this many
+# times, each time after this many seconds.
 _PRUNING_WAITS: Final = 20
 _PRUNING_WAIT_S: Final = 0.1
 
@@ -58,9 +58,9 @@ class Stacks:
         self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
         self._cli = PulumiCli(self._backend_url, self._run_dir, command, self._environment)
         self._engine_name = engine
-        # Set by `prepare` if the warm engine is selected.
+        # Set by `prepare` if the warm engine is selected, and a passphrase encrypts the backend's secrets.
         self.engine: WarmEngine | None = None
-        self.histories = Histories(self._backend_url, self._run_dir, self._environment, command)
+        self.histories = Histories(self._backend_url, self._run_dir, self._environment, command, self._cli)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
@@ -78,7 +78,7 @@ class Stacks:
                 self._prepare_key()
 
     def _prepare_key(self) -> None:
-        """Use one salt for all stacks and all runs, so that Pulumi derives the key only once per process."""
+        """Use one salt for all stacks and runs. Then each process derives the encryption key only once."""
         folder = file_backend_folder(self._backend_url) or self._run_dir
         salt = saved_salt(folder)
         if salt is None:
@@ -90,28 +90,28 @@ class Stacks:
             self.engine = WarmEngine(self._run_dir, self._environment, salt)
 
     def stop(self) -> None:
-        """Cancel all running operations. After this call, new operations are rejected."""
+        """Cancel all running operations. After this call, new operations raise StackStopped."""
         self._command.stop()
         if self.engine:
             self.engine.cancel_all()
 
     def close(self) -> None:
-        """End the warm engine. If a process ends without this call, its engine ends, too."""
+        """End the warm engine. The engine also ends if this process ends without calling `close`."""
         if self.engine:
             self.engine.close()
 
     @property
     def engine_problem(self) -> str | None:
-        """Why the warm engine is not used. None if it is used, or if the CLI was selected."""
+        """Why the warm engine cannot be used. None if it can be used, or if `engine` is not set."""
         return self.engine.problem if self.engine else None
 
     def notes(self) -> list[str]:
-        """Problems that do not stop the operations."""
+        """One message if the CLI runs operations, because the warm engine cannot be used. Otherwise empty."""
         problem = self.engine_problem
         return [f"using the Pulumi CLI instead of the warm engine: {problem}"] if problem else []
 
     def served_kinds_changed(self) -> None:
-        """Call this method after the API server has started or stopped to serve a kind."""
+        """Make the next operation start a new provider process. Call this if the served kinds changed."""
         if self.engine:
             self.engine.evict_providers()
 
@@ -136,7 +136,7 @@ class Stacks:
             self._cli.create_stack(name)
             result = self._operate(operation)
         if result.has_pending_operations:
-            # `up` adopts the objects of pending operations, but keeps the operations in the state.
+            # `up` adopts the objects of pending operations. It does not remove the operations from the state.
             try:
                 self.refresh(desired.tenant, "clears operations that a killed process left pending")
             except StackBusy as busy:
@@ -144,37 +144,37 @@ class Stacks:
         return result
 
     def preview(self, desired: DesiredState, *, refresh: bool = False) -> StackResult:
-        """The changes that `up` would make. The method itself changes nothing."""
+        """Compute the changes that `up` would make. Changes neither the objects nor the stack."""
         name = stack_name(desired.tenant)
         return self._operate(Operation("preview", name, desired=desired, refresh=refresh))
 
     def refresh(self, tenant: str, message: str) -> StackResult:
-        """Update the stack's state from the live objects, and remove pending creates from the state."""
+        """Update the stack's state from the live objects, and remove pending creations from the state."""
         return self._operate(Operation("refresh", stack_name(tenant), message))
 
     def destroy(self, tenant: str, message: str) -> StackResult | None:
-        """Delete all objects of the stack, then the stack. Return None if there is no stack."""
+        """Delete all objects of the stack, then remove the stack. Return None if there is no stack."""
         try:
             return self._operate(Operation("destroy", stack_name(tenant), message))
         except StackNotFound:
             return None
 
     def history(self, tenant: str) -> list[Update]:
-        """The stack's updates, newest first. The method works without `prepare`.
+        """The stack's updates, newest first. This method can be called without `prepare`.
 
         It takes no lock, and changes nothing in the backend.
         """
         return self.histories.updates(tenant)
 
     def objects(self, tenant: str) -> list[Manifest]:
-        """The objects in the stack's state. The method works without `prepare`.
+        """The objects in the stack's state. This method can be called without `prepare`.
 
         It takes no lock, and changes nothing in the backend.
         """
         return objects_from_export(self._cli.run(stack_name(tenant), "stack", "export"))
 
     def forget(self, tenant: str) -> None:
-        """Remove the stack and its history, but keep the objects in the cluster.
+        """Remove the stack and its history from the backend. The objects in the cluster are not deleted.
 
         Do nothing if there is no stack.
         """
@@ -184,11 +184,11 @@ class Stacks:
             return
 
     def _operate(self, operation: Operation) -> StackResult:
-        """Run the operation. Run it again if the engine crashes, or if an ended process has left a lock."""
+        """Run the operation. Retry if the engine crashes, or if a process ended without removing its lock."""
         crashes, waits, is_cleared = 0, 0, False
         while True:
             try:
-                # The operation itself may be the cause of the crashes.
+                # After several crashes, use the CLI, because the operation may be the cause of the crashes.
                 return self._attempt(operation, with_engine=crashes < _MAX_CRASHES)
             except EngineCrashed as error:
                 log.warning("operation interrupted", stack=operation.stack, problem=str(error))
@@ -199,18 +199,18 @@ class Stacks:
                     time.sleep(_PRUNING_WAIT_S)
                     continue
                 if is_cleared or not self._are_unused(operation.stack, busy.locks):
-                    advice = f"if that process is gone, run: pulumi cancel --stack {operation.stack}"
+                    advice = f"if this process no longer runs, run: pulumi cancel --stack {operation.stack}"
                     raise StackBusy(f"{busy}; {advice}", busy.locks) from None
                 log.warning("clearing a dead process's lock", stack=operation.stack, locks=len(busy.locks))
                 self._cli.run(operation.stack, "cancel", "--yes")
                 is_cleared = True
 
     def _are_pruning(self, locks: tuple[Lock, ...]) -> bool:
-        """Whether commands of this process hold the locks. Such commands only prune histories."""
+        """Whether the locks belong to running commands of this process. These commands prune histories."""
         return bool(locks) and all(self._command.is_running(lock.pid) for lock in locks)
 
     def _are_unused(self, stack: str, locks: tuple[Lock, ...]) -> bool:
-        """Whether the operations that took the locks have ended, so that all locks can be removed."""
+        """Whether the operations that took the locks have all ended, so that the locks can be removed."""
         return bool(locks) and all(
             is_abandoned(lock) or (self.engine is not None and self.engine.is_idle(lock.pid, stack))
             for lock in locks
@@ -224,9 +224,8 @@ class Stacks:
             stack=operation.stack,
             operation=operation.name,
             counts=events.counts,
-            changes=tuple(events.changes),
             duration_s=round(time.monotonic() - started, 3),
-            version=self._cli.newest_version(operation.stack) if operation.has_history else None,
+            version=events.version,
             has_pending_operations=events.has_pending_operations,
         )
 

@@ -10,9 +10,9 @@ _SECRET_KEY: Final = "4dabf18193072939515e22adb298388d"
 
 
 def objects_from_export(exported: str) -> list[Manifest]:
-    """The Kubernetes objects in the state, as Pulumi applied them.
+    """The Kubernetes objects in the output of `pulumi stack export`, as Pulumi applied them.
 
-    Objects that contain an encrypted value are left out.
+    Objects that contain an encrypted value are omitted.
     """
     deployment = json.loads(exported).get("deployment") or {}
     return [

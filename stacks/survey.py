@@ -1,4 +1,4 @@
-"""Reads the names and the locks of the project's stacks from a backend. Changes nothing.
+"""Reads the names and the locks of the stacks in tenancy's Pulumi project from a backend. Changes nothing.
 
 Locks can be read only from a file backend, which stores each lock as a file.
 """
@@ -22,7 +22,7 @@ _TIMEOUT_S: Final = 60.0
 
 
 def stack_names(url: str) -> list[str]:
-    """The names of the project's stacks. Raises StackError if the backend cannot be read."""
+    """The names of the stacks in tenancy's Pulumi project. Raises StackError if they cannot be read."""
     command = PulumiProcess(_TIMEOUT_S)
     environment = {"PULUMI_BACKEND_URL": backend_url(url), "PULUMI_SKIP_UPDATE_CHECK": "true"}
     with (

@@ -2,7 +2,8 @@
 
     tenancy.Tenant("acme", tenancy.TenantSpec(plan="pro"))
 
-Importing Pulumi is slow. So each public name is imported only when it is first used.
+The import of Pulumi is slow. So Python imports the module of a public name only when a program first uses the
+name.
 """
 
 from importlib import import_module
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tenancy.spec.access import Access, AccessRole, RbacConfig, SubjectKind
     from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
     from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
+    from tenancy.spec.namespace_spec import NamespaceSpec, Purpose
     from tenancy.spec.network_settings import Addresses, Network, PortRange, Protocol
     from tenancy.spec.settings import (
         ContainerLimits,
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
         QuotaSpec,
         ServiceType,
     )
-    from tenancy.spec.tenant import DeletionPolicy, NamespaceSpec, Purpose, ResourceQuotas, TenantSpec
+    from tenancy.spec.tenant import DeletionPolicy, ResourceQuotas, TenantSpec
 
 __all__ = [
     "Access",
@@ -73,11 +75,13 @@ _MODULES: Final = (
     "spec.network_settings",
     "spec.integration_settings",
     "spec.access",
+    "spec.namespace_spec",
     "spec.tenant",
     "plans",
     "desired",
 )
-# These names are in the module `component`. Other names are not looked up there, because it imports Pulumi.
+# The public names that are defined in `component`. This module imports Pulumi, so it is imported only for
+# these names.
 _COMPONENTS: Final = ("Tenant", "TenantResources")
 
 

@@ -1,4 +1,4 @@
-"""Changes to a tenant's objects, by object and field. No I/O.
+"""The changes that an update makes to the fields of a tenant's objects. No I/O.
 
 An update is one run of `pulumi up`. A preview shows the changes that the next update would make. The watcher
 stores the changes of each update in the stack's history.
@@ -24,7 +24,7 @@ class Operation(StrEnum):
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
-    # The namespace no longer belongs to the tenant, but it is kept in the cluster.
+    # The namespace no longer belongs to the tenant, but the platform does not delete it.
     RELEASE = "release"
 
 
@@ -37,7 +37,7 @@ class FieldChange(StoredModel):
 
 
 class ObjectChange(StoredModel):
-    """A created, changed or removed object. For a changed object, `fields` lists the changed fields."""
+    """A created, changed, deleted or released object. `fields` is empty unless the object is changed."""
 
     operation: Operation
     kind: str
@@ -51,11 +51,11 @@ class ObjectChange(StoredModel):
 
 
 class Differences(Model):
-    """The differences of a tenant, by cause. A part is None if it is unknown."""
+    """The drift and the pending changes of a tenant. An attribute is None if it cannot be computed."""
 
-    # The changes that turn the live objects into the last applied objects. They revert manual changes.
+    # The changes that restore the last applied objects. They revert manual changes to the live objects.
     drift: tuple[ObjectChange, ...] | None
-    # The changes that turn the last applied objects into the desired objects. They are not applied yet.
+    # The differences between the last applied objects and the desired objects. They are not applied yet.
     pending_changes: tuple[ObjectChange, ...] | None = ()
 
 
@@ -78,7 +78,7 @@ class UpdateRecord(StoredModel):
     changes: tuple[ObjectChange, ...] = ()
     spec_changes: tuple[SpecChange, ...] = Field(
         default=(),
-        # Stored under another key, because older versions drop a record with an unknown field.
+        # Stored next to the record, because older versions ignore a record with an unknown field.
         exclude=True,
         description="The changes to the spec since the last successful update.",
     )
@@ -94,9 +94,10 @@ class UpdateRecord(StoredModel):
 def tenant_differences(
     desired: "DesiredState | None", applied: "DesiredState | None", live: Mapping[ObjectKey, Manifest]
 ) -> Differences:
-    """The differences between the live objects, the last applied state and the desired state.
+    """The drift (live objects against `applied`) and the pending changes (`applied` against `desired`).
 
-    `desired` is None if the spec is rejected. `applied` is None if the last applied objects are unknown.
+    Pass None for `desired` if the spec is rejected, and None for `applied` if the last applied objects are
+    unknown.
     """
     return Differences(
         drift=object_changes(applied, live) if applied else None,
@@ -107,8 +108,8 @@ def tenant_differences(
 def object_changes(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> tuple[ObjectChange, ...]:
     """The changes that turn a tenant's live objects into the desired objects.
 
-    Objects that are being deleted count as deleted. All objects in a terminating namespace count as deleted
-    too.
+    The function treats objects that are being deleted as deleted. It also treats all objects in a terminating
+    namespace as deleted.
     """
     terminating = {key for key, live_object in live.items() if is_deleting(live_object)}
     present = {
@@ -129,9 +130,10 @@ def object_changes(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) 
 
 
 def object_change(key: ObjectKey, desired: Manifest, live: Manifest | None) -> ObjectChange:
-    """The change from a live object to the desired object.
+    """The change that turns a live object into the desired object.
 
-    If both objects are equal, the result is an update with empty `fields`.
+    `live` is None if the object does not exist. If the objects do not differ, the result has the operation
+    UPDATE and empty `fields`.
     """
     if live is None:
         return _of(Operation.CREATE, key)

@@ -1,7 +1,8 @@
 """The ComponentResources that declare a tenant in a Pulumi program.
 
-`TenantResources` declares the objects of a desired state. The watcher and `__main__.py` use it. `Tenant`
-computes the desired state from a spec. Users use `Tenant` in their own Pulumi programs.
+`TenantResources` declares the objects of a desired state. `__main__.py` uses it, and the watcher if it runs
+the Pulumi CLI. `Tenant` computes the desired state from a spec. Users use `Tenant` in their own Pulumi
+programs.
 """
 
 import re
@@ -54,16 +55,19 @@ class TenantResources(pulumi.ComponentResource):
 
 
 class Tenant(TenantResources):
-    """All objects of a tenant, computed from its spec. Raises InvalidSpec if a field is invalid."""
+    """All objects of a tenant, computed from its spec.
+
+    Raises InvalidSpec if a field is invalid, and NamespaceTaken if `existing` names a reserved namespace.
+    """
 
     namespaces: pulumi.Output[dict[str, str]]
-    """The full names of the namespaces, by their names in the spec.
+    """The full name of each namespace. The keys are the names in the spec.
 
     If `spec.namespaces` is empty, the only key is `spec.name`. If `spec.name` is not set either, the key is
     `default`. A resource that uses a full name from this output depends on the namespace."""
 
     quotas: list[str]
-    """The names of the ResourceQuotas in each namespace."""
+    """The names of the ResourceQuotas. Every namespace has ResourceQuotas with these names."""
 
     def __init__(
         self,
@@ -73,7 +77,7 @@ class Tenant(TenantResources):
         plans: Plans | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`plans` defaults to the plans in this package. To use other plans, call `tenancy.read_plans`."""
+        """`plans` defaults to the plans in this package. `tenancy.read_plans` reads other plans files."""
         if not re.fullmatch(DNS_LABEL_PATTERN, name):
             raise InvalidSpec("name", f"{name!r} must be a DNS label: lower case letters, digits and dashes")
         manifest = {"metadata": {"name": name}, "spec": spec or TenantSpec()}
@@ -91,7 +95,7 @@ class Tenant(TenantResources):
         self.quotas = list(quotas)
 
     def _output(self, namespace: str) -> pulumi.Output[str]:
-        """The namespace's name, as an output that depends on the namespace."""
+        """The name of the namespace as an Output. Resources that use this Output depend on the namespace."""
         return self._namespaces[namespace].urn.apply(lambda _: namespace)
 
 
@@ -101,7 +105,10 @@ def kubernetes_object(
     options: pulumi.ResourceOptions,
     awaits: Mapping[str, str] = NO_AWAIT,
 ) -> pulumi.Resource:
-    """Register a Kubernetes object from its manifest."""
+    """Register the Pulumi resource of a Kubernetes object.
+
+    `awaits` are annotations that define whether Pulumi waits for the object.
+    """
     registration = Registration(
         resource_type(manifest), resource_name(key), resource_inputs(manifest, awaits)
     )
@@ -109,10 +116,10 @@ def kubernetes_object(
 
 
 def _custom_resource(registration: Registration, options: pulumi.ResourceOptions) -> pulumi.Resource:
-    """Register a Kubernetes object.
+    """Register the Pulumi resource of a Kubernetes object.
 
-    The Pulumi SDK has a class for each kind. This function does not use these classes, because their import
-    takes seconds. They also convert every field twice.
+    The SDK `pulumi_kubernetes` has a class for each kind. This function does not use these classes, because
+    their import takes seconds, and they convert every field twice.
     """
     options.version = PROVIDER_VERSION
     return pulumi.CustomResource(registration.type, registration.name, registration.inputs, options)

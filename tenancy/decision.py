@@ -1,8 +1,8 @@
 """Decides whether the spec of a Tenant can be applied, and computes the desired state. No I/O.
 
-Only `decide` makes this decision. Its callers are the reconciler, `pulumi up`, previews, rollback, import,
-diff and the library. Each caller passes the facts that it knows, such as the owners of namespaces and hosts.
-`cluster.facts` reads facts from the cluster.
+The watcher, `pulumi up`, the commands and the library all call `decide`, so they all make the same decision.
+Each caller passes the facts that it knows, such as the owners of namespaces and hosts. `cluster.facts` reads
+facts from the cluster.
 """
 
 from collections.abc import Mapping
@@ -27,10 +27,10 @@ from tenancy.spec.tenant import TenantModel, tenant_from_manifest
 
 @dataclass(frozen=True)
 class Facts:
-    """The data about the cluster that a decision needs. If a fact is missing, its check is skipped."""
+    """The data about the cluster that `decide` needs. `decide` skips a check if its data is missing."""
 
     plans: Plans
-    # The kinds of integrations that the cluster serves.
+    # The kinds of the integrations (Gatekeeper, Istio, HNC) that the cluster serves.
     served: ServedKinds = ALL_INTEGRATION_KINDS
     # The tenant that each namespace belongs to. The keys are full names of namespaces.
     holders: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Facts:
 
 
 class Decision(NamedTuple):
-    """A tenant whose spec can be applied, and its desired state."""
+    """The result of `decide`: a tenant whose spec can be applied, and the tenant's desired state."""
 
     tenant: TenantModel
     desired: DesiredState
@@ -52,10 +52,11 @@ class Decision(NamedTuple):
 def decide(manifest: Manifest, facts: Facts) -> Decision:
     """Parse and check a Tenant manifest, and compute the desired state.
 
-    Raises one Rejection for all failed checks. If the spec is invalid, all other checks are skipped.
+    If checks fail, raises one Rejection that contains the problems of all failed checks. If the spec cannot
+    be parsed, raises InvalidSpec without the other checks.
     """
     tenant = parsed_tenant(manifest, facts.plans)
-    rejections = rejections_of(lambda: check_namespaces(tenant, facts.holders, facts.live))
+    rejections = rejections_of(lambda: check_namespaces(tenant, manifest, facts.holders, facts.live))
     try:
         desired = desired_state(tenant, facts.plans, facts.served)
     except Rejection as error:
@@ -71,7 +72,7 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
 
 
 def parsed_tenant(manifest: Manifest, plans: Plans) -> TenantModel:
-    """The tenant that a manifest describes. Raises InvalidSpec with each invalid field."""
+    """The tenant in a manifest. Raises one InvalidSpec that contains the problems of all invalid fields."""
     try:
         return tenant_from_manifest(manifest)
     except InvalidSpec as error:
@@ -85,8 +86,8 @@ def parsed_tenant(manifest: Manifest, plans: Plans) -> TenantModel:
 def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[ObjectKey]:
     """The keys of the objects that a caller must read from the cluster for `Facts.live`.
 
-    The tenant needs objects with these keys. Such an object can already exist in the cluster and belong to
-    somebody else.
+    The tenant needs these objects, but they can already exist in the cluster and belong to somebody else. The
+    list is empty if the spec is invalid.
     """
     try:
         tenant = tenant_from_manifest(manifest)
@@ -101,6 +102,9 @@ def keys_to_read(manifest: Manifest, plans: Plans, served: ServedKinds) -> list[
 
 
 def check_quotas_in_use(desired: DesiredState, quotas: Mapping[ObjectKey, Manifest]) -> None:
-    """Raise QuotaInUse if a namespace uses more than its new share of the tenant's budget."""
+    """Raise QuotaInUse if a namespace uses more than its new, lower share of the tenant's budget.
+
+    `quotas` are the live ResourceQuotas. Only tenants with `quotaScope: Tenant` have a budget.
+    """
     if problem := budget_problem(desired, quotas):
         raise QuotaInUse("", problem)

@@ -14,10 +14,12 @@ from tenancy.objects.hnc import without_hnc_propagation
 from tenancy.objects.integrations import ALL_INTEGRATION_KINDS, ServedKinds, integration_objects
 from tenancy.objects.namespace import namespace_object
 from tenancy.objects.network_policies import network_policies
+from tenancy.objects.object_counts import object_count_quota
 from tenancy.objects.policy_annotations import hostnames
 from tenancy.objects.quotas import limit_range, resource_quotas
 from tenancy.objects.role_ceiling import rules_beyond_admin
 from tenancy.objects.roles import role_bindings, roles
+from tenancy.objects.subjects import Subject, spec_subjects
 from tenancy.plans import Plans
 from tenancy.spec.effective_settings import effective_settings
 from tenancy.spec.settings import QuotaScope, TenantSettings
@@ -30,13 +32,15 @@ class DesiredState:
 
     tenant: str
     manifests: tuple[Manifest, ...]
-    # Whether a namespace is kept in the cluster when it no longer belongs to the tenant.
+    # Whether the platform keeps a namespace that no longer belongs to the tenant (`deletionPolicy: Retain`).
     retains: bool = False
     is_protected: bool = False
-    # Whether the quotas are a budget for all namespaces together (`quotaScope: Tenant`).
+    # Whether the namespaces share the quotas as one budget (`quotaScope: Tenant`).
     has_budget: bool = False
     hostnames: tuple[str, ...] = ()
-    # The CRDs that the cluster lacks, by integration.
+    # The users, groups and service accounts to which the spec gives access.
+    subjects: tuple[Subject, ...] = ()
+    # The names of the CRDs that the cluster lacks. The keys are names of integrations, such as `Istio`.
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -48,7 +52,7 @@ class DesiredState:
         return tuple(key.name for key in self.by_key if key.kind == "Namespace")
 
     def without(self, kinds: Container[str]) -> "DesiredState":
-        """A copy without the objects of these kinds. `kinds` has the format of `ObjectKey.kind`."""
+        """A copy without the objects of these kinds. `kinds` contains values of `ObjectKey.kind`."""
         kept = tuple(manifest for key, manifest in self.by_key.items() if key.kind not in kinds)
         return replace(self, manifests=kept)
 
@@ -59,7 +63,7 @@ class DesiredState:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the desired state. If it equals `status.appliedDigest`, nothing has to be applied."""
+        """A hash of the desired state. If it equals `status.appliedDigest`, the state is already applied."""
         text = json.dumps([self.manifests, self.retains], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -67,7 +71,10 @@ class DesiredState:
 def desired_state(
     tenant: TenantModel, plans: Plans, served: ServedKinds = ALL_INTEGRATION_KINDS
 ) -> DesiredState:
-    """All objects of a tenant. Raises InvalidSpec if the plan does not allow the spec."""
+    """The desired state of a tenant.
+
+    Raises UnknownPlan if the plan does not exist, and InvalidSpec if the plan does not allow the spec.
+    """
     settings = effective_settings(plans.plan(tenant.spec.plan), tenant.spec)
     namespaces = tenant.namespaces()
     if rejections := list(_rejections(tenant, settings)):
@@ -83,8 +90,12 @@ def desired_state(
             limit_range(tenant, settings, name),
             *network_policies(tenant, settings, name),
         ]
-        extra_objects = extra_resources(tenant, settings, namespace_manifest, core_objects)
-        manifests += [*core_objects, *extra_objects]
+        counts = object_count_quota(tenant.name, name, len(namespaces), core_objects)
+        extra_objects = extra_resources(tenant, settings, namespace_manifest, [*core_objects, counts])
+        if extra_objects:
+            objects = [*core_objects, *extra_objects]
+            counts = object_count_quota(tenant.name, name, len(namespaces), objects)
+        manifests += [*core_objects, counts, *extra_objects]
     if settings.hnc.enabled:
         manifests = [
             without_hnc_propagation(manifest) if kind_of(manifest) in (ROLE, ROLE_BINDING) else manifest
@@ -98,6 +109,7 @@ def desired_state(
         is_protected=settings.protected,
         has_budget=settings.quota_scope is QuotaScope.TENANT,
         hostnames=hostnames(tenant.name, settings),
+        subjects=spec_subjects(tenant),
         missing=missing,
     )
 
@@ -106,7 +118,7 @@ def _rejections(tenant: TenantModel, settings: TenantSettings) -> Iterator[Inval
     count, plan = len(tenant.namespaces()), tenant.spec.plan
     if count > settings.max_namespaces:
         problem = f"the tenant has {count} namespaces, but plan {plan!r} allows {settings.max_namespaces}"
-        yield InvalidSpec("spec.namespaces", problem)
+        yield InvalidSpec("spec.namespaces", f"{problem}; remove namespaces, or choose another plan")
     root = "spec" if tenant.spec.roles is not None else f"plans.{plan}"
     for place, problem in rules_beyond_admin(settings.roles):
         yield InvalidSpec(f"{root}.roles.{place}", problem)

@@ -1,6 +1,6 @@
 """Compares desired objects with live objects. No I/O.
 
-An object has no drift if both conditions are met:
+A live object has no drift if it meets both conditions:
 
 - Every field of the desired object has the same value in the live object.
 - In `spec`, `rules`, `subjects`, `data` and `binaryData`, the live object has no additional fields. Defaults
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # Matches the paths of fields in which the live object must not have entries that the desired object lacks.
 _OURS: Final = re.compile(r"(spec|rules|subjects|data|binaryData)\b")
-# In these maps, a namespace must not have additional keys with these prefixes. Only the platform sets them.
+# Prefixes of the labels and annotations of a namespace that only the platform sets. If the live namespace has
+# such a label or annotation, and the desired namespace lacks it, this is drift.
 _OUR_KEYS: Final = {
     "metadata.labels": NAMESPACE_LABEL_PREFIXES,
     "metadata.annotations": NAMESPACE_ANNOTATION_PREFIXES,
@@ -30,11 +31,11 @@ _OUR_KEYS: Final = {
 _OUR_METADATA: Final = "|".join(
     re.escape(f"{path}.{prefix}") for path, prefixes in _OUR_KEYS.items() for prefix in prefixes
 )
-# The same paths for other kinds.
+# Patterns that replace `_OURS` for some kinds.
 _OURS_IN: Final = {
     # The `spec` of a namespace belongs to Kubernetes.
     "Namespace": re.compile(_OUR_METADATA),
-    # The API server adds defaults in all parts of these kinds. `(?!)` matches no path.
+    # The API server adds defaults in all fields of these kinds. `(?!)` matches no path.
     "CustomResourceDefinition": re.compile(r"(?!)"),
     "ValidatingAdmissionPolicy": re.compile(r"(?!)"),
     "ValidatingAdmissionPolicyBinding": re.compile(r"(?!)"),
@@ -51,9 +52,9 @@ _NOT_PATCHED: Final = ("apiVersion", "kind", "metadata", "roleRef")
 
 
 def drift(desired: Objects, live: Objects) -> dict[ObjectKey, str]:
-    """The desired objects that are missing in the cluster or differ from their live objects.
+    """The keys of desired objects that do not exist in the cluster, or differ from the live object.
 
-    The value for each key is a short text: `deleted`, or the first field that differs.
+    Each value is the text of `object_drift`, such as `deleted` or `spec.hard.pods changed`.
     """
     return {
         key: difference
@@ -63,19 +64,22 @@ def drift(desired: Objects, live: Objects) -> dict[ObjectKey, str]:
 
 
 def unwanted(desired: "DesiredState", live: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
-    """Live objects that the desired state does not contain."""
+    """The live objects whose keys are not in the desired state."""
     return {key: manifest for key, manifest in live.items() if key not in desired.by_key}
 
 
 def drift_text(differences: Mapping[ObjectKey, str]) -> str:
-    """A description of the drift in one line. It lists at most 5 objects. Empty if there is no drift."""
+    """The result of `drift` as text in one line. It lists at most 5 objects. Empty if there is no drift."""
     parts = [f"{key} {difference}" for key, difference in list(differences.items())[:5]]
     more = len(differences) - len(parts)
     return "; ".join(parts) + (f"; and {more} more" if more else "")
 
 
 def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
-    """A short description of the first difference. None if there is no difference."""
+    """A text about the first field that differs, such as `spec.hard.pods changed`. None if no field differs.
+
+    The text is `deleted` if `live` is None.
+    """
     if live is None:
         return "deleted"
     path = _difference(desired, live, "", _ours(desired))
@@ -83,13 +87,13 @@ def object_drift(desired: Manifest, live: Manifest | None) -> str | None:
 
 
 def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
-    """A merge patch that restores the live object to the desired object.
+    """A merge patch that changes the live object back to the desired object.
 
-    The patch leaves out immutable fields, such as `roleRef`. The patch is empty if no other field differs.
+    The patch does not contain immutable fields, such as `roleRef`. It is empty if no other field differs.
 
-    The patch is needed, because `pulumi up` does not revert all changes. `pulumi up` compares only fields
-    that the program sets, and ignores fields that the program sets to an empty list or map. For example, it
-    would not remove a rule that somebody added to an empty list.
+    `pulumi up` alone does not revert all changes. It compares only fields that the program sets, and ignores
+    fields that the program sets to an empty list or map. For example, `pulumi up` would not remove a rule
+    that somebody added to an empty list.
     """
     patch: Manifest = {
         field: inner
@@ -106,7 +110,7 @@ def repair_patch(desired: Manifest, live: Manifest) -> Manifest:
 
 
 def _metadata_repair(desired: Manifest, live: Manifest, field: str) -> Manifest:
-    """A merge patch for the labels or the annotations."""
+    """A merge patch for the labels or the annotations. `field` is `labels` or `annotations`."""
     wanted, current = desired["metadata"].get(field, {}), live["metadata"].get(field) or {}
     changed = {key: value for key, value in wanted.items() if current.get(key) != value}
     ours = _ours(desired)
@@ -139,10 +143,9 @@ def _difference(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> st
 
 
 def _differences(desired: Any, live: Any, path: str, ours: re.Pattern[str]) -> Iterator[Difference]:
-    """The differences at and below `path`.
+    """The differences in the field `path` and in all fields below it.
 
-    An absent map or list counts as equal to an empty map or list, because the API server removes empty maps
-    and lists.
+    A missing map or list equals an empty one, because the API server removes empty maps and lists.
     """
     if isinstance(desired, Mapping):
         others = live or {}

@@ -89,7 +89,7 @@ class Plans(Model):
 
 
 def plans_from_text(text: str) -> Plans:
-    """The plans in a YAML text. Raises PlansError with the path of each invalid field."""
+    """Parse the YAML text of a plans file. Raises PlansError with the path of each invalid field."""
     try:
         content = yaml.safe_load(text)
         plans = Plans.model_validate(content)
@@ -97,6 +97,9 @@ def plans_from_text(text: str) -> Plans:
         raise PlansError(f"plans file is not YAML: {error}") from None
     except ValidationError as error:
         raise PlansError(f"plans file {validation_message(error)}") from None
+    except (ValueError, RecursionError) as error:
+        # The YAML library raises these errors for a day that does not exist, and for deeply nested values.
+        raise PlansError(f"plans file can't be read: {error}") from None
     problems = [f"{path}: {SIGNATURE_PROBLEM}" for path in signature_paths(content)]
     problems += [
         f"plans.{name}.roles.{field}: {problem}"
@@ -109,7 +112,7 @@ def plans_from_text(text: str) -> Plans:
 
 
 def read_plans(path: Path = SHIPPED_PLANS) -> Plans:
-    """The plans in a file. The default is the plans file in this package.
+    """Read a plans file. The default is the plans file in this package.
 
     Raises PlansError if the content is invalid, and OSError if the file can't be read.
     """

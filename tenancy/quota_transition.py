@@ -1,8 +1,8 @@
-"""The steps from the old shares of a tenant's budget to the new shares. No I/O.
+"""Changes the shares of a tenant's budget in steps. No I/O.
 
-With `quotaScope: Tenant`, the tenant's quotas are a budget, and each namespace has a share of it. The share
-is the limit in the namespace's ResourceQuota. Limits that must decrease are lowered first. Limits that
-must increase are raised later. So the sum of all limits stays within the budget.
+With `quotaScope: Tenant`, the tenant's quotas are a budget, and each namespace has a share of the budget. The
+share is the limit in the namespace's ResourceQuota. The first step lowers limits. A later step raises limits.
+So the sum of all limits stays within the budget.
 
 Callers apply the state that `budget_step` returns. They repeat this with the new live quotas until
 `budget_step` returns the desired state.
@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.quantity import quantity_value
 from tenancy.desired import DesiredState
+from tenancy.objects.object_counts import OBJECT_COUNTS
 from tenancy.objects.quotas import UNSPLIT_KEYS
 
 
@@ -49,25 +50,26 @@ Limits = Mapping[str, Mapping[str, Limit]]
 
 
 def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
-    """The state to apply next. While it is applied, the sum of the quotas stays within the budget.
+    """The state to apply next. `live` are the tenant's live ResourceQuotas.
 
-    This is true for every order in which the quotas are applied. If raised limits of a resource could exceed
-    its budget, this step only lowers limits of the resource. A later step raises the other limits.
+    While Pulumi applies the state, the sum of the limits stays within the budget, in whatever order Pulumi
+    changes the quotas. If raised limits of a resource could exceed its budget, this step only lowers limits
+    of the resource. A later step raises the other limits.
     """
     if not desired.has_budget:
         return desired
     limits = _live_limits(live)
     waiting = _without_room(desired, limits)
     manifests = tuple(_lowered(manifest, waiting, limits) for manifest in desired.manifests)
-    # If no limit has to wait, the desired state can be applied. The sum can still exceed the budget until
-    # namespaces that no longer belong to the tenant are deleted.
+    # Return `desired` itself if no limit has to wait. The sum can still exceed the budget until namespaces
+    # that no longer belong to the tenant are deleted.
     return desired if manifests == desired.manifests else replace(desired, manifests=manifests)
 
 
 def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
-    """A message about the first namespace that uses more than its new share.
+    """A message about the first namespace that uses more than its new, lower share. None if there is none.
 
-    None if there is no such namespace.
+    A share that does not decrease is not checked. The message ends with the number of further problems.
     """
     if not desired.has_budget:
         return None
@@ -91,7 +93,7 @@ def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Fi
 
     During this time, each namespace has its old limit or its new limit. In the worst case, each namespace has
     the higher one of the two limits. If the sum of these higher limits is larger than the budget, the budget
-    could be exceeded.
+    could be exceeded. The sum includes the limits of namespaces that no longer belong to the tenant.
     """
     budget: defaultdict[Figure, Decimal] = defaultdict(Decimal)
     highest: defaultdict[Figure, Decimal] = defaultdict(Decimal)
@@ -110,13 +112,13 @@ def _without_room(desired: DesiredState, limits: Mapping[str, Limits]) -> set[Fi
 
 
 def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limits]) -> Manifest:
-    """The version of an object that the next step applies.
+    """The object as the next step applies it.
 
-    In a ResourceQuota, a limit keeps its live value if its increase must wait. All other limits are the new
-    shares. Objects of other kinds are returned unchanged.
+    In a ResourceQuota, a limit keeps its live value if it must not increase yet. All other limits are the new
+    shares. Objects of other kinds do not change. `waiting` is the result of `_without_room`.
     """
     key = object_key(manifest)
-    if key.kind != "ResourceQuota":
+    if not _is_share(key):
         return manifest
     hard = {}
     for resource, share in manifest["spec"]["hard"].items():
@@ -129,16 +131,24 @@ def _lowered(manifest: Manifest, waiting: set[Figure], limits: Mapping[str, Limi
 
 def _shares(desired: DesiredState) -> Iterator[tuple[str, Figure, str]]:
     for key, manifest in desired.by_key.items():
-        if key.kind == "ResourceQuota":
+        if _is_share(key):
             for resource, share in manifest["spec"]["hard"].items():
                 if resource not in UNSPLIT_KEYS:
                     yield key.namespace, Figure(key.name, resource), share
 
 
+def _is_share(key: ObjectKey) -> bool:
+    """Whether the object is a ResourceQuota with shares of the budget.
+
+    The ResourceQuota `tenant-object-counts` has no shares. Its limits are not a part of the budget.
+    """
+    return key.kind == "ResourceQuota" and key.name != OBJECT_COUNTS
+
+
 def _live_limits(live: Mapping[ObjectKey, Manifest]) -> dict[str, Limits]:
     limits: defaultdict[str, dict[str, Mapping[str, Limit]]] = defaultdict(dict)
     for key, manifest in live.items():
-        if key.kind == "ResourceQuota":
+        if _is_share(key):
             status = (manifest.get("status") or {}).get("hard") or {}
             limits[key.namespace][key.name] = {
                 resource: Limit(
@@ -163,9 +173,9 @@ def _limit(quotas: Limits, figure: Figure) -> Limit | None:
 
 
 def _used(live: Mapping[ObjectKey, Manifest], namespace: str, figure: Figure) -> str | None:
-    """The used amount of a resource in a namespace, as its quotas report it. None if no quota reports it.
+    """The used amount of a resource, from the status of the namespace's ResourceQuotas.
 
-    If the quotas report different amounts, this is the highest amount.
+    If they report different amounts, the result is the highest amount. None if no quota reports an amount.
     """
     counts = [
         used[figure.resource]

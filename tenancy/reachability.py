@@ -1,6 +1,6 @@
 """Evaluates NetworkPolicies, to find out which endpoints can connect to each other.
 
-The endpoints do not have to exist in the cluster.
+An endpoint is a pod or an address. The pods do not have to exist in the cluster.
 
 With some network plugins, an ipBlock also matches the addresses of pods. This module assumes such a plugin.
 So the module can report a connection as allowed, although another plugin blocks it.
@@ -64,7 +64,7 @@ class PodNetwork:
         return PodNetwork(policies, self.namespaces)
 
     def allows(self, source: Endpoint, target: Endpoint, port: Port) -> bool:
-        """Whether the policies at both ends allow the connection. A pod can always connect to itself."""
+        """Whether the policies of both endpoints allow the connection. A pod can always connect to itself."""
         return source == target or (
             self._end_allows("Egress", source, target, target, port)
             and self._end_allows("Ingress", target, source, target, port)
@@ -73,10 +73,11 @@ class PodNetwork:
     def _end_allows(
         self, direction: str, own: Endpoint, peer: Endpoint, target: Endpoint, port: Port
     ) -> bool:
-        """Whether the policies of the endpoint `own` allow the connection in this direction.
+        """Whether the policies that select the endpoint `own` allow the connection.
 
-        If no policy selects the endpoint, every connection is allowed. If policies select the endpoint, at
-        least one of them must allow the connection.
+        `direction` is `Ingress` or `Egress`, and `peer` is the other endpoint. If no policy for this
+        direction selects `own`, every connection is allowed. Otherwise, at least one of the policies must
+        allow the connection.
         """
         if not own.namespace:
             return True
@@ -132,7 +133,7 @@ _OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 
 
 def _policy_types(spec: Manifest) -> list[str]:
-    """The policy types. The default is `Ingress`, or both types if the policy has egress rules."""
+    """`policyTypes`. The default is `Ingress`, or both types if the NetworkPolicy has egress rules."""
     default = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     return spec.get("policyTypes") or default
 

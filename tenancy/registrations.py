@@ -1,7 +1,8 @@
-"""The Pulumi resources of a tenant, as a list. No I/O.
+"""The list of a tenant's Pulumi resources. No I/O.
 
-`component.py` registers this list in a Pulumi program, for `pulumi up` by hand. The watcher's warm engine
-registers the same list without a program.
+A Pulumi program registers these resources with the components in `component.py`, for example if an operator
+runs `pulumi up`. The watcher usually runs no program. Its warm engine, a process that executes Pulumi
+operations, registers the same list.
 """
 
 from collections import defaultdict
@@ -28,13 +29,14 @@ PROVIDER_VERSION: Final = version("pulumi-kubernetes")
 _STAGES: Final = {RESOURCE_QUOTA.kind: 1, ROLE_BINDING.kind: 2}
 
 _ANNOTATIONS: Final = {
-    # The field manager is fixed, so that a stack can still update its objects after its state was lost.
+    # By default, Pulumi generates a field manager and stores it in the state. With a fixed field manager, a
+    # stack can still update its objects after its state was lost.
     "pulumi.com/patchFieldManager": FIELD_MANAGER,
     # Overwrite fields that another field manager has changed. Such a change is drift.
     "pulumi.com/patchForce": "true",
 }
-# Pulumi does not wait until a tenant's objects are ready or deleted. The watcher watches deleted namespaces
-# itself.
+# With this annotation, Pulumi does not wait until an object is ready or deleted. The watcher itself watches
+# namespaces that are being deleted.
 NO_AWAIT: Final = {"pulumi.com/skipAwait": "true"}
 
 
@@ -42,7 +44,7 @@ NO_AWAIT: Final = {"pulumi.com/skipAwait": "true"}
 class Registration:
     """One Kubernetes object as a Pulumi resource.
 
-    `depends_on` and `deleted_with` are indexes in the list of registrations. They refer to earlier entries.
+    `depends_on` and `deleted_with` are indexes of earlier items in the list that `registrations` returns.
     """
 
     type: str
@@ -54,7 +56,7 @@ class Registration:
 
 
 def registrations(desired: DesiredState) -> list[Registration]:
-    """The objects of the desired state, in an order in which they can be registered."""
+    """The Pulumi resources of all objects. Each resource comes after the resources that it depends on."""
     result: list[Registration] = []
     namespaces: dict[str, int] = {}
     created: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -89,22 +91,25 @@ def registrations(desired: DesiredState) -> list[Registration]:
 
 
 def apply_stage(key: ObjectKey) -> int:
-    """The stage in which an object of a namespace is created. Lower stages come first."""
+    """0, 1 or 2. In each namespace, Pulumi creates the objects of a lower stage first."""
     return _STAGES.get(key.kind, 0)
 
 
 def resource_type(manifest: Manifest) -> str:
-    """The object's type token in Pulumi's state."""
+    """The type token of the object's Pulumi resource, such as `kubernetes:core/v1:Namespace`."""
     return f"kubernetes:{_group(manifest['apiVersion'])}:{manifest['kind']}"
 
 
 def resource_name(key: ObjectKey) -> str:
-    """The object's name in Pulumi's state."""
+    """The name of the object's Pulumi resource: NAMESPACE/NAME, or NAME for a cluster-scoped object."""
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
 
 
 def resource_inputs(manifest: Manifest, awaits: Mapping[str, str] = NO_AWAIT) -> dict[str, Any]:
-    """The manifest with the annotations that configure Pulumi's Kubernetes provider."""
+    """A copy of the manifest, with annotations that configure Pulumi's Kubernetes provider.
+
+    `awaits` are the annotations that define whether Pulumi waits for the object.
+    """
     metadata = manifest["metadata"]
     annotations = {**metadata.get("annotations", {}), **_ANNOTATIONS, **awaits}
     return {**manifest, "metadata": {**metadata, "annotations": annotations}}

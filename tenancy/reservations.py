@@ -23,9 +23,9 @@ class Reservations:
         self._guard = threading.Lock()
 
     def remember(self, tenant: str, namespaces: Iterable[str], hosts: Iterable[str]) -> None:
-        """Restore the reservations from a tenant's status.
+        """Reserve the namespaces and hosts that the status of a Tenant contains.
 
-        Skip namespaces that are reserved for another tenant.
+        Skip namespaces that are already reserved for another tenant.
         """
         with self._guard:
             for namespace in namespaces:
@@ -35,9 +35,9 @@ class Reservations:
     def decide_and_reserve(self, manifest: Manifest, facts: Facts) -> Decision:
         """Call `decide`, and reserve the namespaces and hosts of the tenant.
 
-        If the tenant is rejected, raise Rejection and reserve nothing. Decision and reservation are one
-        atomic step. If two tenants request the same namespace or host at the same time, one of them is
-        rejected. Namespaces and hosts that the tenant had before stay reserved until `release` is called.
+        If `decide` raises Rejection, reserve nothing. The decision and the reservation are one atomic step.
+        So if two tenants request the same namespace or host at the same time, one of them is rejected.
+        Earlier reservations of the tenant stay until `release` is called.
         """
         with self._guard:
             decision = decide(manifest, replace(facts, holders=self._holders, hosts=self._hosts))
@@ -59,9 +59,11 @@ class Reservations:
                 self._hosts[tenant] = hosts
 
     def may_remove(self, tenant: str, key: ObjectKey) -> bool:
-        """Whether an object with the tenant's label really belongs to the tenant.
+        """Whether the watcher may delete an object that has the tenant's label.
 
-        The label alone does not prove this, because users can set any label.
+        The label alone does not prove that the object belongs to the tenant, because users can set any label.
+        The object's namespace must be reserved for the tenant. If it is not reserved for any tenant, its name
+        must contain the name of the tenant, such as `tenant-acme` or `tenant-acme-dev` for tenant `acme`.
         """
         namespace = key.namespace or key.name
         holder = self._holder(namespace)
@@ -71,9 +73,9 @@ class Reservations:
         return holder == tenant or (holder is None and has_its_name)
 
     def may_release(self, tenant: str, namespace: str) -> bool:
-        """Whether the platform's labels may be removed from a namespace.
+        """Whether the watcher may remove the platform's labels from a namespace of the tenant.
 
-        False if the namespace belongs to another tenant.
+        False if the namespace is reserved for another tenant.
         """
         return self._holder(namespace) in (None, tenant)
 

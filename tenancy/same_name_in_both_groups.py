@@ -1,6 +1,6 @@
 """Handles two Tenants that have the same name in different API groups. No I/O.
 
-The older Tenant is used. The newer Tenant is rejected.
+The platform applies the older Tenant and rejects the newer Tenant.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ def has_finalizer(manifest: Manifest) -> bool:
 
 
 def precedence(tenant: Manifest) -> tuple[str, bool, int]:
-    """A sort key for Tenants with the same name. The first Tenant in this order is used."""
+    """A sort key for Tenants with the same name. The platform applies only the first Tenant in this order."""
     # Creation times have a precision of one second. If they are equal, the Tenant with the finalizer comes
     # first, because its objects may already exist. Otherwise the group `platform.ai` comes first.
     groups = [kind.api_version for kind in TENANTS]
@@ -26,7 +26,7 @@ def precedence(tenant: Manifest) -> tuple[str, bool, int]:
 
 
 def tenants_by_name(tenants: Iterable[Manifest]) -> dict[str, Manifest]:
-    """The Tenants by name. If both API groups have a Tenant with the same name, the older Tenant is used."""
+    """The Tenants by name. If two Tenants have the same name, the result contains only the older one."""
     ordered = sorted(tenants, key=precedence, reverse=True)
     return {tenant["metadata"]["name"]: tenant for tenant in ordered}
 
@@ -34,8 +34,9 @@ def tenants_by_name(tenants: Iterable[Manifest]) -> dict[str, Manifest]:
 def is_duplicate(tenant: Manifest, by_name: Mapping[str, Manifest]) -> bool:
     """Whether an older Tenant in the other API group has the same name.
 
-    If so, all objects of the tenant belong to the older Tenant. `by_name` is a result of `tenants_by_name`.
-    If `by_name` does not contain the older Tenant, the function uses only the status of `tenant`.
+    If so, the namespaces and other objects with this tenant name belong to the older Tenant. `by_name` is a
+    result of `tenants_by_name`. The function also returns True if a condition of `tenant` has the reason
+    `NameTaken`.
     """
     first = by_name.get(tenant["metadata"]["name"], tenant)
     conditions = (tenant.get("status") or {}).get("conditions") or ()

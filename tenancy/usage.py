@@ -1,4 +1,4 @@
-"""Resource usage of a tenant, by namespace and in total.
+"""The resource usage of a tenant and of each of its namespaces.
 
 There are two kinds of values:
 
@@ -60,7 +60,7 @@ class MeasuredUsage(NamedTuple):
 
 
 def namespace_amounts(live: Mapping[ObjectKey, Manifest]) -> dict[str, Amounts]:
-    """The amounts of each namespace, from the live ResourceQuotas.
+    """The used amounts and the limits of each namespace, from the live ResourceQuotas.
 
     If several quotas of a namespace limit the same resource, the amount comes from the quota with the lowest
     limit. Quotas with scopes are left out, because such quotas count only some of the pods.
@@ -84,7 +84,7 @@ def namespace_amounts(live: Mapping[ObjectKey, Manifest]) -> dict[str, Amounts]:
 
 
 def total_amounts(namespaces: Iterable[Amounts]) -> Amounts:
-    """For each resource, the sum of the amounts of several namespaces."""
+    """The amounts of several namespaces, added up for each resource."""
     by_resource: dict[str, list[Amount]] = {}
     for namespace in namespaces:
         for resource, amount in namespace.items():
@@ -112,7 +112,7 @@ def measured_by_namespace(pods: Iterable[Manifest]) -> dict[str, MeasuredUsage]:
 
 
 def total_measured(parts: Iterable[MeasuredUsage]) -> MeasuredUsage:
-    """The sum of several measurements."""
+    """The sum of the CPU and the sum of the memory of several measurements."""
     return MeasuredUsage(*(sum(column, Decimal()) for column in zip(*parts, strict=True)))
 
 
@@ -124,12 +124,12 @@ def is_significant_change(
     Measured usage changes all the time, and small changes should not cause writes. A change is significant in
     these cases:
 
-    - The usage was unknown and is known now, or the other way round.
-    - The value changed by more than 50%.
-    - The value changed by more than 10%, and the reported value is at least 5 minutes old.
+    - Only one of `reported` and `current` is None. None means that the usage is unknown.
+    - The CPU or the memory changed by more than 50%.
+    - The CPU or the memory changed by more than 10%, and the reported usage is at least 5 minutes old.
 
     A change of at most 10m of CPU or at most 16Mi of memory is never significant. `reported_for_s` is the age
-    of the reported value in seconds.
+    of the reported usage in seconds.
     """
     if reported is None or current is None:
         return reported is not current

@@ -16,10 +16,12 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from embedded.controlplane.plane import ControlPlane
+from embedded.run.install_platform import install_session_crd
 from embedded.toolchain.crds import crd_manifests
 from embedded.toolchain.resolver import ensure_tools, path_with
 from tenancy.base.manifest import Manifest
 from tests import preparation
+from tests.audit_log import AuditLog
 from tests.platform import NewTenant, Platform, tenant_manifest
 
 pytest_plugins = ["tests.costs"]
@@ -129,9 +131,24 @@ def crd_files() -> CrdFiles:
 
 
 @pytest.fixture(scope="session")
-def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
+    """The audit log of the control plane, with the requests of the watcher."""
+    return AuditLog(tmp_path_factory.mktemp("audit"))
+
+
+@pytest.fixture(scope="session")
+def control_plane(
+    tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory, audit_log: AuditLog
+) -> Iterator[ControlPlane]:
     """One control plane for all tests. Each test uses unique names in it, and removes its objects."""
-    with ControlPlane(tools, tmp_path_factory.mktemp("control-plane"), is_throw_away=True) as plane:
+    folder = tmp_path_factory.mktemp("control-plane")
+    with ControlPlane(
+        tools,
+        folder,
+        is_throw_away=True,
+        api_server_flags=audit_log.flags,
+        before_controllers=install_session_crd,
+    ) as plane:
         yield plane
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from embedded.controlplane.plane import ControlPlane
+from embedded.run.install_platform import install_session_crd
 from embedded.toolchain.resolver import path_with
 from tests.platform import Platform
 
@@ -19,7 +20,8 @@ def platform_on_own_cluster(
 
     The watcher is not started. `name` becomes a part of the names of the temporary folders.
     """
-    with ControlPlane(tools, tmp_path_factory.mktemp(f"{name}-plane"), is_throw_away=True) as plane:
+    data = tmp_path_factory.mktemp(f"{name}-plane")
+    with ControlPlane(tools, data, is_throw_away=True, before_controllers=install_session_crd) as plane:
         folder = tmp_path_factory.mktemp(f"{name}-platform")
         platform = Platform.install(plane.kubeconfig, path_with(tools), folder)
         yield platform

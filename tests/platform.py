@@ -30,6 +30,15 @@ from tests.watcher_process import WatcherProcess
 
 ROOT = Path(__file__).parent.parent
 
+# Secrets in the environment of the watcher. `tests/watcher/test_canaries.py` looks for them in all outputs.
+CANARIES = {
+    "PULUMI_CONFIG_PASSPHRASE": "canary-of-the-passphrase",
+    "PULUMI_ACCESS_TOKEN": "canary-of-the-pulumi-token",
+    "AWS_ACCESS_KEY_ID": "canary-of-the-s3-key-id",
+    "AWS_SECRET_ACCESS_KEY": "canary-of-the-s3-key",
+    "DATABASE_PASSWORD": "canary-of-the-environment",
+}
+
 # Applies a tenant with the given name and spec, and returns its manifest.
 NewTenant = Callable[..., Manifest]
 
@@ -73,11 +82,13 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
             "PATH": path,
             "KUBECONFIG": str(folder / "watcher.kubeconfig"),
             "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
-            "PULUMI_CONFIG_PASSPHRASE": "test",
+            **CANARIES,
             "PULUMI_HOME": str(folder / "pulumi"),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
-            # Pulumi commands are short, so frequent garbage collection wastes CPU time.
+            # Pulumi commands are short. Frequent garbage collection and a saved state after each resource
+            # waste CPU time.
             "GOGC": "400",
+            "PULUMI_SKIP_CHECKPOINTS": "true",
         }
         return cls(
             admin=Cluster.connect(kubeconfig),

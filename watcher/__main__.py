@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Final
 
 import structlog
 import typer
@@ -29,12 +30,15 @@ from watcher.options import DEFAULTS, Options
 from watcher.page.auth import AccessReviews
 from watcher.page.live_feed import Feed
 from watcher.page.login import Login
+from watcher.page.metrics_access import rejection_without_right
 from watcher.page.page_data import PageData
 from watcher.page.request_checks import is_loopback
 from watcher.page.routes import PageRoutes
 from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
+
+_METRICS: Final = "/metrics"
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -51,6 +55,7 @@ def run(
     workers: options.Workers = DEFAULTS.workers,
     http: options.HttpAddress = "127.0.0.1:8080",  # type: ignore[assignment]  # parsed by the option
     has_page: options.HasPage = False,
+    has_protected_metrics: options.HasProtectedMetrics = False,
     run_folder: options.RunFolder = options.DEFAULT_RUN_FOLDER,
     usage_database: options.UsageDatabase = None,
     timeout: options.Timeout = 300.0,
@@ -59,6 +64,7 @@ def run(
     usage_metrics_period: options.UsageMetricsPeriod = DEFAULTS.usage_metrics_s,
     usage_record_period: options.UsageRecordPeriod = DEFAULTS.usage_record_s,
     session_retry: options.SessionRetry = DEFAULTS.session_retry_s,
+    deletion_blocked_after: options.DeletionBlocked = DEFAULTS.deletion_blocked_s,
     has_dns_isolation: options.HasDnsIsolation = False,
     keep_updates: options.KeepUpdates = DEFAULTS.history.updates,
     keep_days: options.KeepDays = DEFAULTS.history.days,
@@ -82,16 +88,20 @@ def run(
         usage_metrics_period,
         usage_record_period,
         session_retry,
+        deletion_blocked_after,
         has_dns_isolation,
         HistoryLimits(keep_updates, keep_days),
     )
     cluster = Cluster.connect()
     plans = _plans(cluster, plans_file, plans_configmap)
+    PulumiProcess.installed_version()  # Raises PulumiMissing.
     stacks = Stacks(backend, run_folder, PulumiProcess(timeout), engine)
     stacks.prepare()
     usage = UsageStore(usage_database or run_folder / options.USAGE_FILE, settings.usage_record_s)
     watcher = Watcher(cluster, stacks, plans, usage, settings)
-    feed, routes = _page(cluster, watcher, stacks, plans, usage, http.host, has_page)
+    login = Login(AccessReviews(cluster))
+    feed, routes = _page(cluster, watcher, stacks, plans, usage, http.host, has_page, login)
+    rejection = rejection_without_right(login, _METRICS) if has_protected_metrics else None
     server = serve_http(
         http.host,
         http.port,
@@ -99,7 +109,7 @@ def run(
             "/healthz": Check(lambda: [*watcher.not_healthy(), *(feed.not_healthy() if feed else ())]),
             "/readyz": Check(watcher.not_ready, lambda: [*plans.notes(), *watcher.notes()]),
         },
-        {"/metrics": TextEndpoint(watcher.metrics.text, CONTENT_TYPE_PLAIN_0_0_4)},
+        {_METRICS: TextEndpoint(watcher.metrics.text, CONTENT_TYPE_PLAIN_0_0_4, rejection)},
         routes,
     )
     if feed:
@@ -139,8 +149,9 @@ def _page(
     usage: UsageStore,
     host: str,
     has_page: bool,
+    login: Login,
 ) -> tuple[Feed | None, list[BaseRoute]]:
-    """The live feed and the routes of the web page. Returns None and an empty list if there is no page.
+    """The live feed and the routes of the web page. None and an empty list if the page is not served.
 
     If the HTTP server listens on a loopback address, the page is always served and needs no login. On other
     addresses, the page is served only with the option `--page`, and users must log in.
@@ -153,8 +164,8 @@ def _page(
     )
     feed = Feed(data.row)
     watcher.follow(feed.mark_changed)
-    login = None if is_local else Login(AccessReviews(cluster))
-    return feed, PageRoutes(data, feed, usage, watcher.not_listed, login).routes()
+    routes = PageRoutes(data, feed, usage, watcher.not_listed, None if is_local else login)
+    return feed, routes.routes()
 
 
 def main() -> None:

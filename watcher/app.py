@@ -21,6 +21,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.changes import Differences
 from watcher.dns import DnsConfig
 from watcher.history_pruner import HistoryPruner
+from watcher.isolation import IsolationChecks
 from watcher.metrics import Metrics
 from watcher.options import Options
 from watcher.queue import TenantQueue
@@ -28,6 +29,7 @@ from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.drift_repair import Repairs
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.reconcile import Reconciler
+from watcher.reconciler.report import Reporter
 from watcher.service import QueueWorkers, Service, TryAgain, join
 from watcher.sessions.controller import SessionController
 from watcher.sessions.metrics import SessionPhaseCollector
@@ -37,14 +39,14 @@ from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
-# When the watcher stops, it waits `_FINISH_S` for running updates. Then it cancels them and waits `_CANCEL_S`
-# until they have ended. The sum is less than the default termination grace period of a pod, which is 30 s.
+# When the watcher stops, it gives running Pulumi operations `_FINISH_S` to finish. Then it cancels them, and
+# waits up to `_CANCEL_S`. The sum is less than a pod's default termination grace period, which is 30 s.
 _FINISH_S: Final = 15.0
 _CANCEL_S: Final = 10.0
 
 
 class Watcher:
-    """Connects the informers to the queues, and the queues to their workers."""
+    """Runs the watcher. Informers queue the tenants that have changed, and worker threads reconcile them."""
 
     def __init__(
         self,
@@ -59,8 +61,8 @@ class Watcher:
         self._stacks = stacks
         self._plans = plans
         self._on_change: Callable[[str], None] = lambda _: None
-        self.managed = ManagedObjects()
-        self.tenants = Tenants(cluster, self._tenant_changed)
+        managed = self.managed = ManagedObjects()
+        tenants = self.tenants = Tenants(cluster, self._tenant_changed)
         self._informers = [
             Informer(cluster, kind, self._managed_changed, MANAGED_SELECTOR) for kind in MANAGED_KINDS
         ]
@@ -68,11 +70,10 @@ class Watcher:
         self._dns = [DnsConfig(cluster, namespaces)] if options.has_dns_isolation else []
         on_kinds, on_crd = self._kinds_changed, self._crd_changed
         self._integrations = Integrations(cluster, self._managed_changed, on_kinds, on_crd)
-        pod_metrics = PodMetrics(
-            cluster, self.managed, self.tenants.names, self._queue.add, options.usage_metrics_s
-        )
+        period_s = options.usage_metrics_s
+        pod_metrics = PodMetrics(cluster, managed, tenants.names, self._queue.add, period_s)
         self._pruner = HistoryPruner(stacks.histories, options.history)
-        recorder = UsageRecorder(usage, self.managed, self.tenants.names, options.usage_record_s)
+        recorder = UsageRecorder(usage, managed, tenants.names, options.usage_record_s)
         self.metrics = Metrics(
             self.tenants,
             self.managed,
@@ -87,24 +88,17 @@ class Watcher:
             return self._integrations.served
 
         applied = LastApplied()
-        loader = AppliedLoader(
-            stacks, self.tenants, applied, lambda: plans.current, served, self._applied_loaded
+        loader = AppliedLoader(stacks, tenants, applied, lambda: plans.current, served, self._applied_loaded)
+        repairs = self._repairs = Repairs(cluster, applied, loader, managed, served, self._queue.add)
+        isolation = IsolationChecks(cluster, tenants, managed, plans, self._queue.add)
+        reporter = Reporter(
+            cluster, tenants, managed, applied, loader, repairs, self.metrics, pod_metrics.reported, isolation
         )
-        self._repairs = Repairs(cluster, applied, loader, self.managed, served, self._queue.add)
+        blocked_s = options.deletion_blocked_s
         self._reconciler = Reconciler(
-            cluster,
-            stacks,
-            self.tenants,
-            self.managed,
-            plans,
-            served,
-            applied,
-            loader,
-            self._repairs,
-            self.metrics,
-            pod_metrics.reported,
+            cluster, stacks, tenants, managed, plans, served, applied, loader, repairs, reporter, blocked_s
         )
-        self.sessions = SessionController(cluster, self.tenants, plans, namespaces, options.session_retry_s)
+        self.sessions = SessionController(cluster, tenants, plans, namespaces, options.session_retry_s)
         self.metrics.register(SessionPhaseCollector(self.sessions.phase_counts))
         workers = QueueWorkers(
             "worker",
@@ -114,18 +108,18 @@ class Watcher:
             on_failure=self._reconcile_failed,
         )
         # These services start when the informers have listed all objects. They do not need the plans.
-        self._observers: list[Service] = [pod_metrics, recorder, self._pruner, *self._dns]
+        self._observers: list[Service] = [pod_metrics, recorder, self._pruner, isolation, *self._dns]
         # These services reconcile and repair tenants. They start when the informers have listed all objects
         # and the plans are loaded.
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """After each change to a tenant, call `on_change` with its name. Call `follow` before `start`."""
+        """Make the watcher call `on_change` with the name of each tenant that changes. Use before `start`."""
         self._on_change = on_change
         self.sessions.follow(on_change)
 
     def differences(self, tenant: Manifest) -> Differences:
-        """The tenant's drift, and the changes that are not applied yet."""
+        """The manual changes to a tenant's objects, and the changes that the watcher has not applied yet."""
         return self._reconciler.differences(tenant)
 
     def start(self) -> None:
@@ -137,7 +131,7 @@ class Watcher:
         threading.Thread(target=self._start_services, name="start", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop processing tenants, wait for running updates, and cancel updates that take too long."""
+        """Stop reconciling tenants. Running Pulumi operations get a few seconds, and are then canceled."""
         log.info("stopping")
         services = [*self._writers, self.sessions.workers]
         for service in (*services, *self._observers):
@@ -156,7 +150,7 @@ class Watcher:
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
         sessions = [f"cannot start AISessions: {problem}" for problem in not_synced(self.sessions.informers)]
-        return [*sessions, *self._stacks.notes()]
+        return [*sessions, *self._stacks.notes(), *(note for dns in self._dns for note in dns.notes())]
 
     def not_listed(self) -> list[str]:
         """One message for each kind that the informers have not listed yet."""

@@ -1,4 +1,8 @@
-"""Writes the configuration of CoreDNS to a ConfigMap when the tenants' namespaces change."""
+"""Writes the CoreDNS configuration, which keeps pods from resolving the services of other tenants.
+
+The watcher stores the configuration in a ConfigMap. It writes the ConfigMap again when a tenant gets or loses
+a namespace, and when somebody else changes the ConfigMap.
+"""
 
 import threading
 from collections import defaultdict
@@ -14,17 +18,19 @@ from cluster.live_objects import tenant_of
 from tenancy.base.backoff import DNS
 from tenancy.base.kinds import CONFIG_MAP
 from tenancy.base.manifest import Manifest, is_deleting, object_key
-from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY, coredns_config_map
+from tenancy.base.platform_names import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE
+from tenancy.platform.coredns import COREFILE_KEY, coredns_config_map, unlisted_groups
 from watcher.service import Service
 
 log = structlog.get_logger(__name__)
 
-# All changes within this time are written together. A tenant's namespaces often change at the same time.
+# The delay between a change and the write of the ConfigMap. A tenant's namespaces often change at the same
+# time, and one write then covers all of them.
 _GATHER_S: Final = 1.0
 
 
 def namespace_groups(namespaces: Iterable[Manifest]) -> list[Collection[str]]:
-    """Groups of namespace names. A pod can resolve the names of services in all namespaces of its group.
+    """Groups of namespace names. A pod can resolve the services in all namespaces of its own group.
 
     The namespaces of a tenant form a group. A namespace without a tenant label is alone in its group. A
     terminating namespace is also alone in its group, because another tenant may create a namespace with the
@@ -45,7 +51,7 @@ class DnsConfig(Service):
     """Writes the ConfigMap with the configuration of CoreDNS. Retries after errors."""
 
     def __init__(self, cluster: Cluster, namespaces: Informer) -> None:
-        """`namespaces` is the informer of all managed namespaces.
+        """`namespaces` is the informer of the namespaces that belong to tenants.
 
         The caller must call `wake` each time one of these namespaces changes.
         """
@@ -60,6 +66,7 @@ class DnsConfig(Service):
         self._cluster = cluster
         self._namespaces = namespaces
         self._woken = threading.Event()
+        self._unlisted = 0
 
     @property
     def threads(self) -> Sequence[threading.Thread]:
@@ -68,12 +75,22 @@ class DnsConfig(Service):
     def start(self) -> None:
         """Start the threads. Call `start` only after the informer `namespaces` is synced.
 
-        A namespace that is not listed yet can count as a platform namespace, and pods in platform namespaces
-        can resolve all services.
+        Otherwise, a tenant's namespace that is not listed yet could count as a platform namespace, and pods
+        in platform namespaces can resolve all services.
         """
         self.wake()
         self.informer.start()
         super().start()
+
+    def notes(self) -> list[str]:
+        """One message if the ConfigMap is too small for all tenants. Otherwise empty."""
+        if not self._unlisted:
+            return []
+        effect = "can resolve only names in their own namespace and in shared namespaces"
+        config_map = f"{COREDNS_NAMESPACE}/{COREDNS_CONFIG_MAP}"
+        return [
+            f"DNS isolation: ConfigMap {config_map} is full; the pods of {self._unlisted} tenants {effect}"
+        ]
 
     def wake(self) -> None:
         self._woken.set()
@@ -99,9 +116,18 @@ class DnsConfig(Service):
             else:
                 failures, pause_s = 0, _GATHER_S
 
-    def _write(self) -> None:
+    def desired(self) -> Manifest:
+        """The ConfigMap for the current namespaces. `notes` reports if it is too small for all tenants."""
         namespaces = [self._namespaces.get(key) for key in self._namespaces.object_keys()]
-        desired = coredns_config_map(namespace_groups(filter(None, namespaces)))
+        groups = namespace_groups(filter(None, namespaces))
+        unlisted, before = unlisted_groups(groups), self._unlisted
+        self._unlisted = unlisted
+        for note in self.notes() if unlisted != before else ():
+            log.warning("DNS config incomplete", problem=note)
+        return coredns_config_map(groups)
+
+    def _write(self) -> None:
+        desired = self.desired()
         live = self.informer.get(object_key(desired)) or {}
         if (live.get("data") or {}).get(COREFILE_KEY) != desired["data"][COREFILE_KEY]:
             self._cluster.apply(desired)

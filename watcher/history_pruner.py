@@ -1,7 +1,11 @@
-"""Removes old updates from the histories of the tenants, and expired histories of deleted tenants.
+"""Removes old updates from the Pulumi histories of the tenants' stacks.
 
-The service runs in the background. A tenant's history is pruned if it contains 10 % more updates than the
-limit, and once per day, because updates expire. All tenants that are due are pruned by one command.
+A background service prunes a stack's history in two cases:
+
+- The history contains 10 % more updates than `--keep-updates`.
+- The last pruning was a day ago. In the meantime, updates may have become older than `--keep-days`.
+
+Once per day, the service also removes the expired histories of deleted tenants.
 """
 
 import threading
@@ -23,23 +27,23 @@ from watcher.service import Service
 log = structlog.get_logger(__name__)
 
 _DAY_S: Final = 86_400.0
-# The number of tenants that one command prunes.
+# The maximum number of stacks that one `prune` command handles.
 _BATCH: Final = 500
 
 
 @dataclass
 class _History:
-    """The history of one tenant. `version` is the number of the newest update."""
+    """Data about the history of one stack. `version` is Pulumi's number of the newest update, e.g. 12."""
 
     version: int
-    # The number of updates that are removed. None if it is unknown.
+    # How many updates were removed from the history until now. None if this is unknown.
     removed: int | None = None
-    # When the history was pruned, as a time of the monotonic clock.
+    # The value of `time.monotonic()` at the last pruning. None if this process has not pruned the history.
     pruned_at_s: float | None = None
 
 
 class HistoryPruner(Service):
-    """`notice` is called by the threads of the informers. All other work runs on the service's own thread."""
+    """Prunes histories on its own thread. Any thread can call `notice`."""
 
     def __init__(self, histories: Histories, limits: HistoryLimits, period_s: float = 60.0) -> None:
         super().__init__("history pruner")
@@ -54,14 +58,19 @@ class HistoryPruner(Service):
         self._expired_at_s: float | None = None
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Remember the number of updates of a Tenant. `after` is None if the Tenant was deleted."""
+        """Store the number of the newest update of a Tenant's stack, from `status.lastUpdate.version`.
+
+        `before` and `after` are the Tenant before and after a change. `before` is None if the Tenant is new,
+        and `after` is None if the Tenant was deleted.
+        """
         name = (after or before or {})["metadata"]["name"]
         with self._guard:
             if after is None:
                 self._histories.pop(name, None)
                 return
             version = ((after.get("status") or {}).get("lastUpdate") or {}).get("version") or 0
-            # A new Tenant has no history. After a restart, the history of a Tenant is unknown.
+            # The history of a new Tenant is empty. If the Tenant is older than this process, the number of
+            # removed updates is unknown until the first pruning.
             is_new = before is None and version == 0
             default = _History(0, 0, time.monotonic()) if is_new else _History(version)
             history = self._histories.setdefault(name, default)

@@ -1,7 +1,8 @@
-"""The history of a tenant that the page, `tenancy history` and `tenancy show` display. No I/O.
+"""The history of a tenant that the web page, `tenancy history` and `tenancy show` display. No I/O.
 
-The history contains the updates of the tenant's stack. It also contains the changes to the spec that led to
-no update of their own, because the spec was rejected, or because another change followed before the update.
+The history contains the Pulumi updates of the tenant's stack. It also contains the changes to the Tenant's
+spec that have no update of their own. For example, the watcher rejected the spec, or a user changed the spec
+again before the watcher ran an update.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ from tenancy.spec.tenant_status import SpecChange, SpecResult
 if TYPE_CHECKING:
     from stacks.history import Update
 
-# The operation of an entry that is not an update.
+# `UpdateView.operation` of a change to the spec that has no update of its own.
 NO_UPDATE: Final = "none"
 # The operations of Pulumi that change objects, and how the history shows each of them.
 _PULUMI_OPERATIONS: Final = {
@@ -36,9 +37,9 @@ _RESULTS: Final = {
 
 
 class UpdateView(Model):
-    """An update in the stack's history, or a change to the spec without an update of its own."""
+    """An entry of the history: a Pulumi update, or a change to the spec that has no update of its own."""
 
-    # None if the entry is not an update.
+    # The number of the update. None if the entry is a change to the spec without an update.
     version: int | None
     operation: str
     cause: str
@@ -54,7 +55,7 @@ class UpdateView(Model):
     detail: str = ""
     started: str
     duration_s: float | None
-    # The numbers of changed objects, by operation.
+    # The number of changed objects for each operation, e.g. {"create": 3}.
     counts: dict[str, int]
     changes: tuple[ObjectChange, ...] = ()
     spec: dict[str, Any] | None = None
@@ -63,8 +64,8 @@ class UpdateView(Model):
 def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] = ()) -> list[UpdateView]:
     """All entries of the history, newest first.
 
-    `updates` are the updates of the stack, newest first. `unrecorded` are the changes to the spec in the
-    Tenant's status, oldest first.
+    `updates` are the Pulumi updates of the stack. `unrecorded` are the changes to the spec that only the
+    Tenant's status contains, oldest first.
     """
     entries: list[UpdateView] = []
     shown: set[tuple[int, str]] = set()
@@ -85,7 +86,7 @@ def history_view(updates: Iterable["Update"], unrecorded: Iterable[SpecChange] =
 
 
 def _key(change: SpecChange) -> tuple[int, str]:
-    """The identity of a change. If an update is repeated, it records the same change again.
+    """A key that identifies a change. Two updates can record the same change, for example after a retry.
 
     The generation alone is not unique: a Tenant that is restored from a backup starts again at generation 1.
     """
@@ -93,9 +94,9 @@ def _key(change: SpecChange) -> tuple[int, str]:
 
 
 def _views_without_update(changes: Sequence[SpecChange]) -> list[UpdateView]:
-    """The entries of changes that no update has applied.
+    """The entries of changes to the spec that no update has applied. `changes` are oldest first.
 
-    A change is superseded if another change followed before its result was known.
+    The result "superseded" means that the spec changed again before the result of this change was known.
     """
     return [
         _change_view(change, "superseded" if change.result is SpecResult.PENDING else "")
@@ -129,8 +130,8 @@ def update_view(update: "Update") -> UpdateView:
 def _change_view(change: SpecChange, result: str) -> UpdateView:
     """The entry of a change to the spec.
 
-    If `result` is not empty, the entry shows `result` instead of the stored result. This does not apply to
-    a change that was rejected or that changed no object.
+    If `result` is not empty, the entry shows `result` instead of the result in `change`. The exception is a
+    change that was rejected or that changed no object: its entry always shows the result in `change`.
     """
     is_final = change.result in (SpecResult.REJECTED, SpecResult.UNCHANGED)
     return UpdateView(
@@ -157,7 +158,7 @@ def _change_counts(changes: Iterable[ObjectChange]) -> dict[str, int]:
 
 
 def _pulumi_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """The number of changed objects for each operation, from Pulumi's counts of operations."""
+    """The number of changed objects for each operation, converted from the counts that Pulumi reports."""
     shown: Counter[str] = Counter()
     for name, operation in _PULUMI_OPERATIONS.items():
         shown[operation.value] += counts.get(name, 0)

@@ -1,9 +1,10 @@
-"""The watcher's HTTP server. It serves checks such as `/healthz`, texts such as `/metrics`, and the web page.
+"""The watcher's HTTP server. It serves health checks (`/healthz`), texts (`/metrics`) and the web page.
 
 If a check succeeds, the response has status 200. If a check fails, the response has status 503 and one line
 per problem. Both responses can end with notes. Notes are for people and do not make a check fail.
 """
 
+import asyncio
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,11 +12,13 @@ from typing import Final, NamedTuple
 
 import structlog
 import uvicorn
+from h11 import LocalProtocolError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 log = structlog.get_logger(__name__)
 
@@ -24,6 +27,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 # At shutdown, the server waits this long for responses that are still being sent.
 _GRACE_S: Final = 2
+# The server closes a connection if the headers of a request are not complete after this time.
+_HEADERS_TIMEOUT_S: Final = 10.0
 
 
 def _nothing() -> list[str]:
@@ -38,8 +43,54 @@ class Check(NamedTuple):
 
 
 class TextEndpoint(NamedTuple):
+    """An endpoint that serves a text, such as `/metrics`.
+
+    `rejection` decides whether the client may read the text. It returns None if the client may read the text,
+    and an error response otherwise. Without `rejection`, all clients may read the text.
+    """
+
     text: Callable[[], str]
     content_type: str
+    rejection: Callable[[Request], Awaitable[Response | None]] | None = None
+
+
+class _TimedProtocol(H11Protocol):
+    """The HTTP protocol with a time limit for the headers of a request.
+
+    Without the limit, clients that never complete their requests could use all file descriptors of the
+    process.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._update_timer()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._update_timer()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._update_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _update_timer(self) -> None:
+        """Run the timer while the server waits for the headers of a request. New data does not restart it."""
+        # Before the first request, `cycle` is None.
+        if not getattr(self.cycle, "response_complete", True):
+            self._stop_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_HEADERS_TIMEOUT_S, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class HttpServer:
@@ -50,7 +101,7 @@ class HttpServer:
         config = uvicorn.Config(
             app,
             loop="asyncio",
-            http="h11",
+            http=_TimedProtocol,
             ws="none",
             lifespan="off",
             # `_internal_error` logs errors. Requests are not logged, because probes send them all the time.
@@ -77,7 +128,10 @@ def serve_http(
     texts: Mapping[str, TextEndpoint],
     page_routes: Sequence[BaseRoute] = (),
 ) -> HttpServer:
-    """Start a server for the checks, the texts and the routes of the page. Port 0 selects a free port."""
+    """Start a server for the health checks, the texts and the web page. Port 0 selects a free port.
+
+    The keys of `checks` and `texts` are URL paths. Raises OSError if the server cannot listen on the address.
+    """
     paths = [*checks, *texts, *(["/"] if page_routes else [])]
 
     async def not_found(_: Request, __: Exception) -> Response:
@@ -105,7 +159,9 @@ def _check_handler(check: Check) -> Handler:
 
 
 def _text_handler(endpoint: TextEndpoint) -> Handler:
-    async def answer(_: Request) -> Response:
+    async def answer(request: Request) -> Response:
+        if endpoint.rejection and (rejection := await endpoint.rejection(request)):
+            return rejection
         text = await run_in_threadpool(endpoint.text)
         return Response(text, headers={"Content-Type": endpoint.content_type})
 
@@ -113,7 +169,10 @@ def _text_handler(endpoint: TextEndpoint) -> Handler:
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
-    log.error("request failed", path=request.url.path, exc_info=error)
+    # If a client sends invalid data after its request, uvicorn responds and closes the connection. When the
+    # handler then tries to respond, h11 raises LocalProtocolError. This is not an error of the handler.
+    if not isinstance(error, LocalProtocolError):
+        log.error("request failed", path=request.url.path, exc_info=error)
     return _text(500, ["internal error; see the watcher's log"])
 
 

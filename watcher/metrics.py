@@ -11,11 +11,13 @@ from prometheus_client.registry import Collector
 from cluster.live_objects import ManagedObjects
 from cluster.tenants import Tenants
 from tenancy.base.kinds import RESOURCE_QUOTA
+from tenancy.base.manifest import Manifest
 from tenancy.base.quantity import quantity_value
+from tenancy.objects.object_counts import OBJECT_COUNTS
 from tenancy.spec.tenant_status import Phase
 from tenancy.usage import MeasuredUsage, namespace_amounts
 
-# The buckets range from the shortest update of a tenant to the default time limit of an operation.
+# The buckets range from the shortest Pulumi update to the default time limit of a Pulumi operation.
 _BUCKETS_S: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 _QUOTA_LABELS: Final = ("tenant", "namespace", "quota", "resource")
 _USAGE_LABELS: Final = ("tenant", "namespace", "resource")
@@ -75,11 +77,11 @@ class Metrics:
         ProcessCollector(registry=registry)
 
     def register(self, collector: Collector) -> None:
-        """Add the metrics of another part of the watcher."""
+        """Add the metrics of `collector` to the result of `text`."""
         self._registry.register(collector)
 
     def text(self) -> str:
-        """All metrics in Prometheus' text format."""
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self._registry).decode()
 
     def count_applied(self, duration_s: float, repaired: int) -> None:
@@ -95,7 +97,7 @@ class Metrics:
 
 
 class _LiveCollector(Collector):
-    """Gauges that are computed from the live objects at each scrape. So a deleted tenant has no gauges."""
+    """Computes gauges from the live objects at each scrape. So there are no gauges of deleted tenants."""
 
     def __init__(
         self,
@@ -124,8 +126,9 @@ class _LiveCollector(Collector):
             for key, manifest in self._managed.of(name).items():
                 if key.kind == RESOURCE_QUOTA.key:
                     labels = [name, key.namespace, key.name]
-                    _add_amounts(hard, labels, manifest["spec"].get("hard"))
-                    _add_amounts(used, labels, (manifest.get("status") or {}).get("used"))
+                    hard_amounts, used_amounts = _amounts(manifest)
+                    _add_amounts(hard, labels, hard_amounts)
+                    _add_amounts(used, labels, used_amounts)
         for phase, count in tally.items():
             phases.add_metric([phase], count)
         yield from (used, hard, phases)
@@ -159,6 +162,20 @@ class _LiveCollector(Collector):
         yield from (used, hard, measured)
 
 
-def _add_amounts(family: GaugeMetricFamily, labels: list[str], amounts: dict[str, str] | None) -> None:
-    for resource, amount in (amounts or {}).items():
+def _amounts(quota: Manifest) -> tuple[dict[str, str], dict[str, str]]:
+    """The hard limits and the used amounts of a ResourceQuota, each by resource.
+
+    The platform creates a quota in each namespace that limits the number of objects of many kinds. Most
+    namespaces contain objects of only a few kinds. To keep the number of time series small, the result for
+    this quota contains only kinds with at least one object.
+    """
+    hard, used = quota["spec"].get("hard") or {}, (quota.get("status") or {}).get("used") or {}
+    if quota["metadata"]["name"] == OBJECT_COUNTS:
+        used = {resource: amount for resource, amount in used.items() if quantity_value(amount)}
+        hard = {resource: amount for resource, amount in hard.items() if resource in used}
+    return hard, used
+
+
+def _add_amounts(family: GaugeMetricFamily, labels: list[str], amounts: dict[str, str]) -> None:
+    for resource, amount in amounts.items():
         family.add_metric([*labels, resource], float(quantity_value(amount)))

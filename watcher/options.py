@@ -27,18 +27,20 @@ class Options:
     """The options that `Watcher` needs. Times are in seconds."""
 
     workers: int = 4
-    # Delay between a change of the used quota and the status update. One update reports all changes within
-    # the delay.
+    # Delay between a change to the used amounts of a quota and the write of the status. One write reports all
+    # changes within the delay.
     usage_status_s: float = 10.0
     # Time between two reads of the pods' metrics.
     usage_metrics_s: float = 30.0
     # Time between two records of quota usage.
     usage_record_s: float = 60.0
-    # First retry delay after the API server rejects the start of an AISession.
+    # First retry delay after the API server rejects the Job or the pod of an AISession.
     session_retry_s: float = 5.0
-    # Whether the watcher writes the configuration of CoreDNS.
+    # Time after which the status reports that objects block the deletion of a namespace.
+    deletion_blocked_s: float = 120.0
+    # Whether the watcher writes a CoreDNS configuration that hides the services of other tenants.
     has_dns_isolation: bool = False
-    # The updates to keep in the history of each tenant.
+    # How many Pulumi updates the history of each tenant's stack keeps, and for how long.
     history: HistoryLimits = field(default_factory=HistoryLimits)
 
 
@@ -129,12 +131,19 @@ HasPage = Annotated[
         "a token.",
     ),
 ]
+HasProtectedMetrics = Annotated[
+    bool,
+    typer.Option(
+        "--protect-metrics",
+        help="Serve /metrics only to clients that send a token whose user may get the path /metrics.",
+    ),
+]
 RunFolder = Annotated[
     Path,
     typer.Option(
         "--run-dir",
         metavar="DIR",
-        help="Folder for the files of running Pulumi operations. Keep it across restarts.",
+        help="Folder for the files of running Pulumi operations. Use the same folder after a restart.",
     ),
 ]
 UsageDatabase = Annotated[
@@ -142,8 +151,8 @@ UsageDatabase = Annotated[
     typer.Option(
         "--usage-db",
         metavar="FILE",
-        help=f"Database of quota usage over time. Keep it across restarts. Default: {USAGE_FILE} in the run "
-        "folder.",
+        help=f"File of the usage database. Use the same file after a restart. Default: {USAGE_FILE} in the "
+        "folder of --run-dir.",
     ),
 ]
 Timeout = Annotated[
@@ -181,6 +190,14 @@ SessionRetry = Annotated[
         metavar="S",
         parser=seconds,
         help="First retry delay after the API server rejects the start of an AISession, in seconds.",
+    ),
+]
+DeletionBlocked = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        parser=seconds,
+        help="Time after which a Tenant's status reports that objects block its deletion, in seconds.",
     ),
 ]
 HasDnsIsolation = Annotated[

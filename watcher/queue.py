@@ -1,8 +1,8 @@
 """The work queue of tenants. It contains each tenant at most once.
 
-Two workers never process the same tenant at the same time. If a tenant is added while a worker processes the
-tenant, it is queued again when the worker is done. If the worker fails, the tenant is queued again after a
-retry delay. `add_now` cancels the retry delay. Use `add_now` after a change to the Tenant's spec.
+Two workers never process the same tenant at the same time. If a tenant is added while a worker processes it,
+the queue returns the tenant again after the worker is done. If the worker fails, the queue returns the tenant
+again after a retry delay. `add_now` cancels this delay. Use `add_now` after a change to the Tenant's spec.
 """
 
 import heapq
@@ -26,7 +26,10 @@ class TenantQueue:
         self._is_closed = False
 
     def add(self, tenant: str, after_s: float = 0.0) -> None:
-        """Queue a tenant after `after_s` seconds, but not before its retry delay and its pause have ended."""
+        """Queue a tenant after `after_s` seconds, or later if it is in a retry delay or in a pause.
+
+        A retry delay follows a failure (see `failed`). A pause follows a success (see `done`).
+        """
         with self._changed:
             due = max(time.monotonic() + after_s, self._not_before.get(tenant, 0.0))
             self._schedule(tenant, due)
@@ -40,7 +43,7 @@ class TenantQueue:
             self._schedule(tenant, time.monotonic())
 
     def take(self) -> str | None:
-        """Wait for the next tenant and return it. Returns None after the queue is closed."""
+        """Wait for the next tenant, and return its name. Returns None after the queue is closed."""
         with self._changed:
             while not self._is_closed:
                 now = time.monotonic()
@@ -55,9 +58,9 @@ class TenantQueue:
             return None
 
     def done(self, tenant: str, pause_s: float = 0.0) -> None:
-        """Record a success, and start a pause of `pause_s` seconds.
+        """Record that a worker has processed the tenant without an error. Start a pause of `pause_s` seconds.
 
-        `add` does not queue the tenant before the pause has ended.
+        During the pause, `add` delays the tenant until the pause has ended.
         """
         with self._changed:
             self._forgive(tenant)
@@ -66,7 +69,10 @@ class TenantQueue:
             self._release(tenant)
 
     def failed(self, tenant: str) -> float:
-        """Record a failure, and queue the tenant after the retry delay. Returns the delay in seconds."""
+        """Record that a worker has failed, and queue the tenant after a retry delay.
+
+        Returns the delay in seconds.
+        """
         with self._changed:
             failures = self._failures.get(tenant, 0)
             # If the spec changed during the failed attempt, there is no retry delay.

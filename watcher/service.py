@@ -1,4 +1,4 @@
-"""Background services. All services start, stop and report their threads in the same way."""
+"""Base classes of the watcher's background services. A service runs threads from `start` to `stop`."""
 
 import threading
 import time
@@ -15,7 +15,10 @@ log = structlog.get_logger(__name__)
 
 
 class TryAgain(Exception):
-    """A tenant could not be processed, and this is already reported. The queue retries after a delay."""
+    """Tells a worker to process the tenant again after a delay.
+
+    The code that raises this exception has already logged or reported the cause, if there was an error.
+    """
 
 
 class Service(ABC):
@@ -32,7 +35,7 @@ class Service(ABC):
             thread.start()
 
     def stop(self) -> None:
-        """Ask the threads to end. `join` waits until they have ended."""
+        """Ask the threads to end, and return at once. `join` waits until they have ended."""
         self._stopping.set()
 
     @property
@@ -45,7 +48,7 @@ class Service(ABC):
 
 
 class PeriodicService(Service):
-    """Calls a function at the start and then once per period. Logs exceptions and continues."""
+    """Calls a function at the start and then once per period. If the function fails, logs the exception."""
 
     def __init__(self, name: str, function: Callable[[], None], period_s: float) -> None:
         super().__init__(name)
@@ -62,12 +65,12 @@ class PeriodicService(Service):
 
 
 class QueueWorkers(Service):
-    """Threads that process the tenants of a queue.
+    """Threads that take tenants from a queue, and call `process` with each tenant's name.
 
     `process` returns the number of seconds after which to process the tenant again, or None to wait until the
     tenant is added again. If `process` raises an exception, the queue retries the tenant after a delay, and
-    `on_failure` is called with the tenant and the exception. `pause_s` is the minimum time between two runs
-    for one tenant.
+    `on_failure` is called with the tenant's name and the exception. After each success, the tenant has a
+    pause of `pause_s` seconds (see `TenantQueue.done`).
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""The data that the page, `tenancy list` and `tenancy show` display. No I/O.
+"""The data that the web page, `tenancy list` and `tenancy show` display. No I/O.
 
-The data is computed from the Tenant and its live objects. Field names in JSON are camelCase.
+The functions compute the data from the Tenant and its live objects. Field names in JSON are camelCase.
 """
 
 from collections.abc import Container
@@ -16,7 +16,7 @@ from tenancy.usage import Amounts, namespace_amounts, total_amounts
 
 
 class QuotaBar(Model):
-    """The used amount and the limit of one resource. `ratio` is `used` / `hard`, or 0 if `hard` is 0."""
+    """The used amount and the hard limit of one resource. `ratio` is `used` / `hard`, or 0 if `hard` is 0."""
 
     resource: str
     used: str
@@ -25,7 +25,7 @@ class QuotaBar(Model):
 
 
 class InUse(Model):
-    """The measured usage of the pods. A value is None if it is unknown, for example without a metrics API."""
+    """The CPU and memory that the pods use, as measured by the metrics API. None if the value is unknown."""
 
     cpu: str | None = None
     memory: str | None = None
@@ -49,7 +49,7 @@ class TenantRow(Model):
     is_cordoned: bool = False
     # Whether the newest spec is applied. For example, the spec of a paused tenant is stored, but not applied.
     is_applied: bool = True
-    # Whether objects were changed or deleted by somebody else, and are not repaired.
+    # Whether somebody changed or deleted objects of the tenant, and the watcher has not repaired them.
     is_drifted: bool = False
     created: str
     last_update: dict[str, Any] | None = None
@@ -58,7 +58,7 @@ class TenantRow(Model):
     def is_held_back(self) -> bool:
         """Whether the newest spec is not applied, because the tenant is paused or has failed.
 
-        The spec of a Tenant that is being deleted is not applied any more.
+        False if the Tenant is being deleted, because then the watcher no longer applies the spec.
         """
         is_held = self.is_paused or self.phase == Phase.FAILED
         return not self.is_applied and is_held and self.phase != Phase.TERMINATING
@@ -72,7 +72,10 @@ class NamespaceView(Model):
 
 
 class AccessView(Model):
-    """A subject and its role, from the live RoleBindings."""
+    """A subject (User, Group or ServiceAccount), its role, and the namespaces in which it has the role.
+
+    The data comes from the live RoleBindings.
+    """
 
     kind: str
     name: str
@@ -94,16 +97,17 @@ class TenantView(Model):
 
 
 def tenant_row(tenant: Manifest, live: Objects) -> TenantRow:
-    metadata, spec, status = tenant["metadata"], tenant["spec"], tenant.get("status") or {}
+    # An older CRD may have accepted the Tenant, so fields can be missing or have other types.
+    metadata, spec, status = tenant["metadata"], tenant.get("spec") or {}, tenant.get("status") or {}
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
     ready = conditions.get(ConditionType.READY, {})
     is_ready, usage = ready.get("status") == "True", status.get("usage") or {}
     phase = Phase.TERMINATING if is_deleting(tenant) else status.get("phase", Phase.PENDING)
     return TenantRow(
         name=metadata["name"],
-        display_name=spec.get("displayName") or "",
+        display_name=str(spec.get("displayName") or ""),
         api_version=tenant["apiVersion"],
-        plan=spec["plan"],
+        plan=str(spec.get("plan") or ""),
         phase=phase,
         reason="" if is_ready else ready.get("reason", ""),
         message="" if is_ready else ready.get("message", ""),
@@ -122,7 +126,10 @@ def tenant_row(tenant: Manifest, live: Objects) -> TenantRow:
 def tenant_view(
     tenant: Manifest, live: Objects, differences: Differences, unreadable: Container[str] = ()
 ) -> TenantView:
-    """The view of a tenant. `live` contains no objects of the kinds in `unreadable`."""
+    """The view of a tenant. `live` are the tenant's live objects.
+
+    `unreadable` are kinds that could not be read, such as `Namespace`. So `live` contains none of them.
+    """
     status = tenant.get("status") or {}
     known = status.get("namespaceStatus") or {}
     live_namespaces = {key.name: manifest for key, manifest in live.items() if key.kind == NAMESPACE.kind}
@@ -139,7 +146,7 @@ def tenant_view(
     ]
     return TenantView(
         row=tenant_row(tenant, live),
-        spec=tenant["spec"],
+        spec=tenant.get("spec") or {},
         conditions=tuple(status.get("conditions") or ()),
         namespaces=tuple(namespaces),
         access=tuple(_access(live)),

@@ -1,4 +1,4 @@
-"""Reads the objects in namespaces that do not belong to a tenant yet."""
+"""Reads existing namespaces, which a new tenant will adopt, and the objects in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ def read_existing_namespace(cluster: Cluster, name: str) -> ExistingNamespace:
 
 
 def pod_security_warnings(cluster: Cluster, namespace: str, level: PodSecurity) -> tuple[str, ...]:
-    """The API server's warnings about running pods that violate this Pod Security level.
+    """The API server's warnings about pods in the namespace that violate this Pod Security level.
 
-    This function sends a patch that sets the level of the namespace. The patch is a dry run, so it changes
-    nothing.
+    To get the warnings, the function sends a patch that sets the level of the namespace. The patch is a dry
+    run, so it changes nothing.
     """
     labels = {"pod-security.kubernetes.io/enforce": level.value}
     return cluster.warnings(NAMESPACE, namespace, {"metadata": {"labels": labels}})

@@ -1,4 +1,4 @@
-"""The notes that `tenancy import` prints together with the Tenant. No I/O."""
+"""Builds the notes for the user that `tenancy import` prints together with the manifest. No I/O."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -13,7 +13,7 @@ _IMPORTED_KEYS: Final = {key for keys in OVERRIDE_KEYS.values() for key in keys}
 
 
 def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -> Iterator[str]:
-    """One note per limit of the plan that is too low for the namespaces."""
+    """One note for each limit of the plan that is too low for the namespaces. `name` is the plan's name."""
     if len(namespaces) > plan.max_namespaces:
         yield (
             f"Plan {name} allows {plan.max_namespaces} namespaces, but {len(namespaces)} are imported. Set "
@@ -30,7 +30,7 @@ def plan_notes(name: str, plan: Plan, namespaces: Sequence[ExistingNamespace]) -
 
 
 def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per RoleBinding. The note says whether `spec.access` replaces the RoleBinding."""
+    """One note per RoleBinding. The note says whether the Tenant's `spec.access` replaces the RoleBinding."""
     for binding in namespace.role_bindings:
         subjects = ", ".join(
             f"{subject['kind']} {subject['name']}" for subject in binding.get("subjects") or ()
@@ -50,7 +50,7 @@ def binding_notes(namespace: ExistingNamespace) -> Iterator[str]:
 
 
 def quota_notes(namespace: ExistingNamespace) -> Iterator[str]:
-    """One note per ResourceQuota. The note lists the limits that are not copied to the Tenant."""
+    """One note per ResourceQuota. The note lists the limits that the Tenant's manifest does not contain."""
     for quota in namespace.quotas:
         others = sorted(set(quota["spec"].get("hard") or {}) - _IMPORTED_KEYS)
         not_imported = f" Not imported: {', '.join(others)}." if others else ""

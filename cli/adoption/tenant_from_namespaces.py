@@ -1,8 +1,8 @@
 """Creates the manifest of a Tenant that adopts existing namespaces. No I/O.
 
-The Tenant gets its quotas from the ResourceQuotas in the namespaces. Its plan must be large enough for these
-quotas. Some namespaces have no ResourceQuota, so the plan must also be large enough for the requests of pods
-and volume claims.
+The Tenant gets the quotas of the existing ResourceQuotas in the namespaces. The plan must be large enough for
+these quotas. A namespace may have no ResourceQuota. So the plan must also be large enough for the requests of
+the pods and PersistentVolumeClaims in each namespace.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,8 @@ from tenancy.base.quantity import quantity_value
 from tenancy.base.quota_keys import OVERRIDE_KEYS
 from tenancy.plans import Plan, Plans
 from tenancy.spec.access import AccessRole, SubjectKind
-from tenancy.spec.tenant import DeletionPolicy, Purpose
+from tenancy.spec.namespace_spec import Purpose
+from tenancy.spec.tenant import DeletionPolicy
 
 # The user-facing ClusterRoles of Kubernetes, and the most similar tenant role for each of them.
 _ROLES: Final = {"admin": AccessRole.ADMIN, "edit": AccessRole.OPERATOR, "view": AccessRole.VIEWER}
@@ -30,9 +31,9 @@ _PURPOSES: Final = {
 
 
 def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespace]) -> Manifest:
-    """The manifest of a Tenant that adopts these namespaces. It contains their access and their quotas.
+    """The manifest of a Tenant that adopts these namespaces. It contains their access rules and quotas.
 
-    If the Tenant is deleted, the namespaces stay in the cluster.
+    The deletion policy is Retain. So the namespaces stay in the cluster if the Tenant is deleted.
     """
     spec: dict[str, Any] = {"plan": plan, "adopt": True, "deletionPolicy": DeletionPolicy.RETAIN.value}
     short_names = _short_names(name, [namespace.name for namespace in namespaces])
@@ -49,9 +50,10 @@ def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespa
 
 
 def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
-    """The value for `spec.resourceQuotas`. Each field is the largest limit in all namespaces.
+    """The value for `spec.resourceQuotas`. Each field has the largest of the limits in the namespaces.
 
-    Every namespace of the tenant gets this limit. A smaller limit could block existing workloads.
+    Every namespace of the tenant gets this limit. A smaller limit could block existing workloads. If no
+    namespace has a limit, the field is missing.
     """
     quotas: dict[str, str] = {}
     for namespace in namespaces:
@@ -81,7 +83,7 @@ def smallest_fitting_plan(plans: Plans, namespaces: Sequence[ExistingNamespace])
 
 
 def _short_names(tenant: str, namespaces: Sequence[str]) -> dict[str, str]:
-    """Map the full name of each namespace to its name in `spec.namespaces`.
+    """Map the full name of each namespace to the short name that `spec.namespaces` contains.
 
     The result is empty if the only namespace is the tenant's default namespace. In this case, the Tenant
     needs no `spec.namespaces`.
@@ -109,7 +111,7 @@ def _namespace_entry(tenant: str, full_name: str, short_name: str) -> dict[str, 
 def _access_entries(
     namespaces: Sequence[ExistingNamespace], short_names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The entries for `spec.access`, one per subject and role.
+    """The entries for `spec.access`, one for each subject and role in the RoleBindings of the namespaces.
 
     If the subject has the role in all namespaces, the entry lists no namespaces.
     """
@@ -134,7 +136,10 @@ def _access_entries(
 
 
 def access_role(binding: Manifest) -> AccessRole | None:
-    """The role in `spec.access` that is most similar to the binding's ClusterRole. None if there is none."""
+    """The tenant role, such as `viewer`, that is most similar to the ClusterRole of a RoleBinding.
+
+    None if no tenant role is similar.
+    """
     role = binding["roleRef"]
     return _ROLES.get(role["name"]) if role["kind"] == "ClusterRole" else None
 
@@ -149,7 +154,11 @@ def _tightest(quotas: Iterable[Manifest], key: str) -> str | None:
 
 
 def needs_of_namespaces(namespaces: Sequence[ExistingNamespace]) -> dict[str, Decimal]:
-    """For each field of `spec.resourceQuotas`, the largest amount that one of the namespaces needs."""
+    """For each field of `spec.resourceQuotas`, the largest amount that a single namespace needs.
+
+    A namespace needs its current quota. If the requests in the namespace exceed the quota, it needs the sum
+    of these requests.
+    """
     quotas = {field: quantity_value(limit) for field, limit in resource_quotas(namespaces).items()}
     requested = {
         "cpu": [_requested(namespace.pods, "cpu") for namespace in namespaces],

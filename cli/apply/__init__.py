@@ -1,1 +1,1 @@
-"""For `tenancy apply` and `tenancy preview`. Computes and writes the Tenant that results from a manifest."""
+"""Code for `tenancy apply` and previews: predicts the Tenant that a manifest leads to, and writes Tenants."""

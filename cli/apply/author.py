@@ -1,4 +1,4 @@
-"""Writes a Tenant together with the annotation that names the author of its spec."""
+"""Writes a Tenant together with the author annotation, which names the user who wrote the spec."""
 
 from collections.abc import Callable
 from typing import Annotated, Final
@@ -31,28 +31,32 @@ _NO_USER: Final = "the API server does not return your user name (SelfSubjectRev
 
 
 class MessageRefused(TenancyError):
-    """The message cannot be stored. Nothing was changed."""
+    """The value of `--message` cannot be stored. Nothing was changed."""
 
     reason = "MessageRefused"
 
 
 class Author:
-    """The user of a command, and the message for the history."""
+    """The user who runs the command, and the message of the option `--message` for the history."""
 
     def __init__(self, cluster: Cluster, message: str = "") -> None:
-        """Raises MessageRefused if the message is too long, or if the user name is unknown."""
+        """Raises MessageRefused if the message is too long.
+
+        Also raises MessageRefused if there is a message, but the API server does not return the user name.
+        """
         self._user = user_name(cluster)
         self._message = message.strip()
         if len(self._message) > MESSAGE_MAX_LENGTH:
-            raise MessageRefused(f"--message: the message is longer than {MESSAGE_MAX_LENGTH} characters")
+            raise MessageRefused(f"--message: the message must have at most {MESSAGE_MAX_LENGTH} characters")
         if self._message and not self._user:
             raise MessageRefused(f"--message: the message cannot be stored, because {_NO_USER}")
 
     def write(self, cluster: Cluster, manifest: Manifest, send: Send) -> Manifest:
-        """Send a request that writes the spec and the annotation, and return the new Tenant.
+        """Write the spec and the author annotation, and return the new Tenant.
 
-        `manifest` identifies the Tenant. The function first sends the request as a dry run, to get the new
-        spec and its generation. If the request does not change the spec, the annotation stays as it is.
+        `manifest` identifies the Tenant. `send` sends the write request. The method first calls `send` for a
+        dry run, to get the new spec and its generation. Then it calls `send` again, to write the Tenant. If
+        the request does not change the spec, the live annotation stays unchanged.
         """
         live = cluster.get(kind_of(manifest), manifest["metadata"]["name"])
         predicted = send("", True)
@@ -62,7 +66,10 @@ class Author:
 
 
 def with_annotation(manifest: Manifest, annotation: str) -> Manifest:
-    """The manifest with this annotation. If `annotation` is empty, the annotation is removed."""
+    """A copy of the manifest with this value of the author annotation.
+
+    If `annotation` is empty, the copy has no author annotation.
+    """
     metadata = manifest["metadata"]
     annotations = {
         key: value

@@ -1,7 +1,8 @@
-"""The fields of a Tenant that each field manager owns, from `metadata.managedFields`. No I/O.
+"""Finds the fields of a Tenant that each field manager owns, in `metadata.managedFields`. No I/O.
 
-A field set has the format of `fieldsV1`: a tree of dicts. The keys are `f:NAME` for a field, `k:{…}` for an
-item of a list with keys, `v:…` for an item of a set, and `.` for the object or the item itself.
+A field set has the format of `fieldsV1`: a tree of dicts. The key is `f:NAME` for a field, `k:{…}` for an
+item of a list of type `map`, and `v:…` for an item of a list of type `set`. The key `.` stands for the object
+or the item itself.
 """
 
 from collections.abc import Iterator
@@ -38,29 +39,34 @@ _AUTHOR: Final = f"f:{SPEC_AUTHOR_ANNOTATION}"
 
 @dataclass(frozen=True)
 class ApplyMethod:
-    """The way in which a manifest is applied. The default is `tenancy apply`."""
+    """The field manager and the mode with which a manifest is applied. The default is `tenancy apply`."""
 
     manager: str = APPLY_MANAGER
-    # Take over the fields of all other managers, so that the manifest determines the whole spec.
+    # Take over the fields of all other managers. Fields that the manifest does not contain are then removed,
+    # except for `paused` and `cordoned` if a command has set them.
     is_forced: bool = False
     # A client-side `kubectl apply`, which does not use managedFields.
     is_client_side: bool = False
 
     def is_own(self, entry: Manifest) -> bool:
-        """Whether this method has applied the fields of an entry of managedFields."""
+        """Whether an entry of managedFields belongs to this method, because the method was used before."""
         return bool(entry["manager"] == self.manager and entry["operation"] == _APPLY)
 
     def is_taken_over(self, entry: Manifest) -> bool:
-        """Whether this method takes over the fields of an entry.
+        """Whether this method takes over the fields of an entry of managedFields from its field manager.
 
-        `tenancy apply` takes over the fields of other commands, such as `tenancy rollback`.
+        `tenancy apply` takes over the fields of other commands, such as `tenancy rollback`. A forced method
+        takes over the fields of all field managers.
         """
         is_command = self.manager == APPLY_MANAGER and entry["manager"] in COMMAND_MANAGERS
         return not self.is_own(entry) and (self.is_forced or is_command)
 
 
 def own_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> FieldSet:
-    """The fields of the spec that the method has applied before, or takes over from other managers."""
+    """The fields of the live spec that `method` has set before, or takes over from other field managers.
+
+    `new_spec` is the spec in the manifest that is applied.
+    """
     fields: FieldSet = {}
     for entry in _entries(tenant):
         if method.is_own(entry):
@@ -71,7 +77,10 @@ def own_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> Fie
 
 
 def other_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> FieldSet:
-    """The fields of the spec that other managers keep."""
+    """The fields of the live spec that other field managers own, and that `method` does not take over.
+
+    `new_spec` is the spec in the manifest that is applied.
+    """
     fields: FieldSet = {}
     for entry in _entries(tenant):
         if method.is_own(entry):
@@ -84,9 +93,10 @@ def other_fields(tenant: Manifest, new_spec: Manifest, method: ApplyMethod) -> F
 def transferred_managed_fields(
     tenant: Manifest, new_spec: Manifest, method: ApplyMethod
 ) -> list[Manifest] | None:
-    """The managedFields after the take-over. None if nothing changes.
+    """The managedFields after `method` has taken over fields of other managers. None if nothing changes.
 
-    All other managers lose the annotation that names the author, so that each command can write it.
+    In the result, no other manager owns the annotation that names the author of the spec. So the next command
+    can write this annotation without a conflict.
     """
     entries: list[Manifest] = []
     own: Manifest = {"manager": method.manager, "operation": _APPLY, "apiVersion": tenant["apiVersion"]}
@@ -112,7 +122,7 @@ def transferred_managed_fields(
 
 
 def managers_of(tenant: Manifest, path: tuple[str, ...]) -> list[Manifest]:
-    """The entries of managedFields that own the field of the spec with this path."""
+    """The entries of managedFields that own a field of the spec. `path` contains keys of a field set."""
     return [entry for entry in _entries(tenant) if _owns(entry["fieldsV1"].get(_SPEC, {}), path)]
 
 
@@ -125,16 +135,17 @@ def _owns(fields: FieldSet | None, path: tuple[str, ...]) -> bool:
 
 
 def _entries(tenant: Manifest, *, with_status: bool = False) -> Iterator[Manifest]:
-    """The entries of managedFields. By default, without those of the status."""
+    """The entries of managedFields. Entries for the subresource `status` are included only on request."""
     for entry in tenant["metadata"].get("managedFields") or ():
         if with_status or not entry.get("subresource"):
             yield {"fieldsV1": {}, **entry}
 
 
 def _transferable(entry: Manifest, new_spec: Manifest) -> FieldSet:
-    """The fields of the spec that can be taken over from an entry.
+    """The fields of the spec that another field manager can take over from an entry of managedFields.
 
-    `paused` and `cordoned` stay with a command that has set them if the new spec does not contain them.
+    There is one exception. If a command, such as `tenancy pause`, has set `paused` or `cordoned`, and the new
+    spec does not contain this field, the command keeps the field.
     """
     fields: FieldSet = entry["fieldsV1"].get(_SPEC, {}) if not entry.get("subresource") else {}
     is_command = entry["manager"] in COMMAND_MANAGERS
@@ -143,14 +154,14 @@ def _transferable(entry: Manifest, new_spec: Manifest) -> FieldSet:
 
 
 def _without(entry: Manifest, spec: FieldSet) -> Manifest:
-    """The entry without these fields of the spec."""
+    """A copy of the entry of managedFields without these fields of the spec."""
     left = {key: value for key, value in entry["fieldsV1"].get(_SPEC, {}).items() if key not in spec}
     fields = {key: value for key, value in entry["fieldsV1"].items() if key != _SPEC}
     return {**entry, "fieldsV1": fields | ({_SPEC: left} if left else {})}
 
 
 def _without_author(entry: Manifest) -> Manifest:
-    """The entry without the annotation that names the author of the spec."""
+    """A copy of the entry of managedFields without the annotation that names the author of the spec."""
     metadata = entry["fieldsV1"].get(_METADATA, {})
     annotations = metadata.get(_ANNOTATIONS, {})
     if _AUTHOR not in annotations:
@@ -164,6 +175,6 @@ def _without_author(entry: Manifest) -> Manifest:
 
 
 def _union(first: FieldSet, second: FieldSet) -> FieldSet:
-    """All fields of both sets."""
+    """The fields that are in at least one of the two field sets."""
     keys = dict.fromkeys((*first, *second))
     return {key: _union(first.get(key, {}), second.get(key, {})) for key in keys}

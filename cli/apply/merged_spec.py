@@ -1,6 +1,7 @@
-"""Computes the spec that results from applying a manifest to a live Tenant. No I/O.
+"""Computes the spec that results if a manifest is applied to a live Tenant. No I/O.
 
-The API server computes the same result in a dry run, but only for users who may change Tenants.
+The API server computes the same result in a dry run. But a dry run needs the right to change Tenants, and a
+preview does not.
 """
 
 import json
@@ -22,19 +23,21 @@ _MISSING: Final = object()
 
 
 def server_side_spec(live: Spec, new: Spec, own: FieldSet, others: FieldSet) -> Spec:
-    """The spec after server-side apply.
+    """The spec that results from a server-side apply of `new` to the live spec.
 
-    `own` are the fields that the manager has applied before, and `others` are the fields of other managers.
-    If the new spec does not contain a field that only the manager owns, the field is removed.
+    `own` are the fields of the live spec that belong to the field manager of this apply. `others` are the
+    fields that belong to other managers. If a field is in `own`, but neither in `new` nor in `others`, the
+    result does not contain the field.
     """
     merged: Spec = _merged(live, new, own, others, spec_schema())
     return merged
 
 
 def kubectl_apply_spec(tenant: Manifest, new: Spec) -> Spec:
-    """The spec after a client-side `kubectl apply`, which replaces lists.
+    """The spec that results from a client-side `kubectl apply` of `new`, which replaces whole lists.
 
-    Fields are removed only if they are in the annotation that the last `kubectl apply` has written.
+    If a live field is missing in `new`, it is removed only if the last `kubectl apply` has set it. The
+    annotation `last-applied-configuration` contains these fields.
     """
     annotation = (tenant["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     last = (json.loads(annotation).get("spec") or {}) if annotation else {}
@@ -48,20 +51,25 @@ def spec_schema() -> Schema:
 
 
 def kept_paths(result: Spec, new: Spec) -> Iterator[tuple[str, ...]]:
-    """The paths in the resulting spec that the new spec does not contain, as steps of a field set.
+    """The paths of the fields in `result` that are not in `new`. These fields stay when `new` is applied.
 
-    Fields that have their default value are left out, because the result would be the same without them.
+    `result` is the spec after the apply. Each path is a tuple of keys as in `fieldsV1`, such as
+    `("f:network", "f:egress")`. Fields that have their default value are left out, because the API server
+    would set this value anyway.
     """
     return _kept(result, new, spec_schema())
 
 
 def conflicting_paths(live: Spec, new: Spec, others: FieldSet) -> Iterator[tuple[str, ...]]:
-    """The paths of fields that another manager owns, and whose new value differs from the live value."""
+    """The paths of fields that another manager owns, and for which `new` has another value than `live`.
+
+    Each path is a tuple of keys as in `fieldsV1`.
+    """
     return _conflicting(live, new, others, spec_schema())
 
 
 def path_text(path: tuple[str, ...]) -> str:
-    """A path as text, for example `spec.namespaces[name=b]`."""
+    """The text for a path with keys as in `fieldsV1`, for example `spec.namespaces[name=b]`."""
     text = "spec"
     for step in path:
         mark, _, rest = step.partition(":")
@@ -96,7 +104,10 @@ def _merged(live: Any, new: Any, own: FieldSet | None, others: FieldSet | None, 
 
 
 def _pruned(live: Any, own: FieldSet | None, others: FieldSet | None, schema: Schema) -> Any:
-    """The live value without the parts that only the manager owns."""
+    """The live value without the fields and list items that are in `own`, but not in `others`.
+
+    `_MISSING` if nothing is left.
+    """
     if own is None:
         return live
     if others is None and (not own or "." in own or not _has_parts(schema, live)):
@@ -112,7 +123,11 @@ def _pruned(live: Any, own: FieldSet | None, others: FieldSet | None, schema: Sc
 
 
 def _has_parts(schema: Schema, *values: Any) -> bool:
-    """Whether managers can own parts of the values. Otherwise, each value is one unit."""
+    """Whether a field manager can own single fields or list items of the values.
+
+    This is true for objects, and for lists of type `map` or `set`. A field manager can own any other value
+    only as a whole.
+    """
     if schema.get("type") == "object":
         return all(isinstance(value, dict) for value in values)
     is_split = schema.get("x-kubernetes-list-type") in ("map", "set")
@@ -120,7 +135,7 @@ def _has_parts(schema: Schema, *values: Any) -> bool:
 
 
 def _parts(value: Any, schema: Schema) -> dict[str, Any]:
-    """The parts of an object or list, by their step in a field set."""
+    """The fields of an object, or the items of a list. The keys are as in `fieldsV1`, such as `f:NAME`."""
     if isinstance(value, dict):
         return {f"f:{name}": part for name, part in value.items()}
     if schema.get("x-kubernetes-list-type") == "set":

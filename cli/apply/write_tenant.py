@@ -1,7 +1,8 @@
 """Writes a Tenant with server-side apply, or predicts the result without writing.
 
-`tenancy apply` owns the fields of its manifests as the field manager `tenancy-cli`. If it is forced, it first
-takes over the fields of all other managers, so that the manifest determines the whole spec.
+The field manager of `tenancy apply` is `tenancy-cli`. It owns the fields that the applied manifests contain.
+With `--force-conflicts`, `tenancy apply` first takes over the fields of all other managers. Fields that the
+manifest does not contain are then removed, except for `paused` and `cordoned` if a command has set them.
 """
 
 from collections.abc import Iterator
@@ -32,7 +33,8 @@ from tenancy.base.manifest import Manifest
 
 _CONFLICT: Final = 409
 _INVALID: Final = 422
-# A status write by the watcher changes the resource version, so that a take-over has to be repeated.
+# The number of attempts to take over fields. An attempt fails if the Tenant's resource version has changed in
+# the meantime, for example because the watcher has written the status.
 _ATTEMPTS: Final = 5
 # Metadata that the API server sets. The output of `kubectl get -o yaml` has it, but it must not be applied.
 _SERVER_SET_METADATA: Final = (
@@ -46,14 +48,14 @@ _SERVER_SET_METADATA: Final = (
 
 
 class FieldConflict(Rejection):
-    """Another field manager has set fields to other values."""
+    """Another field manager has set fields of the manifest to other values."""
 
     reason = "FieldConflict"
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The Tenant that results from a manifest."""
+    """The Tenant that would result if a manifest were applied."""
 
     tenant: Manifest
     # Fields that stay although the manifest does not contain them, with the managers that own them.
@@ -63,11 +65,14 @@ class Prediction:
 def predicted_tenant(
     cluster: Cluster | None, live: Manifest | None, manifest: Manifest, method: ApplyMethod
 ) -> Prediction:
-    """The Tenant that results from applying the manifest. Writes nothing.
+    """Predict the Tenant that results if the manifest is applied. Writes nothing.
 
-    The API server computes or checks the result in a dry run. If `cluster` is None, the result is computed
-    from the managedFields of the live Tenant. Raises FieldConflict if another manager has set a field of the
-    manifest, and ClusterError if the API server rejects the Tenant.
+    `live` is the live Tenant, or None if there is none. The API server computes or checks the result in a dry
+    run. If `cluster` is None, there is no dry run, and the result is computed from the managedFields of the
+    live Tenant.
+
+    Raises FieldConflict if another manager has set a field of the manifest to another value. Raises
+    ClusterError if the API server rejects the Tenant.
     """
     manifest = without_server_fields(manifest)
     if live is None:
@@ -86,7 +91,11 @@ def predicted_tenant(
 def write_tenant(
     cluster: Cluster, live: Manifest | None, manifest: Manifest, method: ApplyMethod, author: Author
 ) -> Manifest:
-    """Apply the manifest, and return the new Tenant. Raises FieldConflict and ClusterError."""
+    """Apply the manifest, and return the new Tenant. `live` is the live Tenant, or None if there is none.
+
+    Raises FieldConflict if another manager has set a field of the manifest to another value. Raises
+    ClusterError if the API server rejects the Tenant.
+    """
     manifest = without_server_fields(manifest)
     for _ in range(_ATTEMPTS):
         if live is None:
@@ -104,7 +113,7 @@ def write_tenant(
 
 
 def without_server_fields(manifest: Manifest) -> Manifest:
-    """The manifest without its status, the author annotation, and metadata that the API server sets."""
+    """A copy of the manifest without the status, the author annotation, and metadata from the API server."""
     metadata = {
         field: value for field, value in manifest["metadata"].items() if field not in _SERVER_SET_METADATA
     }
@@ -120,7 +129,10 @@ def _computed_spec(live: Manifest, new: Manifest, method: ApplyMethod) -> Manife
 
 
 def _check_conflicts(live: Manifest, manifest: Manifest, method: ApplyMethod) -> None:
-    """Raise FieldConflict with the fields that other managers own, and with these managers."""
+    """Raise FieldConflict if other managers have set fields of the manifest to other values.
+
+    The message names these fields and managers. A forced or client-side apply has no conflicts.
+    """
     if method.is_forced or method.is_client_side:
         return
     others = other_fields(live, _spec(manifest), method)
@@ -137,7 +149,10 @@ def _check_conflicts(live: Manifest, manifest: Manifest, method: ApplyMethod) ->
 
 
 def _kept(live: Manifest, manifest: Manifest, result: Manifest, method: ApplyMethod) -> Iterator[str]:
-    """The fields that stay, although the manifest does not contain them, with their managers."""
+    """The fields that stay, although the manifest does not contain them, with the managers that own them.
+
+    An example is `spec.network (set by kubectl-edit)`.
+    """
     for path in kept_paths(result["spec"], _spec(manifest)):
         entries = [
             entry
@@ -150,7 +165,7 @@ def _kept(live: Manifest, manifest: Manifest, result: Manifest, method: ApplyMet
 
 
 def _take_over(cluster: Cluster, live: Manifest, managed_fields: list[Manifest], method: ApplyMethod) -> bool:
-    """Write the managedFields. Returns False if the Tenant has changed since it was read."""
+    """Write the managedFields of the Tenant. Returns False if the Tenant has changed since it was read."""
     patch = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
         {"op": "replace", "path": "/metadata/managedFields", "value": managed_fields},
@@ -165,7 +180,10 @@ def _take_over(cluster: Cluster, live: Manifest, managed_fields: list[Manifest],
 
 
 def _dry_run(cluster: Cluster, result: Manifest, method: ApplyMethod) -> Manifest:
-    """The result with the defaults that the API server sets. Raises ClusterError if it rejects the spec."""
+    """Write `result` in a dry run. Returns the Tenant with the defaults that the API server sets.
+
+    Raises ClusterError if the API server rejects the spec.
+    """
     patch = [{"op": "replace", "path": "/spec", "value": result["spec"]}]
     name, manager = result["metadata"]["name"], method.manager
     return cluster.patch(kind_of(result), name, patch, field_manager=manager, is_dry_run=True)

@@ -42,13 +42,16 @@ PAUSED: Final = 3
 
 
 class ApplyRefused(TenancyError):
-    """There is nothing to apply, or the API server rejected a Tenant."""
+    """There is no Tenant to apply, a check found an error, or the API server rejected a Tenant."""
 
     reason = "ApplyRefused"
 
 
 class ApplyRow(Model):
-    """A row of the output. With `--no-wait` or `--dry-run`, `phase` and `took_s` are None."""
+    """A row of the output, about one tenant. `what` is `created`, `configured` or `unchanged`.
+
+    With `--no-wait` or `--dry-run`, `phase`, `is_applied` and `took_s` are None.
+    """
 
     name: str
     api_version: str
@@ -143,7 +146,7 @@ def apply_tenants(
 
 
 def _report(checks: Checks) -> None:
-    """Print warnings and skipped checks. Raises ApplyRefused with all errors."""
+    """Print the warnings and the skipped checks. If there are errors, raise ApplyRefused with all errors."""
     if errors := sorted(checks.of(Severity.ERROR), key=lambda finding: (finding.file, finding.line)):
         raise ApplyRefused(f"nothing was changed:\n{findings_text(errors)}")
     for finding in (*checks.of(Severity.WARNING), *checks.of(Severity.NOTE)):
@@ -179,9 +182,10 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
-    """The parts of a Tenant that users change: the spec, labels and annotations.
+    """The spec, the labels and the annotations of a Tenant, except the annotation that names the author.
 
-    The watcher, the API server or this command itself writes all other parts.
+    Two versions of a Tenant count as equal if these parts are equal. `tenancy apply` writes the annotation
+    with the author. The watcher or the API server writes all other parts.
     """
     metadata = with_annotation(tenant, "")["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")

@@ -1,4 +1,4 @@
-"""`tenancy delete`: shows what would be deleted, deletes tenants, and waits until they are deleted."""
+"""`tenancy delete`: shows a preview of the deletion, deletes tenants, and waits until they are deleted."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -28,13 +28,13 @@ from tenancy.history.deleted_tenant import deleter_annotation
 
 
 class DeleteRefused(TenancyError):
-    """A tenant is protected or paused, or the API server rejects the deletion."""
+    """A tenant cannot be deleted, for example because it is protected or paused."""
 
     reason = "DeleteRefused"
 
 
 class NotDeleted(TenancyError):
-    """Another client created a Tenant again after its deletion."""
+    """The command deleted a Tenant, but another client created a Tenant with the same name again."""
 
     reason = "NotDeleted"
 
@@ -145,7 +145,7 @@ def _target(connection: Connection, name: str) -> Manifest | None:
 
 
 def _check(preview: Preview, tenants: Sequence[Manifest], is_waiting: bool) -> None:
-    """Raise DeleteRefused if a tenant is protected, or if the wait for a paused tenant would not end."""
+    """Raise DeleteRefused if a tenant is protected, or if the command would wait for a paused tenant."""
     problems = [finding.message for finding in preview.findings(Severity.ERROR)]
     problems += [
         f"tenant {name} is paused, so the watcher does not delete its objects; run `tenancy resume {name}` "
@@ -164,9 +164,10 @@ def _print_warnings(preview: Preview) -> None:
 
 
 def _record_user(connection: Connection, tenant: Manifest, user: str) -> None:
-    """Write the user who deletes the Tenant into an annotation, for the history of deleted tenants.
+    """Write the name of the user who deletes the Tenant to an annotation of the Tenant.
 
-    If the user may delete Tenants but not change them, the history does not contain the user.
+    `tenancy history` shows this user for a deleted tenant. If the user has the right to delete Tenants, but
+    not the right to change them, nothing is written, and the history does not contain the user.
     """
     if not user or is_deleting(tenant):
         return
@@ -192,7 +193,10 @@ def _delete(connection: Connection, tenant: Manifest, *, is_dry_run: bool) -> No
 
 
 def _wait(connection: Connection, tenants: Sequence[Manifest], timeout_s: float) -> None:
-    """Wait until the tenants are deleted. Raises NotSettled after the timeout."""
+    """Wait until the tenants are deleted. Raises NotSettled after `timeout_s` seconds.
+
+    Raises NotDeleted if another client has created one of the tenants again.
+    """
     live = [connection.cluster.get(kind_of(tenant), tenant["metadata"]["name"]) for tenant in tenants]
     deleting = [tenant for tenant in live if tenant is not None]
     settled = wait_until_settled(connection.cluster, deleting, timeout_s) if deleting else []

@@ -27,14 +27,14 @@ PlansOption = Annotated[
 ]
 
 
-# The exit codes if there are differences, or if the comparison is incomplete.
+# The exit codes if the comparison is incomplete, if there is drift, or if the newest spec is not applied.
 _INCOMPLETE: Final = 1
 _DRIFTED: Final = 2
 _NOT_APPLIED: Final = 3
 
 
 class TenantDiff(Differences):
-    """The output of the command as JSON or YAML."""
+    """The data that the command prints as JSON or YAML."""
 
     name: str
     is_applied: bool
@@ -86,7 +86,7 @@ def diff(
 
 
 def _other_group(tenant: Manifest) -> str:
-    """The API group of Tenants that is not the group of this Tenant."""
+    """The other one of the two API groups that define Tenants."""
     return next(kind.group for kind in TENANTS if kind != kind_of(tenant))
 
 

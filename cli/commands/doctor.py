@@ -1,4 +1,4 @@
-"""`tenancy doctor`: runs all checks, and prints their results."""
+"""`tenancy doctor`: checks the cluster, the watcher and Pulumi, and prints the results with fixes."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -8,6 +8,8 @@ from rich.text import Text
 
 from cli.connection import Connection
 from cli.doctor.caller_rights import check_rights_of_caller, grant_command, missing_rights
+from cli.doctor.cluster_networks import check_cluster_networks
+from cli.doctor.dedicated_nodes import check_dedicated_nodes
 from cli.doctor.finding import CheckResult, Level, failed, skipped
 from cli.doctor.installation import (
     admission_policies,
@@ -26,7 +28,7 @@ from cli.rights.reader import READ_CRDS, READ_PLANS
 from cluster.errors import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import AISESSION, STATEFUL_SET, TENANTS
+from tenancy.base.kinds import AISESSION, NAMESPACE, NODE, STATEFUL_SET, TENANTS
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.platform.watcher_rights import watcher_rbac
 
@@ -34,8 +36,8 @@ from tenancy.platform.watcher_rights import watcher_rbac
 class Check(NamedTuple):
     """A check, and the rights that it needs.
 
-    Some rights are in no role of the platform. If the user lacks such rights, the printed fix creates
-    a ClusterRole with the name `role`.
+    The platform installs roles for users, such as `tenancy-doctor`. If the user lacks a right that none of
+    these roles contains, the printed fix creates a ClusterRole with the name `role`.
     """
 
     run: Callable[[Connection], list[CheckResult]]
@@ -44,6 +46,7 @@ class Check(NamedTuple):
 
 
 _LIST_TENANTS: Final = tuple(Right("list", kind) for kind in TENANTS)
+_LIST_NAMESPACES: Final = Right("list", NAMESPACE)
 _CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "your rights": Check(check_rights_of_caller),
     "CRDs": Check(check_crds, (READ_CRDS,)),
@@ -52,6 +55,10 @@ _CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "watcher": Check(check_watcher, (*_LIST_TENANTS, Right("get", STATEFUL_SET, SYSTEM_NAMESPACE, WATCHER))),
     "plans": Check(check_plans, (READ_PLANS,)),
     "tenants": Check(check_tenants, _LIST_TENANTS),
+    "dedicated nodes": Check(check_dedicated_nodes, (_LIST_NAMESPACES, Right("list", NODE), READ_PLANS)),
+    "cluster networks": Check(
+        check_cluster_networks, (_LIST_NAMESPACES, Right("get", NAMESPACE, name=SYSTEM_NAMESPACE))
+    ),
     "sessions": Check(check_sessions, (Right("list", AISESSION),), "aisessions-reader"),
     "integrations": Check(check_integrations, (*_LIST_TENANTS, READ_CRDS)),
 }
@@ -101,7 +108,10 @@ def _findings(connection: Connection) -> Iterator[CheckResult]:
 
 
 def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[CheckResult]:
-    """The results of one check. If the check raises an error, the error is the result."""
+    """Run one check, and return its results. If the check raises an error, the result contains the error.
+
+    `fix` is the fix in the result if the error is not a missing right.
+    """
     try:
         return check.run(connection)
     except MissingRight as error:
@@ -119,7 +129,7 @@ def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> l
 
 
 def _skipped(subject: str, check: Check, connection: Connection, error: Exception) -> CheckResult:
-    """The result if the user lacks a right that the check needs. The fix grants all missing rights."""
+    """The result of a check that cannot run, because the user lacks rights. The fix grants these rights."""
     missing = missing_rights(connection.cluster, check.rights)
     return skipped(subject, str(error), grant_command(connection.cluster, missing, check.role))
 

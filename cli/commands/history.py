@@ -1,4 +1,4 @@
-"""`tenancy history`: prints the updates of a tenant's stack, with their causes, authors and changes."""
+"""`tenancy history`: prints the Pulumi updates of a tenant's stack, with causes, authors and changes."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final
@@ -12,8 +12,8 @@ from cli.deleted_tenants import deleted_history, read_deleted
 from cli.output import Format, FormatOption, console, error_console, print_changes, print_data, print_table
 from cli.selection.tenants import short_name
 from cli.times import display_time
+from cluster.connection.impersonation import NO_IMPERSONATION
 from cluster.errors import ClusterError
-from cluster.impersonation import NO_IMPERSONATION
 from stacks.errors import StackNotFound
 from stacks.history import Update
 from tenancy.base.manifest import is_deleting
@@ -46,8 +46,9 @@ def history(
     An update is one run of `pulumi up` on the tenant's stack. The command also lists changes to the spec that
     led to no update, for example because the spec was rejected. Such a change has no number. The column BY
     shows the user who wrote the spec. If the user is unknown, the column shows the field manager. The column
-    CHANGES shows how many objects were created (`+`), updated (`~`), deleted (`-`) and released (`^`). JSON
-    and YAML also contain the spec of each update. To restore an earlier spec, run `tenancy rollback`.
+    CHANGES shows how many objects were created (`+`), updated (`~`), deleted (`-`) and released (`^`). A
+    released object is a namespace that stays in the cluster, but no longer belongs to the tenant. JSON and
+    YAML also contain the spec of each update. To restore an earlier spec, run `tenancy rollback`.
 
     The history of a deleted tenant is kept for 30 days. If there is no tenant with this name, the command
     shows the history of the deleted tenant with this name.
@@ -71,7 +72,10 @@ def history(
 
 
 def _entries(connection: Connection, name: str) -> list[UpdateView]:
-    """The history of a tenant, or of a deleted tenant. Raises NoSuchTenant if there is neither."""
+    """The history of the live tenant with this name. If there is none, the history of the deleted tenant.
+
+    Raises NoSuchTenant if there is neither a live nor a deleted tenant with this name.
+    """
     entries: list[UpdateView] = []
     try:
         if connection.impersonation != NO_IMPERSONATION:
@@ -95,7 +99,7 @@ def _entries(connection: Connection, name: str) -> list[UpdateView]:
 
 
 def _print_deleted(connection: Connection, name: str, output: Format) -> None:
-    """Print the deleted tenants with this name, or all deleted tenants."""
+    """Print the deleted tenants with this name. If `name` is empty, print all deleted tenants."""
     if connection.impersonation != NO_IMPERSONATION:
         connection.tenant_names()  # Raises ClusterError if the impersonated user may not list Tenants.
     deleted = read_deleted(connection, name)
@@ -132,12 +136,12 @@ def _deleted_cells(tenant: DeletedTenant) -> tuple[str, ...]:
 
 
 def read_history(connection: Connection, tenant: str) -> list[UpdateView]:
-    """Read the updates of a tenant, and the changes to its spec that led to no update. Newest first."""
+    """Read the updates of a tenant's stack, and changes to its spec that led to no update. Newest first."""
     return history_view(_stack_updates(connection, tenant), _unrecorded(connection, tenant))
 
 
 def read_updates(connection: Connection, tenant: str) -> list[UpdateView]:
-    """Read all updates of a tenant, newest first. Empty if the tenant has no stack yet."""
+    """Read all updates of a tenant's stack, newest first. Empty if the tenant has no stack yet."""
     return [update_view(update) for update in _stack_updates(connection, tenant)]
 
 
@@ -150,7 +154,10 @@ def _stack_updates(connection: Connection, tenant: str) -> list[Update]:
 
 
 def _unrecorded(connection: Connection, tenant: str) -> Changes:
-    """The changes to the spec that no update has recorded. Prints a note if the Tenant cannot be read."""
+    """The changes to the spec that are not in the history of the stack. The Tenant's status contains them.
+
+    If the Tenant cannot be read, the function prints a note, and the result is empty.
+    """
     try:
         return unrecorded_changes(connection.tenant(tenant).get("status"))
     except NoSuchTenant:
@@ -174,7 +181,7 @@ def update_cells(update: UpdateView) -> tuple[str | Text, ...]:
 
 
 def is_by_hand(update: UpdateView) -> bool:
-    """Whether a user ran `pulumi up` by hand.
+    """Whether a user, and not the watcher, ran this update with `pulumi up`.
 
     The watcher records the spec in each of its updates. An update by hand contains no spec.
     """
@@ -215,7 +222,7 @@ def _print_each(updates: Iterable[UpdateView]) -> None:
 
 
 def _details(update: UpdateView) -> Iterator[tuple[str, str]]:
-    """The labels and values that are printed above the changes of an update."""
+    """The labels and values that `tenancy history --diff` prints above the changes of an update."""
     took = "" if update.duration_s is None else f", {update.duration_s:.0f} s"
     yield "when", f"{display_time(update.started)}{took}"
     yield "cause", _cause(update)

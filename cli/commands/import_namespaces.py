@@ -1,7 +1,7 @@
-"""`tenancy import`: prints a Tenant that adopts existing namespaces. The command changes nothing.
+"""`tenancy import`: prints the manifest of a Tenant that adopts existing namespaces. It changes nothing.
 
-The manifest contains the access and the quotas of the namespaces. Comments above the manifest report what the
-user must check, such as a NetworkPolicy that stays in a namespace.
+The manifest contains the access rules and the quotas of the namespaces. Comments above the manifest tell the
+user what to check, for example a NetworkPolicy that stays in a namespace.
 """
 
 import json
@@ -109,10 +109,11 @@ def _security_notes(
 
 
 def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[str]:
-    """A note with the error if the watcher would reject the manifest. Otherwise no notes.
+    """Notes about the errors with which the watcher would reject the manifest. Empty if there are none.
 
-    Raises NamespaceTaken if a namespace cannot be adopted, because the user cannot fix this error in the
-    manifest.
+    If only the permission to adopt the namespaces is missing, the notes contain the commands that give it.
+    Raises NamespaceTaken if a namespace cannot be adopted for another reason. The user cannot fix this error
+    in the manifest.
     """
     try:
         decide_on_live_facts(cluster, manifest, plans)

@@ -1,4 +1,4 @@
-"""`tenancy list`: prints one line per tenant."""
+"""`tenancy list`: prints a table with one row per tenant."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -71,11 +71,13 @@ def list_tenants(
 ) -> None:
     """List tenants with phase, plan, namespaces and quota usage.
 
-    For a tenant that is not ready, the list also shows the reason. If both API groups have Tenants, the list
-    also shows the group of each Tenant. For the details of one tenant, run `tenancy show NAME`. With names,
-    the list contains only these tenants. The exit code is 1 if one of them does not exist.
+    For a tenant that is not ready, the list also shows the reason. If both API groups (platform.ai and
+    kleff.kleff.io) have Tenants, the list also shows the group of each Tenant. For the details of one tenant,
+    run `tenancy show NAME`.
 
-    With rights on Tenants only, the list shows `-` instead of the quota usage, and a note names the missing
+    If you give names, the list contains only these tenants. The exit code is 1 if one of them does not exist.
+
+    If you may read only Tenants, the list shows `-` instead of the quota usage, and a note names the missing
     rights. JSON and YAML contain these rights in the field `missing`.
     """
     check_not_both(names, selector)
@@ -109,7 +111,7 @@ def list_tenants(
 
 
 def _selected(reader: Reader, names: Sequence[str], selector: str) -> tuple[list[Manifest], list[str]]:
-    """The selected Tenants, and those of the names that do not exist.
+    """The selected Tenants, and the names for which there is no Tenant.
 
     Without names and without a selector, all Tenants are selected. Raises MissingRight if the user may not
     read Tenants.
@@ -130,7 +132,7 @@ def _no_rows_text(*, is_filtered: bool) -> str:
 
 
 def rows_with_quotas(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> list[TenantRow]:
-    """The rows of the tenants, with the usage of their ResourceQuotas.
+    """One row per Tenant, with the usage of the tenant's ResourceQuotas.
 
     If an older Tenant has the same name, the ResourceQuotas belong to the older Tenant. The row of the newer
     Tenant then has no quotas.
@@ -154,14 +156,14 @@ def _ratio(row: TenantRow, resource: str) -> float:
 
 
 def uses_both_groups(rows: Iterable[TenantRow]) -> bool:
-    """Whether the rows contain Tenants of both API groups. The table then shows the API groups."""
+    """Whether the rows contain Tenants of both API groups. If so, the table needs a column for the group."""
     return len({row.api_version for row in rows}) > 1
 
 
 def list_tables(*, has_groups: bool) -> Tables:
-    """For each table format, the columns, and a function that returns the cells of a row.
+    """The columns of the formats `table` and `wide`, and functions that return the cells of a row.
 
-    If `has_groups` is true, the tables show the API groups.
+    If `has_groups` is true, the tables have a column with the API group.
     """
     name, *others = _COLUMNS
     columns = (name, "GROUP", *others) if has_groups else _COLUMNS

@@ -97,7 +97,7 @@ def cordon(
     The command sets `spec.cordoned: true`, and waits until the watcher has applied it. If a Tenant comes from
     git, set the field in git too.
 
-    A cordon does not restrict users who may update Tenants, the watcher, and the controllers of Kubernetes.
+    A cordon does not restrict the watcher, the controllers of Kubernetes, or users who may update Tenants.
     """
     connection: Connection = context.obj
     tenants = selected_tenants(connection, names, selector)
@@ -138,7 +138,10 @@ def _set_cordoned(
 
 
 def _settled(connection: Connection, tenants: Sequence[Manifest], timeout_s: float) -> list[Manifest]:
-    """Wait until the tenants are settled, and return them. Tenants that are being deleted are omitted."""
+    """Wait until the tenants are settled (see `is_settled` in `cli.wait`), and return them.
+
+    The function ignores tenants that are being deleted.
+    """
     awaited = [tenant for tenant in tenants if not is_deleting(tenant)]
     return wait_until_settled(connection.cluster, awaited, timeout_s) if awaited else []
 

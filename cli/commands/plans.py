@@ -1,6 +1,6 @@
-"""`tenancy plans`: shows the plans in force, and previews how a new plans file would change live tenants.
+"""`tenancy plans`: shows the plans that the watcher uses, and previews the effect of a new plans file.
 
-`tenancy plans impact` previews each live tenant twice: with the plans in force, and with the new plans. If
+`tenancy plans impact` previews each live tenant twice: with the current plans, and with the new plans. If
 both previews show the same changes, the new plans do not affect the tenant. The changes then have another
 cause, such as drift.
 """
@@ -144,7 +144,10 @@ def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
 
 
 def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
-    """The preview with the new plans, or a preview without changes if both previews are equal."""
+    """The effect of the new plans on a tenant. `with_old` and `with_new` are its previews with both plans.
+
+    The result is `with_new`. If both previews are equal, the result is a preview without changes.
+    """
     old_rules, new_rules = (
         [finding.rule for finding in preview.findings] for preview in (with_old, with_new)
     )

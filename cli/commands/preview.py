@@ -57,7 +57,10 @@ AsIfOption = Annotated[
 
 
 def apply_method(name: str, is_forced: bool) -> ApplyMethod:
-    """The method with this name, as `--as-if` accepts it."""
+    """The ApplyMethod for a value of the option `--as-if`, such as `kubectl-apply`.
+
+    Raises BadParameter for a client-side `kubectl apply` with `is_forced`.
+    """
     if name == KUBECTL_APPLY:
         if is_forced:
             raise typer.BadParameter("--force-conflicts has no effect with --as-if kubectl-apply")
@@ -191,7 +194,7 @@ def _preview(
 def _read_manifests(paths: list[str], against: str | None) -> ManifestSet:
     """Read the manifests in the paths.
 
-    A path that exists only at the git revision is skipped. The tenants in such a path count as deleted.
+    If a path exists only at the git revision `against`, it is skipped. Its tenants then count as deleted.
     """
     existing_paths = [
         path

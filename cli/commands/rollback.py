@@ -139,7 +139,10 @@ def _restore(
     timeout_s: float,
     message: str,
 ) -> None:
-    """Show the changes, ask for confirmation, create the Tenant, and wait until it is Active."""
+    """Restore a deleted tenant: show the changes, ask for confirmation, create the Tenant, and wait.
+
+    Raises NotApplied if the tenant does not become Active.
+    """
     name, by = deleted.name, f" by {deleted.deleted_by}" if deleted.deleted_by else ""
     console.print(
         Text(f"{name}: create again with {restoration.origin}", style="bold")
@@ -180,7 +183,7 @@ def _confirm(name: str, target: Target) -> None:
 
 
 def _write(connection: Connection, shown_tenant: Manifest, target: Target, author: Author) -> Manifest:
-    """Replace the spec of the live Tenant with the target's spec, and return the updated Tenant.
+    """Replace the spec of the live Tenant with `target.spec`, and return the updated Tenant.
 
     Raises RollbackRefused if the live spec is no longer the spec of `shown_tenant`, or if the API server
     rejects the patch. A changed status is not an error.
@@ -213,11 +216,10 @@ def _write(connection: Connection, shown_tenant: Manifest, target: Target, autho
 
 
 def _managed_fields(tenant: Manifest) -> list[Manifest]:
-    """The Tenant's managedFields, with the rollback as the newest manager of the spec.
+    """The Tenant's managedFields, with an entry for the rollback as the newest writer of the spec.
 
-    The API server records a field manager only if the manager sets a field. Without this function, the API
-    server would not record a rollback that only removes fields. The history would show the previous field
-    manager as the author.
+    The API server adds an entry only if a field manager sets a field. So it adds no entry for a rollback that
+    only removes fields. Without an entry, the history would show the previous field manager as the author.
     """
     entries: list[Manifest] = tenant["metadata"].get("managedFields") or []
     own = [entry for entry in entries if entry["manager"] == ROLLBACK_MANAGER]
@@ -238,7 +240,7 @@ def _print_result(target: Target, before: Manifest, after: Manifest) -> None:
     old, new = (
         ((tenant.get("status") or {}).get("lastUpdate") or {}).get("version") for tenant in (before, after)
     )
-    effect = "no update was necessary" if new == old else f"update {new}"
+    effect = "no update was necessary" if new == old else f"update {new} has applied it"
     console.print(
-        f"{after['metadata']['name']} is back to the spec of update {target.update.version}: {effect}."
+        f"{after['metadata']['name']} has the spec of update {target.update.version} again; {effect}."
     )

@@ -149,7 +149,7 @@ def print_logs(
         bool, typer.Option("--follow", "-f", help="Print new lines until the session ends.")
     ] = False,
 ) -> None:
-    """Print the log of an AI session. Kubernetes deletes the log one hour after the end of the session."""
+    """Print the log of an AI session. Kubernetes deletes the log one hour after the session has ended."""
     connection: Connection = context.obj
     row = session_row(read_session(connection.cluster, name, namespace))
     write_log(read_log(connection.cluster, row, is_followed=is_followed))

@@ -18,6 +18,7 @@ from cli.differences import (
     unknown_differences,
 )
 from cli.output import Format, FormatOption, console, error_console, print_data
+from cli.rights.other_access import OtherBinding, TokenSecret, read_other_bindings, read_token_secrets
 from cli.rights.permissions import MissingRight, Right
 from cli.rights.reader import Reader
 from cli.sessions.read import read_events, read_sessions
@@ -47,9 +48,12 @@ def show(
 ) -> None:
     """Show one tenant: phase, quotas, namespaces, conditions, access, last updates, events and current drift.
 
+    The section "Other RoleBindings" lists the RoleBindings that users have created. The section "Token
+    Secrets" lists Secrets with tokens of service accounts. It is `unknown` if you may not list Secrets.
+
     The command also shows the waiting and running AI sessions of the tenant. `tenancy describe` is the same
-    command. If both API groups have a Tenant with this name, the command shows the older Tenant. To select
-    a group, use the full name, such as tenants.platform.ai/NAME.
+    command. If both API groups (platform.ai and kleff.kleff.io) have a Tenant with this name, the command
+    shows the older Tenant. To select a group, use the full name, such as tenants.platform.ai/NAME.
 
     If you lack rights, the command shows the values that you may read. It prints `unknown` for the other
     values, and a note names the missing rights. JSON and YAML contain these rights in the field `missing`.
@@ -60,10 +64,14 @@ def show(
     differences = _differences(reader, tenant, live, plans)
     updates, updates_problem = _last_updates(reader, tenant)
     view = tenant_view(tenant, live, differences.parts, reader.unreadable)
+    names, cluster = [namespace.name for namespace in view.namespaces], reader.connection.cluster
+    bindings, missing_bindings = read_other_bindings(cluster, names)
+    secrets, missing_secrets = read_token_secrets(cluster, names)
     sessions, sessions_problem = _active_sessions(reader, view)
     events, events_problem = _last_events(reader, tenant)
     if output is Format.TABLE:
         print_tenant(view, reader.missing)
+        _print_other_access(bindings, missing_bindings, secrets, missing_secrets)
         _print_sessions(sessions, sessions_problem)
         _print_updates(view.row, updates, updates_problem)
         print_section("Events", EVENT_COLUMNS, [event_cells(event) for event in events], events_problem)
@@ -71,6 +79,8 @@ def show(
         print_differences(differences)
     else:
         data = view.model_dump(by_alias=True, mode="json")
+        data["otherBindings"] = None if missing_bindings else [_data(binding) for binding in bindings]
+        data["tokenSecrets"] = None if missing_secrets else [_data(secret) for secret in secrets]
         data["sessions"] = [_data(session) for session in sessions]
         data["updates"] = [_data(update) for update in updates]
         data["events"] = events
@@ -84,7 +94,7 @@ def show(
 
 
 def _differences(reader: Reader, tenant: Manifest, live: Objects, plans: Path | None) -> CurrentDifferences:
-    """The differences of a tenant. After an error, the differences are unknown, and the command continues."""
+    """The drift and the pending changes of a tenant. After an error, they are unknown."""
     if is_deleting(tenant):
         return unknown_differences(tenant, "the tenant is being deleted")
     if is_duplicate(tenant, {}):
@@ -98,7 +108,7 @@ def _differences(reader: Reader, tenant: Manifest, live: Objects, plans: Path | 
 
 
 def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], str]:
-    """The newest updates, and an error message if the history cannot be read.
+    """The newest updates of the tenant's stack, and an error message if the history cannot be read.
 
     An error does not stop the command, because the rest of the output does not need the updates. If an older
     Tenant has the same name, the stack belongs to the older Tenant. The newer Tenant then has no updates.
@@ -112,7 +122,10 @@ def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], s
 
 
 def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow], str]:
-    """The waiting and running sessions, and an error message if the user may not list sessions."""
+    """The waiting and running AISessions of the tenant, and an error message.
+
+    The message is empty, unless the user may not list the AISessions in a namespace of the tenant.
+    """
     rows: list[SessionRow] = []
     problem = ""
     for namespace in view.namespaces:
@@ -133,8 +146,32 @@ def _last_events(reader: Reader, tenant: Manifest) -> tuple[list[dict[str, str]]
         return [], str(error)
 
 
+def _problem(missing: Right | None) -> str:
+    return f"you may not {missing}" if missing else ""
+
+
 def _data(model: Model) -> dict[str, object]:
     return model.model_dump(by_alias=True, mode="json")
+
+
+def _print_other_access(
+    bindings: Sequence[OtherBinding],
+    missing_bindings: Right | None,
+    secrets: Sequence[TokenSecret],
+    missing_secrets: Right | None,
+) -> None:
+    print_section(
+        "Other RoleBindings",
+        ("NAMESPACE", "NAME", "ROLE", "SUBJECTS"),
+        [(each.namespace, each.name, each.role, ", ".join(each.subjects)) for each in bindings],
+        _problem(missing_bindings),
+    )
+    print_section(
+        "Token Secrets",
+        ("NAMESPACE", "NAME", "SERVICE ACCOUNT"),
+        [(each.namespace, each.name, each.service_account) for each in secrets],
+        _problem(missing_secrets),
+    )
 
 
 def _print_sessions(rows: Sequence[SessionRow], problem: str) -> None:

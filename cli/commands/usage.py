@@ -1,4 +1,4 @@
-"""`tenancy usage`: prints the quota and usage of tenants over time, for reports and billing.
+"""`tenancy usage`: prints the quota and the usage of tenants over a period, for reports and billing.
 
 The data comes from the watcher's HTTP API, or directly from the watcher's database file.
 """
@@ -20,7 +20,7 @@ from cli.completion import tenant_names
 from cli.output import Format, console, print_data, print_table
 from cli.selection.tenants import short_name
 from cli.times import parse_time
-from cluster.impersonation import NO_IMPERSONATION
+from cluster.connection.impersonation import NO_IMPERSONATION
 from tenancy.base.errors import TenancyError
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from watcher.usage.hours import UsageReport, UsageRow, tenant_rows
@@ -88,8 +88,8 @@ def usage(
 ) -> None:
     """Show the quota and the usage of tenants over a period.
 
-    The column QUOTA shows the quota multiplied by hours, and the column USED shows the used amount multiplied
-    by hours. For example, a quota of 4 CPUs for 2 hours is 8 CPU-hours.
+    The column QUOTA shows the quota multiplied by the time in hours. The column USED shows the used amount
+    multiplied by the time in hours. For example, a quota of 4 CPUs for 2 hours is 8 CPU-hours.
 
     The watcher records the data. While the watcher is not running, nothing is recorded, and this time counts
     as zero. The column RECORDED shows how much of the period is recorded.

@@ -1,1 +1,1 @@
-"""The checks of `tenancy doctor`. They check the cluster, the watcher and Pulumi, and change nothing."""
+"""The checks of `tenancy doctor`. They check the cluster, the watcher and Pulumi. They change nothing."""

@@ -18,8 +18,8 @@ _COMPARED_KINDS: Final = tuple(kind for kind in MANAGED_KINDS if kind != CONFIG_
 class _Need(NamedTuple):
     """Commands, and the rights that these commands need.
 
-    Some rights are in no role of the platform. If the user lacks such rights, the printed fix creates
-    a ClusterRole with the name `role`.
+    The platform installs roles for users, such as `tenancy-preview`. If the user lacks a right that none of
+    these roles contains, the printed fix creates a ClusterRole with the name `role`.
     """
 
     commands: str
@@ -67,7 +67,10 @@ def missing_rights(cluster: Cluster, rights: Sequence[Right]) -> list[Right]:
 
 
 def grant_command(cluster: Cluster, missing: Sequence[Right], role: str) -> str:
-    """The command with which an administrator grants the missing rights to the user."""
+    """The shell command with which an administrator grants the missing rights to the user.
+
+    If no role of the platform contains a right, the command creates a ClusterRole with the name `role`.
+    """
     user = current_user(cluster)
     bindings, others = bindings_for(user, missing)
     return " && ".join([*bindings, *(new_role_commands(user, role, others) if others else ())])

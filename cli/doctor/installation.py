@@ -63,7 +63,7 @@ def admission_policies() -> list[Manifest]:
 
 
 def rights_to_get(manifests: Iterable[Manifest]) -> tuple[Right, ...]:
-    """The rights to get these objects."""
+    """The rights that a user needs to get these objects from the cluster."""
     keys = [(kind_of(manifest), manifest["metadata"]) for manifest in manifests]
     return tuple(Right("get", kind, meta.get("namespace", ""), meta["name"]) for kind, meta in keys)
 
@@ -86,7 +86,7 @@ def _crd_finding(cluster: Cluster, crd: Manifest) -> CheckResult:
 def _schemas(crd: Manifest) -> list[Any]:
     """The schemas of all versions in the CRD.
 
-    The schemas are compared in full. An additional field in the live schema is a difference.
+    The caller compares the whole schemas. So an additional field in the live schema counts as a difference.
     """
     return [version.get("schema") for version in crd["spec"]["versions"]]
 
@@ -112,8 +112,8 @@ def _delete_command(manifest: Manifest) -> str:
 
 
 def _first_difference(shipped: Manifest, live: Manifest) -> str | None:
-    """The path of the first field that differs. None if no field differs.
+    """The path of the first field of `shipped` that has another value in `live`. None if there is none.
 
-    An additional RBAC rule or subject in the live object is a difference.
+    An additional RBAC rule or subject in the live object also counts as a difference.
     """
     return next((path for path, _, _ in field_differences(shipped, live)), None)

@@ -1,4 +1,8 @@
-"""Checks the Pulumi CLI, the Kubernetes provider, the state backend, its locks and its stacks."""
+"""Checks the Pulumi CLI, the Kubernetes provider, the warm engine and the state backend.
+
+The warm engine is the program `tenancy-engine`, which runs updates faster than the Pulumi CLI. In the state
+backend, the module checks the locks and the stacks.
+"""
 
 import os
 import socket
@@ -28,17 +32,18 @@ def check_pulumi(_: Connection) -> list[CheckResult]:
     tested_version = version("pulumi")
     install = f"install Pulumi {tested_version} or newer, and put it on PATH"
     try:
-        command = PulumiProcess(timeout_s=30)
+        installed = PulumiProcess.installed_version()
     except PulumiMissing as error:
         return [failed("pulumi", str(error), install)]
-    installed = command.version
-    major, minor = (int(part) for part in tested_version.split(".")[:2])
-    if installed is None or (installed.major, installed.minor) < (major, minor):
-        message = (
-            f"version {installed or 'unknown'} is installed, but tenancy is tested with {tested_version}"
-        )
+    if _minor_version(installed) < _minor_version(tested_version):
+        message = f"version {installed} is installed, but tenancy is tested with {tested_version}"
         return [warning("pulumi", message, install)]
     return [ok("pulumi", f"version {installed}")]
+
+
+def _minor_version(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")[:2]
+    return int(major), int(minor)
 
 
 def check_provider(_: Connection) -> list[CheckResult]:

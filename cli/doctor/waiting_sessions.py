@@ -1,4 +1,4 @@
-"""Checks for AISessions that have waited for a long time."""
+"""Finds AISessions that have been Pending for a long time."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -23,10 +23,10 @@ def check_sessions(connection: Connection) -> list[CheckResult]:
 
 
 def waiting_findings(rows: Iterable[SessionRow]) -> list[CheckResult]:
-    """The warnings about sessions that have waited for a long time.
+    """Warn about sessions that have been Pending for more than `_LONG_WAIT_S` seconds.
 
-    Each warning is about all such sessions of one tenant with the same reason. It names the session that has
-    waited longest.
+    There is one warning for all such sessions of a tenant that have the same reason. The warning names the
+    session that has waited longest, and contains the number of the other sessions.
     """
     now = datetime.now(UTC)
     groups: dict[tuple[str, str], list[SessionRow]] = {}
@@ -39,7 +39,9 @@ def waiting_findings(rows: Iterable[SessionRow]) -> list[CheckResult]:
 
 def _finding(tenant: str, rows: list[SessionRow]) -> CheckResult:
     oldest, others = rows[0], len(rows) - 1
-    more = f", like {others} more of the tenant's sessions" if others else ""
+    more = f" (and {others} more sessions of the tenant)" if others else ""
     cause = f"{oldest.reason}: {oldest.message}" if oldest.reason else "it has no status"
-    message = f"session {oldest.namespace}/{oldest.name} is Pending for {session_age(oldest)}{more}: {cause}"
+    message = (
+        f"session {oldest.namespace}/{oldest.name} has been Pending for {session_age(oldest)}{more}: {cause}"
+    )
     return warning(f"tenant {tenant}", message, advice(oldest))

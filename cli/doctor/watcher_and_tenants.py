@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from cli.connection import Connection
+from cli.doctor.blocked_deletions import blocked_findings
 from cli.doctor.finding import CheckResult, failed, ok, warning
 from cli.wait import is_status_current, phase_of, ready_condition, reason_text
 from cluster.tenants import read_tenants
@@ -12,6 +13,7 @@ from tenancy.base.errors import PlansError
 from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, STATEFUL_SET
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.reasons import Reason
 from tenancy.same_name_in_both_groups import full_name, is_duplicate
 from tenancy.spec.tenant_status import ConditionType, Phase, condition
 
@@ -48,7 +50,7 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
 def unobserved_tenants(tenants: Iterable[Manifest]) -> list[str]:
     """The names of tenants whose newest spec the watcher has not observed.
 
-    A spec that was written in the last `_MAX_DELAY_S` seconds is ignored.
+    If the newest spec is less than `_MAX_DELAY_S` seconds old, the tenant is not in the list.
     """
     return [
         tenant["metadata"]["name"]
@@ -76,6 +78,9 @@ def check_plans(connection: Connection) -> list[CheckResult]:
 def check_tenants(connection: Connection) -> list[CheckResult]:
     tenants = read_tenants(connection.cluster)
     findings = [finding for tenant in tenants for finding in tenant_findings(tenant)]
+    for tenant in tenants:
+        if ready_condition(tenant).get("reason") == Reason.DELETION_BLOCKED:
+            findings += blocked_findings(connection.cluster, _subject(tenant), tenant)
     healthy = len(tenants) - len({finding.subject for finding in findings})
     return [ok("tenants", f"{len(tenants)} in total, {healthy} without problems"), *findings]
 
@@ -98,9 +103,10 @@ def check_integrations(connection: Connection) -> list[CheckResult]:
 def tenant_findings(tenant: Manifest) -> Iterator[CheckResult]:
     """The problems of one tenant. Yields nothing if the tenant is healthy."""
     name, subject = _name(tenant), _subject(tenant)
-    is_paused = bool(tenant["spec"].get("paused"))
+    is_paused = bool((tenant.get("spec") or {}).get("paused"))
     if is_deleting(tenant):
-        if _age_s(tenant["metadata"]["deletionTimestamp"]) > _MAX_DELAY_S:
+        is_blocked = ready_condition(tenant).get("reason") == Reason.DELETION_BLOCKED
+        if is_blocked or _age_s(tenant["metadata"]["deletionTimestamp"]) > _MAX_DELAY_S:
             fix = f"tenancy resume {name}" if is_paused else f"tenancy show {name}"
             yield failed(subject, f"is stuck in Terminating: {reason_text(tenant)}", fix)
         return
@@ -120,12 +126,19 @@ def _subject(tenant: Manifest) -> str:
 
 
 def _name(tenant: Manifest) -> str:
-    """The name of the Tenant. The full name if an older Tenant has the same name in the other API group."""
+    """The name of the Tenant, such as `research`.
+
+    If the other API group has an older Tenant with the same name, the result is the full name, such as
+    `tenants.platform.ai/research`.
+    """
     return full_name(tenant) if is_duplicate(tenant, {}) else str(tenant["metadata"]["name"])
 
 
 def _written_at(tenant: Manifest) -> str:
-    """The time of the last write to the spec. If managedFields has no such time, the creation time."""
+    """The time of the last write to the spec, from managedFields.
+
+    If managedFields contains no such time, the result is the creation time.
+    """
     entries = tenant["metadata"].get("managedFields") or ()
     times = [
         entry["time"] for entry in entries if "f:spec" in (entry.get("fieldsV1") or {}) and "time" in entry

@@ -1,1 +1,1 @@
-"""For `tenancy list`: the output formats, and the watch for changed rows."""
+"""Code for `tenancy list`: the output formats, and the option `--watch`."""

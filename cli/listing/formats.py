@@ -40,7 +40,7 @@ Tables = Mapping[ListFormat, tuple[Sequence[str], Callable[[TenantRow], Cells]]]
 def print_rows(
     rows: Sequence[TenantRow], output: ListFormat, tables: Tables, missing: Sequence[Right] = ()
 ) -> None:
-    """Print the rows. In JSON and YAML, each row contains the rights that the user lacks."""
+    """Print the rows. In JSON and YAML, each row also contains `missing`, the rights that the user lacks."""
     if output in tables:
         columns, cells = tables[output]
         if output is ListFormat.WIDE:
@@ -62,9 +62,11 @@ def row_data(row: TenantRow) -> dict[str, Any]:
 def row_stream(
     output: ListFormat, tables: Tables
 ) -> tuple[Callable[[Sequence[TenantRow]], None], Callable[[TenantRow], object]]:
-    """Two functions. The first one prints more rows. The second one returns the printed part of a row.
+    """Return two functions for `tenancy list --watch`.
 
-    JSON and YAML are a stream with one document per row.
+    The first function prints rows below the rows that are already printed. The second function returns the
+    part of a row that this format prints. If this part is unchanged, the row does not have to be printed
+    again. JSON and YAML output is a stream with one document per row.
     """
     if output in tables:
         columns, cells = tables[output]

@@ -1,4 +1,7 @@
-"""Watches tenants and their ResourceQuotas, and yields the row of each tenant that changes."""
+"""Watches Tenants and their ResourceQuotas for `tenancy list --watch`.
+
+If a tenant changes, `watch_rows` yields the new row of this tenant.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -46,7 +49,10 @@ def print_until_interrupted(
     scopes: Sequence[tuple[Kind, str]] = (),
     selector: str = "",
 ) -> None:
-    """Print the rows, and then each row that changes, until the user presses Ctrl-C. See `watch_rows`."""
+    """Print the rows, and then each row that changes, until the user presses Ctrl-C.
+
+    `stream` is a result of `row_stream`. For the other arguments, see `watch_rows`.
+    """
     print_rows, content = stream
     with suppress(KeyboardInterrupt):
         print_rows(rows)
@@ -65,13 +71,14 @@ def watch_rows(
 ) -> Iterator[TenantRow]:
     """Yield the row of each tenant that is new or changed. The iterator does not end.
 
-    - `shown` contains the rows that the user already sees.
+    - `shown` contains the rows that are already printed.
     - `matches` says whether the user wants to see a row.
-    - `content` returns the part of a row that the user sees.
-    - `scopes` contains the kinds and names of the watched tenants. If it is empty, all tenants are watched.
+    - `content` returns the part of a row that the output contains. Changes to other parts are ignored.
+    - `scopes` contains the kinds and names of the Tenants to watch. If it is empty, all Tenants are watched.
+    - `selector` is a label selector. Tenants that do not match it are ignored.
 
-    If a tenant is deleted or no longer matches, its last row is yielded with the phase Gone. After a lost
-    connection, the informers list the tenants again. Raises WatchForbidden if the user may not watch Tenants.
+    If a tenant is deleted or no longer matches, the function yields its last row with the phase Gone. If the
+    connection is lost, the function connects again. Raises WatchForbidden if the user may not watch Tenants.
     """
     rows = {row_id(row): row for row in shown}
     for changed in _changes(cluster, list(rows), scopes or _ALL_TENANTS, selector):
@@ -89,9 +96,10 @@ def watch_rows(
 def _changes(
     cluster: Cluster, known: list[RowId], scopes: Sequence[tuple[Kind, str]], selector: str
 ) -> Iterator[list[tuple[RowId, TenantRow | None]]]:
-    """The changed tenants, in batches. The row of a deleted tenant is None.
+    """Yield the changed tenants in batches. Each item is the ID and the new row of a tenant.
 
-    The first batch contains all tenants. It also contains the tenants in `known` that no longer exist.
+    The row of a deleted tenant is None. The first batch contains all tenants. It also contains the tenants in
+    `known` that no longer exist.
     """
     events: SimpleQueue[_Event] = SimpleQueue()
     informers = _informers(cluster, lambda *event: events.put(event), scopes, selector)
@@ -136,14 +144,14 @@ def _available(events: SimpleQueue[_Event]) -> Iterator[_Event]:
 
 
 class _State:
-    """The Tenants and their ResourceQuotas."""
+    """The newest version of each Tenant and its ResourceQuotas, according to the watch events so far."""
 
     def __init__(self) -> None:
         self.tenants: dict[RowId, Manifest] = {}
         self._quotas = ManagedObjects()
 
     def put(self, events: Iterable[_Event]) -> list[RowId]:
-        """Record the events, and return the tenants that the events concern."""
+        """Record the events, and return the IDs of the tenants whose rows may have changed."""
         return [identity for before, after in events for identity in self._put(before, after)]
 
     def row(self, identity: RowId) -> TenantRow | None:

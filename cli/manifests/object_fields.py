@@ -1,4 +1,4 @@
-"""Checks the fields of a Tenant manifest outside its spec, as the API server does. No I/O."""
+"""Checks the fields of a Tenant manifest that are not in its spec, as the API server does. No I/O."""
 
 import re
 from typing import Annotated, Any, Final
@@ -21,7 +21,7 @@ _PREFIX_TEXT: Final = f"must be a DNS name such as example.com with at most {_PR
 
 
 def object_problems(manifest: dict[Any, Any]) -> list[Problem]:
-    """All problems with the fields outside the spec, except the API version, the kind and the name."""
+    """The problems with all fields outside the spec, except for the API version, the kind and the name."""
     try:
         _Object.model_validate({str(field): value for field, value in manifest.items()})
     except ValidationError as error:
@@ -68,7 +68,10 @@ class _OwnerReference(Model):
 
 
 class _Metadata(Model):
-    """The fields of every Kubernetes object. `tenancy` does not send the fields that the API server sets."""
+    """The fields of `metadata`, which every Kubernetes object has.
+
+    The type `Any` marks fields that are not checked here. For example, `tenancy` does not send the `uid`.
+    """
 
     name: Any = None
     labels: dict[_QualifiedName, _LabelValue | None] | None = None

@@ -1,6 +1,7 @@
-"""Reads Tenant manifests, and finds the errors outside their specs. Each Tenant knows its file and its lines.
+"""Reads Tenant manifests, and finds errors in the fields outside the spec, such as the name.
 
-Documents of other kinds are skipped. A document that is probably a mistyped Tenant is an error.
+Documents of other kinds are skipped. A document that is probably a mistyped Tenant counts as an error. The
+result contains the file and the line of each Tenant, so that messages can refer to them.
 """
 
 import difflib
@@ -30,7 +31,7 @@ _ANY_NAME: Final = "x"
 
 
 class InvalidFields(Rejection):
-    """Fields outside the spec are invalid, or keys are repeated."""
+    """Fields of a Tenant manifest outside the spec are invalid, or the YAML contains a key twice."""
 
     reason = ManifestError.reason
 
@@ -39,7 +40,7 @@ class InvalidFields(Rejection):
 class TenantDocument:
     """A Tenant manifest with a valid name and API version, and its position in a file.
 
-    `line` is the first line of the manifest. The first line of a file is 1.
+    `line` is the line of the file in which the manifest starts. The first line of a file is 1.
     """
 
     manifest: Manifest
@@ -55,14 +56,15 @@ class TenantDocument:
         return name
 
     def check(self) -> None:
-        """Raise InvalidFields if there are errors outside the spec."""
+        """Raise InvalidFields if `problems` is not empty. The error contains all problems."""
         if self.problems:
             raise combined([InvalidFields(*problem) for problem in self.problems])
 
     def line_of(self, *paths: str) -> int:
-        """The line of the first field in `paths` that exists in the manifest.
+        """The line of the first field in `paths` that the manifest contains, such as `spec.plan`.
 
-        If none of the fields exists, the result is the line of the closest existing parent of `paths[0]`.
+        If the manifest contains none of the fields, the result is the line of the closest existing parent of
+        `paths[0]`.
         """
         if self._node is None:
             return self.line
@@ -72,7 +74,7 @@ class TenantDocument:
 
 @dataclass(frozen=True)
 class ManifestSet:
-    """The documents in all files that the user gave."""
+    """The result of reading all files that the user gave."""
 
     tenants: tuple[TenantDocument, ...]
     # Paths and documents that cannot be read, and Tenants without a valid name or API version.
@@ -82,12 +84,12 @@ class ManifestSet:
 
 
 def read_manifests(paths: Sequence[str | Path]) -> ManifestSet:
-    """Read the documents in files and folders. The path `-` means standard input."""
+    """Read the manifests in files and folders. The path `-` means standard input."""
     return parsed_manifests(read_sources(paths))
 
 
 def parsed_manifests(sources: Iterable[Source | ManifestError]) -> ManifestSet:
-    """The documents in the sources.
+    """Parse the manifests in the sources. Errors are in `faults` of the result.
 
     After a syntax error, the rest of the file is skipped. Any other error affects only one document.
     """
@@ -114,7 +116,11 @@ def parsed_manifests(sources: Iterable[Source | ManifestError]) -> ManifestSet:
 
 
 def _results(file: str, document: Document) -> Iterator[TenantDocument | ManifestError | None]:
-    """The Tenant or its errors, or None if the document is not a Tenant. A list has a result per item."""
+    """Yield a TenantDocument, or the errors of a Tenant, or None if the document is not a Tenant.
+
+    A document of the kind List or TenantList yields the results of all its items. An empty document yields
+    nothing.
+    """
     value, node = document.value, document.node
     if value is None:
         return
@@ -147,7 +153,10 @@ def _results(file: str, document: Document) -> Iterator[TenantDocument | Manifes
 
 
 def _identity_problems(document: dict[Any, Any]) -> list[Problem] | None:
-    """The problems with the API version, the kind and the name. None if the document is not a Tenant."""
+    """The problems with the API version, the kind and the name.
+
+    None if the document is neither a Tenant nor probably a mistyped Tenant.
+    """
     api_version, kind = document.get("apiVersion"), document.get("kind")
     if not _is_tenant(api_version, kind):
         return None
@@ -183,7 +192,10 @@ def _is_similar(text: object, words: Sequence[str]) -> bool:
 
 
 def _hides_tenant(document: Document) -> bool:
-    """Whether a repeated `kind` or `apiVersion` hides that the document is a Tenant."""
+    """Whether the document contains `kind` or `apiVersion` twice, and one of the values is that of a Tenant.
+
+    The last value counts, so the parsed document may be of another kind. Its author probably meant a Tenant.
+    """
     node = document.node
     if (
         not isinstance(node, yaml.MappingNode)

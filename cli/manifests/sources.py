@@ -1,4 +1,4 @@
-"""Reads the texts of manifest files, folders and standard input."""
+"""Reads the text of manifests from files, folders and standard input."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,20 +29,20 @@ Source = tuple[str, str]
 
 
 def location_text(file: str, line: int) -> str:
-    """The file and the line as text. Without a line, only the file."""
+    """The file and the line as text, such as `a.yaml:3`. If `line` is 0, only the file."""
     return f"{file}:{line}" if line else file
 
 
 def read_sources(paths: Sequence[str | Path]) -> list[Source | ManifestError]:
     """Read the given files, and the manifest files in the given folders. The path `-` means standard input.
 
-    The result has a ManifestError for each path that cannot be read.
+    If a file or folder cannot be read, the result contains a ManifestError instead of its text.
     """
     return [source for path in paths for source in _read(path)]
 
 
 def is_manifest_file(name: str) -> bool:
-    """Whether a file has a manifest suffix, and no part of its path starts with a dot."""
+    """Whether the file name ends with .yaml, .yml or .json, and no part of the path starts with a dot."""
     path = Path(name)
     return path.suffix in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
 

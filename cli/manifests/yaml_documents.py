@@ -13,12 +13,16 @@ from cli.manifests.yaml_lines import node_line
 # has far fewer values than this limit.
 _MAX_VALUES: Final = 1_000_000
 
-# The keys that a mapping has more than once, with the lines of all but the last, by the `id` of the node.
+# The keys that a YAML mapping contains more than once. The outer key is the `id` of the mapping's node. For
+# each repeated key, the list contains the lines of all occurrences except the last one.
 RepeatedKeys = Mapping[int, Mapping[str, list[int]]]
 
 
 class Document(NamedTuple):
-    """A document, and its node, which contains the line numbers. An empty document has no node."""
+    """A parsed document. `node` is its YAML node, which contains the line numbers.
+
+    An empty document has no node. `repeated` contains the keys that occur more than once in the same mapping.
+    """
 
     value: Any
     node: yaml.Node | None
@@ -40,7 +44,8 @@ def parsed_documents(file: str, text: str) -> Iterator[Document]:
                 if node and _size(node, {}) > _MAX_VALUES:
                     problem = "the YAML aliases here expand to too many values: use fewer aliases"
                     raise ManifestError(file, node_line(node), problem)
-                # The construction of the document adds the keys of merged mappings (`<<`) to the node.
+                # Find repeated keys first, because `construct_document` adds the keys of merged mappings
+                # (`<<`) to the node.
                 repeated = _repeated_keys(node)
                 yield Document(loader.construct_document(node), node, repeated)
         finally:
@@ -57,7 +62,10 @@ def parsed_documents(file: str, text: str) -> Iterator[Document]:
 def repeated_fields(
     node: yaml.Node | None, repeated: RepeatedKeys, path: str = ""
 ) -> Iterator[tuple[str, list[int]]]:
-    """The path of each repeated key below the node, with the lines of all but its last occurrence."""
+    """The path of each repeated key in the node and its children, such as `spec.plan`.
+
+    For each path, the list contains the lines of all occurrences except the last one.
+    """
     if not repeated or not isinstance(node, yaml.CollectionNode):
         return
     if isinstance(node, yaml.SequenceNode):
@@ -82,7 +90,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """The number of values in the node after all aliases are expanded.
+    """The number of values that the node has after all YAML aliases are expanded.
 
     `sizes` caches this number for each node. The key is the `id` of the node.
     """

@@ -10,7 +10,7 @@ _INDEX: Final = re.compile(r"\[(\d+)\]")
 
 
 def field_line(text: str, path: str) -> int:
-    """The line of a field in a YAML text. The first line is 1.
+    """The line of the field with this path, such as `plans.small`, in a YAML text. The first line is 1.
 
     If the field does not exist, the result is the line of its closest existing parent.
     """
@@ -22,11 +22,11 @@ def node_line(node: yaml.Node | None) -> int:
 
 
 def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | None]:
-    """The line and the value of a field.
+    """The line and the value of the field with this path, such as `spec.namespaces[0].name`, below the node.
 
-    The line contains the field's name. The value may start on the next line. If the field does not exist, the
-    line contains the name of its closest existing parent, and the value is None. If a key is repeated, its
-    last occurrence counts, as in the parsed document.
+    The line is the one with the field's name. The value may start on the next line. If the field does not
+    exist, the line is the one with the name of its closest existing parent, and the value is None. If a key
+    occurs more than once, the last occurrence counts, as in the parsed document.
     """
     line = node_line(node)
     while path:
@@ -46,7 +46,10 @@ def field_location(node: yaml.Node | None, path: str) -> tuple[int, yaml.Node | 
 
 
 def _first_name(path: str, children: Sequence[tuple[Any, Any]]) -> tuple[str, list[tuple[Any, Any]]]:
-    """The longest key at the start of the path, and its entries. Some keys, such as labels, contain dots."""
+    """The longest key in `children` with which the path starts, and all entries in `children` with this key.
+
+    A key can contain dots, so the path cannot simply be split at its dots.
+    """
     names = [
         key.value
         for key, _ in children

@@ -1,6 +1,7 @@
-"""Computes the changes that Tenant manifests would make, for `tenancy preview`.
+"""Code for `tenancy preview`: computes the changes that Tenant manifests would make.
 
     manifests and base (live objects, git revision, or nothing) → comparison → table, Markdown, JSON or SARIF
 
-A preview needs only read access. It does not lock stacks, and writes nothing to the cluster.
+The base is the state with which a preview compares the manifests. A preview needs only read access. It does
+not lock stacks, and writes nothing to the cluster.
 """

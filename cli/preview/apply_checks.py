@@ -1,7 +1,7 @@
-"""Makes the checks of a preview before `tenancy apply` writes the first Tenant.
+"""Runs the checks of `tenancy preview` before `tenancy apply` writes the first Tenant.
 
-A user may have rights on Tenants only. Checks that need other rights are then skipped. The notes list these
-checks.
+If the user lacks the rights for a check, the check is skipped. A note then names the check and the missing
+right.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,13 +32,17 @@ _DESTRUCTIVE: Final = frozenset({Rule.NAMESPACE_REMOVED})
 
 @dataclass(frozen=True)
 class Checks:
-    """The live Tenants of the documents, in the same order, and the findings of the checks."""
+    """The result of the checks.
+
+    `live` contains the live Tenant of each document, in the order of the documents. It is None if there is no
+    such Tenant. `findings` contains the errors, warnings and notes of all checks.
+    """
 
     live: tuple[Manifest | None, ...]
     findings: tuple[Finding, ...]
     # The checks that were skipped, with the missing right.
     notes: tuple[str, ...] = ()
-    # The Tenants that result from the documents, in the same order. Empty if there are errors.
+    # The Tenants that result if the documents are applied, in the same order. Empty if there are errors.
     predicted: tuple[Manifest, ...] = ()
 
     def of(self, severity: Severity) -> list[Finding]:
@@ -46,15 +50,15 @@ class Checks:
 
     @property
     def destructive(self) -> list[Finding]:
-        """The findings about changes that delete something that cannot be restored."""
+        """The findings about changes that delete data, such as a removed namespace."""
         return [finding for finding in self.findings if finding.rule in _DESTRUCTIVE]
 
 
 def checks_before_apply(connection: Connection, manifests: ManifestSet, method: ApplyMethod) -> Checks:
-    """Make all checks that the user's rights allow. Writes nothing.
+    """Run all checks that the user's rights allow. Writes nothing.
 
-    If the cluster cannot be read and some manifests are invalid, the result contains only the errors of the
-    manifests.
+    If a request to the cluster fails and some manifests are invalid, the result contains only the errors in
+    the manifests. If all manifests are valid, the function raises the ClusterError.
     """
     local = manifest_findings(manifests)
     try:
@@ -89,7 +93,7 @@ def _cluster_checks(
 
 
 def _notes(missing: Sequence[Right]) -> Iterator[str]:
-    """A note for each check that is skipped, with the missing right."""
+    """A note for each check that is skipped. The note names the missing right."""
     if READ_PLANS in missing:
         yield (
             "plans, quotas, namespaces and hosts are not checked: you may not get the ConfigMap "
@@ -105,7 +109,7 @@ def _notes(missing: Sequence[Right]) -> Iterator[str]:
 
 
 def _without_plans(documents: Sequence[TenantDocument], predict: Predict) -> Iterator[Finding]:
-    """The errors that can be found without the plans: conflicts, and rejections by the API server."""
+    """The errors that can be found without the plans: field conflicts, and rejections by the API server."""
     for document in documents:
         try:
             predict(document)
@@ -114,7 +118,7 @@ def _without_plans(documents: Sequence[TenantDocument], predict: Predict) -> Ite
 
 
 def _removed_by_spec(tenant: Manifest) -> Iterator[Finding]:
-    """Findings about namespaces that are in the status of the live Tenant, but not in the new spec."""
+    """A finding for each namespace that is in the status of the live Tenant, but not in the new spec."""
     new = tenant_from_manifest(tenant)
     for name in known_namespaces(tenant):
         if name not in new.namespaces():

@@ -1,7 +1,7 @@
 """Compares Tenant manifests with a base, and finds the changes and the errors of each tenant.
 
-The comparison makes the same checks as the watcher, in the same order. An error in one tenant does not affect
-the other tenants.
+The base is the live cluster, a git revision, or empty. The comparison runs the same checks as the watcher, in
+the same order. An error in one tenant does not affect the other tenants.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from cli.preview.comparison_base import Base
 from cli.preview.deleted_tenant import deleted_tenant_preview
 from cli.preview.findings.finding import Finding, Rule
 from cli.preview.findings.locations import error_findings, placed
-from cli.preview.findings.warnings import change_warnings
+from cli.preview.findings.warnings import change_warnings, new_tenant_warnings
 from cli.preview.manifest_checks import check_name_is_new, fault_findings
 from cli.preview.predictions import Predict, known_tenant, predictions_on
 from cli.preview.result import Outcome, Preview, TenantPreview
@@ -35,14 +35,17 @@ from tenancy.spec.tenant import TenantModel
 
 
 class Comparison:
-    """Compares manifests with a base. Create a new instance for each preview.
+    """Compares manifests with a base, such as the live cluster. Create a new instance for each preview.
 
     Tenants are processed one after the other, and each tenant reserves its namespaces and hosts. If two
     tenants need the same namespace or host, only the second tenant gets an error.
     """
 
     def __init__(self, plans: Plans, base: Base, predict: Predict | None = None) -> None:
-        """`predict` returns the Tenant that results from a manifest. See `predictions_on` for the default."""
+        """`predict` returns the Tenant that would result if a manifest were applied.
+
+        The default is `predictions_on(base)`.
+        """
         self._plans = plans
         self._base = base
         self._predict = predict or predictions_on(base)
@@ -53,7 +56,8 @@ class Comparison:
     def preview(self, manifests: ManifestSet, is_complete: bool) -> Preview:
         """The preview of all tenants in the manifests.
 
-        If `is_complete` is set, tenants in the base that have no manifest count as deleted.
+        If `is_complete` is true, the preview also contains the deletion of all tenants in the base that have
+        no manifest.
         """
         base = self._base
         notes = list(base.notes)
@@ -94,11 +98,11 @@ class Comparison:
         )
 
     def _is_known(self, document: TenantDocument) -> bool:
-        """Whether the base contains this Tenant with the same API version."""
+        """Whether the base (the state to compare with) contains this Tenant with the same API version."""
         return known_tenant(self._base, document) is not None
 
     def _reserve_current_names(self, name: str) -> None:
-        """Reserve the tenant's namespaces and hosts in the base, so that no other tenant can use them."""
+        """Reserve the namespaces and hosts that the tenant has in the base. Other tenants cannot get them."""
         if base_tenant := self._base.tenants.get(name):
             self._claims.remember(name, known_namespaces(base_tenant), known_hosts(base_tenant))
 
@@ -128,6 +132,7 @@ class Comparison:
         was_protected = document.name in self._base.protected
         findings = [
             *change_warnings(desired, changes, live_objects, was_protected),
+            *(() if document.name in self._base.tenants else new_tenant_warnings(tenant)),
             *_notes(tenant, desired, changes),
             *_kept_fields(tenant.name, prediction),
         ]
@@ -146,7 +151,7 @@ class Comparison:
         return Outcome.CHANGED if changes else Outcome.UNCHANGED
 
     def _check(self, document: TenantDocument) -> None:
-        """Check everything that does not depend on live objects. Raises Rejection with all errors."""
+        """Run the checks that do not need the tenant's live objects. Raises one Rejection with all errors."""
         manifest, plans = document.manifest, self._plans
         if errors := rejections_of(partial(self._check_name, document), document.check):
             facts = Facts(plans, self._base.served)
@@ -165,24 +170,27 @@ class Comparison:
             raise name_taken(base_tenant)
 
     def _facts(self, name: str, tenant: Manifest) -> Facts:
-        """The facts about the base that the checks need.
+        """The data about the base that the watcher's checks need, such as the owners of live namespaces.
 
-        If the base is not a cluster, the checks find only conflicts between the tenants in the manifests.
+        If the base is not a cluster, there is no such data. The checks then find only conflicts between the
+        tenants in the manifests.
         """
         base = self._base
         if base.cluster is None:
             return Facts(self._plans, base.served)
         own_objects = base.objects.get(name, {})
-        facts = read_facts(base.cluster, tenant, self._plans, base.served, own_objects, base.unreadable)
+        # An earlier Tenant of this name may have left namespaces. A new Tenant does not own them yet.
+        own = {key for key in own_objects if name in base.tenants or key.kind != NAMESPACE.kind}
+        facts = read_facts(base.cluster, tenant, self._plans, base.served, own, base.unreadable)
         return replace(facts, quotas=own_objects)
 
     def _live_objects(self, name: str, facts: Facts) -> Objects:
-        """The tenant's objects in the base, and the live namespaces that the tenant adopts."""
+        """The objects that the tenant has in the base, and the live namespaces that it adopts."""
         adopted = {key: live for key, live in facts.live.items() if live and key.kind == NAMESPACE.kind}
         return {**adopted, **self._base.objects.get(name, {})}
 
     def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
-        """Remove objects from the desired state if the user may not list their kind. Count these objects."""
+        """The desired state without the kinds that the user may not list. Counts the removed objects."""
         unreadable = self._base.unreadable
         self._not_compared.update(key.kind for key in desired.by_key if key.kind in unreadable)
         return desired.without(unreadable)
@@ -200,7 +208,7 @@ def _notes(tenant: TenantModel, desired: DesiredState, changes: Iterable[ObjectC
 
 
 def _depends_on_owners(preview: TenantPreview) -> bool:
-    """Whether the preview depends on the field managers of the live Tenant."""
+    """Whether the preview has a finding that depends on the field managers of the live Tenant."""
     return any(finding.rule in (Rule.FIELDS_KEPT, Rule.FIELD_CONFLICT) for finding in preview.findings)
 
 

@@ -1,4 +1,4 @@
-"""Reads the base of a preview. The base is the state with which a preview compares the manifests.
+"""Reads the base of a preview: the state with which the preview compares the manifests.
 
 The base is the live cluster, a git revision, or empty. The module `compare` makes the comparison.
 """
@@ -66,8 +66,8 @@ def read_live(connection: Connection) -> Base:
 def readable_base(reader: Reader, known: Iterable[Manifest] = ()) -> Base:
     """Read the tenants and objects that the user may read, with one list request per kind.
 
-    The base also contains the Tenants in `known`. Some users have the right to get these Tenants, but not
-    the right to list Tenants.
+    The base also contains the Tenants in `known`, which the caller has already read. Some users have the
+    right to get single Tenants, but not the right to list all Tenants.
     """
     tenants = tenants_by_name([*known, *reader.tenants()])
     objects = reader.objects_by_tenant()
@@ -83,11 +83,11 @@ def readable_base(reader: Reader, known: Iterable[Manifest] = ()) -> Base:
 
 
 def read_revision(revision: str, paths: Sequence[str], plans: Plans) -> Base:
-    """Read the manifests at a git revision.
+    """Read the manifests in `paths` at a git revision.
 
-    The base contains the objects that the manifests and `plans` define for each tenant. It does not contain
-    tenants that are invalid at the revision. A note reports each invalid tenant. Raises RevisionError if git
-    cannot read the revision.
+    The base contains the objects that each tenant has according to its manifest and `plans`. If a tenant is
+    invalid at the revision, the base does not contain the tenant, and a note reports it. Raises RevisionError
+    if git cannot read the revision.
     """
     manifests = parsed_manifests(sources_at_revision(revision, paths))
     notes = [f"at {revision}: {fault}" for fault in manifests.faults]

@@ -1,4 +1,4 @@
-"""The preview of a tenant whose manifest was removed. No I/O."""
+"""The preview of a tenant that would be deleted, for example because its manifest was removed. No I/O."""
 
 from cli.preview.comparison_base import Base
 from cli.preview.findings.finding import Finding, Rule
@@ -10,7 +10,10 @@ from tenancy.spec.tenant import DeletionPolicy
 
 
 def deleted_tenant_preview(base: Base, name: str) -> TenantPreview:
-    """The preview of the tenant's deletion. If the tenant is protected, the preview has an error instead."""
+    """The preview of the deletion of a tenant in the base.
+
+    If the tenant is protected, the preview contains no changes, but an error.
+    """
     document, spec = base.documents.get(name), base.tenants[name].get("spec") or {}
     file, line = (document.file, document.line) if document else ("", 0)
     is_protected = name in base.protected

@@ -1,4 +1,4 @@
-"""Reads the objects of tenants, and returns the preview of the deletion of these tenants."""
+"""Previews the deletion of live tenants, for `tenancy delete`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ _BASE = "the cluster as it is"
 
 
 def deletion_preview(connection: Connection, tenants: Sequence[Manifest]) -> Preview:
-    """The objects that the watcher deletes with the tenants. A protected tenant has an error instead.
+    """Preview which objects the watcher deletes with the tenants. A protected tenant has an error instead.
 
     If the user may not list a kind, the preview lacks the objects of this kind, and a note says so. If the
     user may not list Namespaces, the preview shows the namespaces in the status of the Tenants.

@@ -1,6 +1,6 @@
-"""Reads manifests and plans at a git revision, with the command `git`.
+"""Reads manifests and plans at a git revision. Runs the program `git`.
 
-The clone must contain the revision. A shallow clone may lack the revision.
+The local clone must contain the revision. A shallow clone may lack the revision.
 """
 
 import subprocess
@@ -23,15 +23,16 @@ class RevisionError(TenancyError):
 
 
 def sources_at_revision(revision: str, paths: Sequence[str]) -> list[Source]:
-    """Read the manifest files in these paths at the revision.
+    """Read the manifest files in these paths as they are at the revision.
 
-    The name of each source starts with the given path. Raises RevisionError if git cannot read the revision.
+    The name of each source starts with the path that the user gave. Raises RevisionError if git cannot read
+    the revision.
     """
     return [source for path in paths for source in _sources(revision, path)]
 
 
 def text_at_revision(revision: str, path: Path) -> str | None:
-    """The content of a file at the revision. None if git cannot read the file at this revision."""
+    """The content of the file as it is at the revision. None if git cannot read the revision or the file."""
     try:
         root, path_in_repository = _locate(path)
         return _git(root, "show", f"{_commit(root, revision)}:{path_in_repository}")
@@ -55,7 +56,10 @@ def _sources(revision: str, path: str) -> Iterator[Source]:
 
 
 def _locate(path: Path) -> tuple[Path, str]:
-    """The root of the repository, and the path relative to the root. The path does not have to exist."""
+    """The root of the git repository that contains the path, and the path relative to this root.
+
+    The path does not have to exist. Raises RevisionError if it is not in a git repository.
+    """
     absolute_path = path.absolute()
     folder = next(parent for parent in (absolute_path, *absolute_path.parents) if parent.is_dir())
     root = Path(_git(folder, "rev-parse", "--show-toplevel").rstrip("\n"))

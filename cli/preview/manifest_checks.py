@@ -1,4 +1,4 @@
-"""Checks manifests without a cluster and without plans: documents, names and specs. No I/O."""
+"""Checks manifests without a cluster and without plans. No I/O."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +18,10 @@ class InvalidManifests(TenancyError):
 
 
 def manifest_findings(manifests: ManifestSet) -> list[Finding]:
-    """The errors of all documents: invalid documents and fields, repeated names, and invalid specs."""
+    """The errors of all documents, sorted by file and line.
+
+    Errors are invalid documents, invalid fields, invalid specs, and two Tenants with the same name.
+    """
     seen: dict[str, TenantDocument] = {}
     findings = document_findings(manifests)
     for document in manifests.tenants:
@@ -46,7 +49,7 @@ def fault_findings(faults: Sequence[ManifestError]) -> list[Finding]:
 
 
 def check_name_is_new(document: TenantDocument, seen: dict[str, TenantDocument]) -> None:
-    """Add the document to `seen`. Raises NameTaken if `seen` has another document with this name."""
+    """Add the document to `seen`. Raises NameTaken if `seen` already contains another one with its name."""
     first = seen.setdefault(document.name, document)
     if first is not document:
         raise NameTaken(
@@ -62,7 +65,7 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 
 def finding_text(finding: Finding) -> str:
-    """The finding as `FILE:LINE: FIELD: MESSAGE`. Without a field, the name of the tenant comes first."""
+    """The finding as `FILE:LINE: FIELD: MESSAGE`. If it has no field, `FILE:LINE: TENANT: MESSAGE`."""
     location = f"{location_text(finding.file, finding.line)}: " if finding.file else ""
     tenant = f"{finding.tenant}: " if finding.tenant and not finding.field else ""
     return f"{location}{tenant}{finding.message}"

@@ -1,4 +1,7 @@
-"""Predicts the Tenant that results from applying a manifest to a base. Each manifest is sent at most once."""
+"""Predicts the Tenant that results if a manifest is applied to the base of a preview.
+
+If the API server computes the prediction in a dry run, each manifest is sent at most once.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,10 +19,11 @@ Predict = Callable[[TenantDocument], Prediction]
 
 
 def predictions_on(base: Base, method: ApplyMethod | None = None) -> Predict:
-    """A function that returns the Tenant that results from a manifest, with the status of the live Tenant.
+    """Return a function that predicts the Tenant that results if a manifest is applied with `method`.
 
-    If `method` is None, or if the base is not a cluster, the manifest is the whole Tenant. The function
-    remembers its results. It raises Rejection if the manifest cannot be applied.
+    The predicted Tenant has the status of the live Tenant. If `method` is None, or if the base is not a
+    cluster, the predicted spec is the spec in the manifest. The function caches its results. It raises
+    Rejection if the manifest cannot be applied.
     """
     predictions: dict[int, Prediction] = {}
 
@@ -32,7 +36,7 @@ def predictions_on(base: Base, method: ApplyMethod | None = None) -> Predict:
 
 
 def known_tenant(base: Base, document: TenantDocument) -> Manifest | None:
-    """The Tenant in the base that has the same name and the same API version as the document."""
+    """The Tenant in the base that has the name and the API version of the document. None if there is none."""
     tenant = base.tenants.get(document.name)
     is_same = tenant is not None and tenant["apiVersion"] == document.manifest["apiVersion"]
     return tenant if is_same else None

@@ -61,7 +61,7 @@ class Preview(Model):
     other_documents: int = Field(default=0, description="The number of documents that are not Tenants.")
 
     def findings(self, *severities: Severity) -> Iterator[Finding]:
-        """The findings with these severities. Findings about files come first."""
+        """The findings with these severities. Errors in files come before the findings about tenants."""
         tenant_findings = (finding for tenant in self.tenants for finding in tenant.findings)
         for finding in (*self.faults, *tenant_findings):
             if finding.severity in severities:

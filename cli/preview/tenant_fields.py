@@ -1,6 +1,6 @@
-"""Finds changes of spec fields, such as `paused`, that do not affect the tenant's objects. No I/O.
+"""Finds changes to spec fields that do not affect the tenant's objects, such as `spec.paused`. No I/O.
 
-A comparison of the tenant's objects does not show these changes.
+A comparison of the tenant's old and new objects does not show these changes.
 """
 
 from collections.abc import Iterator

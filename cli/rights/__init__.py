@@ -1,1 +1,1 @@
-"""Reads the objects that the user may read, names missing rights, and shows how to grant these rights."""
+"""Reads the objects that the user may read, reports missing rights, and shows how to grant them."""

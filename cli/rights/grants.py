@@ -1,6 +1,7 @@
-"""The kubectl commands with which an administrator grants missing rights to the user.
+"""Builds the kubectl commands with which an administrator grants missing rights to the user.
 
-If a role of the platform contains a missing right, the command binds this role to the user.
+The platform installs roles such as `tenancy-preview`. If one of them contains a missing right, the command
+binds this role to the user.
 """
 
 import re
@@ -26,7 +27,7 @@ def current_user(cluster: Cluster) -> str:
 
 
 def grants_text(cluster: Cluster, rights: Sequence[Right]) -> str:
-    """A sentence that says how to get the rights."""
+    """The end of an error message. It says how the user can get the rights."""
     bindings, others = bindings_for(current_user(cluster), rights)
     parts = [f"ask an administrator to run: {' && '.join(bindings)}"] if bindings else []
     if others:
@@ -35,7 +36,10 @@ def grants_text(cluster: Cluster, rights: Sequence[Right]) -> str:
 
 
 def bindings_for(user: str, rights: Iterable[Right]) -> tuple[list[str], list[Right]]:
-    """The commands that bind roles of the platform, and the rights that no role of the platform contains."""
+    """The kubectl commands that bind roles of the platform to the user, and the remaining rights.
+
+    No role of the platform contains the remaining rights.
+    """
     bindings, others, roles = dict[str, None](), [], reader_roles()
     for right in rights:
         role = next((role for role in roles if _contains(role, right)), None)
@@ -47,7 +51,10 @@ def bindings_for(user: str, rights: Iterable[Right]) -> tuple[list[str], list[Ri
 
 
 def new_role_commands(user: str, name: str, rights: Sequence[Right]) -> list[str]:
-    """The commands that create a ClusterRole with the rights, and bind it in all namespaces."""
+    """Two kubectl commands. The first creates the ClusterRole `name` with the rights.
+
+    The second binds the ClusterRole to the user in all namespaces.
+    """
     verbs = ",".join(dict.fromkeys(right.verb for right in rights))
     resources = ",".join(dict.fromkeys(right.resource for right in rights))
     create = f"kubectl create clusterrole {name} --verb={verbs} --resource={resources}"

@@ -1,18 +1,19 @@
-"""The rights of the user, and checks of these rights with SelfSubjectAccessReviews."""
+"""Represents rights, and checks with SelfSubjectAccessReviews whether the user has them."""
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import SELF_SUBJECT_REVIEW, Kind
-
-_REVIEW: Final = Kind("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False)
+from tenancy.base.kinds import SELF_ACCESS_REVIEW, SELF_SUBJECT_REVIEW, Kind
 
 
 class Right(NamedTuple):
-    """The right to use a verb on objects of a kind. An empty namespace or name means no restriction."""
+    """The right to use a verb, such as `list`, on objects of a kind.
+
+    An empty namespace means all namespaces. An empty name means all objects.
+    """
 
     verb: str
     kind: Kind
@@ -40,7 +41,10 @@ class MissingRight(TenancyError):
 
 
 def rights_text(rights: Iterable[Right]) -> str:
-    """The rights in one line. Rights with the same verb and namespace are combined."""
+    """The rights as text, such as `list pods, secrets in namespace a; get nodes`.
+
+    The text combines rights that have the same verb and namespace.
+    """
     resources: dict[tuple[str, str], list[str]] = {}
     for right in rights:
         resources.setdefault((right.verb, right.scope), []).append(right.resource)
@@ -59,12 +63,12 @@ def is_allowed(cluster: Cluster, right: Right) -> bool:
         "name": right.name,
     }
     review = {
-        "apiVersion": _REVIEW.api_version,
-        "kind": _REVIEW.kind,
+        "apiVersion": SELF_ACCESS_REVIEW.api_version,
+        "kind": SELF_ACCESS_REVIEW.kind,
         "metadata": {},
         "spec": {"resourceAttributes": attributes},
     }
-    return bool(cluster.create(_REVIEW, review)["status"]["allowed"])
+    return bool(cluster.create(SELF_ACCESS_REVIEW, review)["status"]["allowed"])
 
 
 def user_name(cluster: Cluster) -> str:

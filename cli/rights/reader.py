@@ -33,7 +33,7 @@ READ_CRDS = Right("get", CRD)
 
 
 class Reader:
-    """Reads the cluster. If a request is forbidden, adds the missing right to `missing`."""
+    """Reads the cluster. If a request is forbidden, adds the missing right to the list `missing`."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -41,27 +41,36 @@ class Reader:
 
     @property
     def unreadable(self) -> frozenset[str]:
-        """The kinds that the user may not list, as in `ObjectKey.kind`."""
+        """The kinds that this reader could not list, because the user lacks the right.
+
+        The values have the format of `ObjectKey.kind`, such as `RoleBinding`.
+        """
         return frozenset(right.kind.key for right in self.missing if right.verb == "list")
 
     @cached_property
     def served(self) -> frozenset[Kind] | None:
-        """The kinds of integrations that the cluster serves. None if the user may not read CRDs."""
+        """The kinds that belong to integrations, such as Istio, and that the cluster serves.
+
+        None if the user may not read CRDs.
+        """
         return self._read(READ_CRDS, lambda: self.connection.served)
 
     def plans(self, file: Path | None = None) -> "Plans | None":
-        """The plans in the file, or else in the ConfigMap. None if the user may not read the ConfigMap."""
+        """The plans in the file. If no file is given, the plans that the watcher in the cluster uses.
+
+        The watcher reads its plans from a ConfigMap. None if the user may not read the ConfigMap.
+        """
         return self._read(READ_PLANS, lambda: self.connection.plans(file))
 
     def required_plans(self, file: Path | None = None) -> "Plans":
-        """The plans in the file or in force. Raises MissingRight if the user may not read the ConfigMap."""
+        """Like `plans`, but raises MissingRight if the user may not read the ConfigMap."""
         plans = self.plans(file)
         if plans is None:
             raise self.error([READ_PLANS])
         return plans
 
     def tenant(self, name: str) -> Manifest:
-        """The live Tenant with this name. If both API groups have one, the older Tenant is returned.
+        """The live Tenant with this name. If both API groups have such a Tenant, the result is the older one.
 
         `name` can also be a full name, such as `tenants.platform.ai/research`. Raises NoSuchTenant if the
         Tenant does not exist, and MissingRight if the user may not read the Tenant.
@@ -84,24 +93,31 @@ class Reader:
         return [tenant for kind in TENANTS for tenant in self._list(kind, selector)]
 
     def quotas(self) -> list[Manifest]:
-        """The managed ResourceQuotas of all tenants."""
+        """The ResourceQuotas that the watcher manages for all tenants."""
         return self._list(RESOURCE_QUOTA, MANAGED_SELECTOR)
 
     def objects(self, tenant: Manifest) -> Objects:
-        """The live managed objects of one tenant. Empty if an older Tenant has the same name."""
+        """The live objects that the watcher manages for this Tenant.
+
+        Tenants exist in two API groups. If the other group has an older Tenant with the same name, the
+        objects belong to the older Tenant, and the result is empty.
+        """
         if is_duplicate(tenant, {}):
             return {}
         return dict(self._objects(tenant_selector(tenant["metadata"]["name"])))
 
     def objects_by_tenant(self) -> dict[str, dict[ObjectKey, Manifest]]:
-        """All live managed objects by tenant, with one list request per kind."""
+        """All live objects that the watcher manages, by the name of the tenant.
+
+        The method sends one list request per kind.
+        """
         objects: dict[str, dict[ObjectKey, Manifest]] = {}
         for key, manifest in self._objects(MANAGED_SELECTOR):
             objects.setdefault(tenant_of(manifest), {})[key] = manifest
         return objects
 
     def drop_kinds_except(self, kinds: Container[str]) -> None:
-        """Remove missing rights to list a kind, unless `kinds` contains the kind."""
+        """Remove the rights to list a kind from `missing`, except for the kinds in `kinds`."""
         self.missing = [right for right in self.missing if right.verb != "list" or right.kind.key in kinds]
 
     def error(self, rights: Sequence[Right]) -> MissingRight:
@@ -109,7 +125,7 @@ class Reader:
         return MissingRight(self._missing_text(rights))
 
     def print_missing(self) -> None:
-        """Print a note to standard error if rights are missing."""
+        """If rights are missing, print a note to standard error that names them."""
         if self.missing:
             error_console.print(Text(f"note: the output is incomplete: {self._missing_text(self.missing)}"))
 

@@ -1,1 +1,1 @@
-"""Code for `tenancy rollback`: finds the update to roll back to, and the spec to restore."""
+"""Code for `tenancy rollback`: finds the update whose spec is restored, and computes the changes."""

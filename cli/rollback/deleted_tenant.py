@@ -20,7 +20,11 @@ from tenancy.plans import Plans
 
 @dataclass(frozen=True)
 class Restoration:
-    """The Tenant to create, the origin of its spec as text, and the changes in the cluster."""
+    """The Tenant that restores a deleted tenant.
+
+    `origin` says where the spec comes from, such as `its last spec`. `cluster_changes` are the changes to
+    objects in the cluster that the watcher makes when it applies the Tenant.
+    """
 
     manifest: Manifest
     origin: str
@@ -30,10 +34,11 @@ class Restoration:
 def find_restoration(
     connection: Connection, deleted: DeletedTenant, number: int | None, plans: Plans
 ) -> Restoration:
-    """Find what restores a deleted tenant.
+    """Build the Tenant that restores a deleted tenant, and compute the changes in the cluster. Write nothing.
 
-    If `number` is None, the last spec is restored, otherwise the spec of this update. Raises RollbackRefused
-    if the spec cannot be restored.
+    If `number` is None, the Tenant has the last spec of the deleted tenant. Otherwise, it has the spec of the
+    update with this number. Raises RollbackRefused if there is no such update, or if the watcher would reject
+    the Tenant.
     """
     if number is None:
         spec, origin = deleted.manifest["spec"], "its last spec"
@@ -49,7 +54,10 @@ def find_restoration(
 
 
 def restore(connection: Connection, restoration: Restoration, author: Author) -> Manifest:
-    """Create the Tenant. Raises RollbackRefused if the API server rejects it."""
+    """Create the Tenant in the cluster, and return it.
+
+    Raises RollbackRefused if the API server rejects the Tenant.
+    """
 
     def send(annotation: str, is_dry_run: bool) -> Manifest:
         manifest = with_annotation(restoration.manifest, annotation)

@@ -1,6 +1,6 @@
-"""The spec that a rollback restores. No I/O.
+"""Computes the spec that a rollback restores. No I/O.
 
-This module also computes the change to the live spec, and the manifest that users commit to git.
+This module also computes the difference to the live spec, and the manifest that users commit to git.
 """
 
 from typing import Any, Final
@@ -16,22 +16,22 @@ from tenancy.spec.tenant import TenantSpec
 
 Spec = dict[str, Any]
 
-# A rollback does not restore these fields. They are switches of the current operation, not settings.
+# A rollback keeps the current values of these fields. They control how the tenant is operated now.
 _SWITCHES: Final = ("paused", "cordoned")
 # These annotations describe the live spec, not the restored spec.
 _NOT_IN_GIT: Final = (LAST_APPLIED, SPEC_AUTHOR_ANNOTATION, DELETER_ANNOTATION, *CHANGE_ANNOTATIONS)
 
 
 def restored_spec(tenant: Manifest, spec: Spec) -> Spec:
-    """The earlier spec with the current values of `paused` and `cordoned`."""
+    """The earlier spec `spec`, but with the values of `paused` and `cordoned` from the live Tenant."""
     others = {field: value for field, value in spec.items() if field not in _SWITCHES}
     return others | {field: tenant["spec"][field] for field in _SWITCHES if field in tenant["spec"]}
 
 
 def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:
-    """The change that replaces the Tenant's spec with `spec`. None if both specs are equal.
+    """The change to the Tenant if `spec` replaces its current spec. None if both specs are equal.
 
-    A field that has its default value is equal to a missing field.
+    A field that has its default value counts as equal to a missing field.
     """
     try:
         before, after = minimal_spec(tenant["spec"]), minimal_spec(spec)
@@ -47,7 +47,7 @@ def spec_change(tenant: Manifest, spec: Spec) -> ObjectChange | None:
 
 
 def minimal_spec(spec: Spec) -> Spec:
-    """The plan, and all fields that differ from their default values.
+    """The spec without the fields that have their default value. The field `plan` is always included.
 
     Raises ValidationError if the spec is invalid in this version of tenancy.
     """
@@ -56,9 +56,10 @@ def minimal_spec(spec: Spec) -> Spec:
 
 
 def manifest_for_git(tenant: Manifest, spec: Spec) -> Manifest:
-    """The manifest of the Tenant with this spec.
+    """The manifest that users commit to git: the name, labels and annotations of `tenant`, and `spec`.
 
-    It contains no status, no default values, and no metadata that the API server sets.
+    The manifest contains no status, no default values, and no metadata that the API server sets. It also
+    lacks annotations that describe the live spec, such as its author.
 
     Raises ValidationError if the spec is invalid in this version of tenancy.
     """

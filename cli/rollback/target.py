@@ -1,6 +1,7 @@
-"""Finds the update to roll back to, and the changes that the rollback would make.
+"""Finds the update whose spec a rollback restores, and computes the changes that the rollback would make.
 
-This module only reads. The command `rollback` writes the Tenant.
+An update is one run of `pulumi up` on the tenant's stack. The watcher records the spec in the history of the
+stack. This module only reads. The command `rollback` writes the Tenant.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,11 @@ class RollbackRefused(TenancyError):
 
 @dataclass(frozen=True)
 class Target:
-    """The update to roll back to, the spec to restore, and the changes to the Tenant and to its objects."""
+    """The result of `find_target`.
+
+    `update` is the update to roll back to, and `spec` is the spec to restore. `tenant_change` is the change
+    to the Tenant itself. `cluster_changes` are the changes to the objects that the watcher manages.
+    """
 
     update: UpdateView
     spec: Spec
@@ -36,10 +41,13 @@ class Target:
 def find_target(
     connection: Connection, tenant: Manifest, updates: Sequence[UpdateView], number: int | None, plans: Plans
 ) -> Target:
-    """Find the update with this number.
+    """Find the update to roll back to, and compute the changes that the rollback would make.
 
-    If `number` is None, find the newest successful update with a spec that differs from the current spec.
-    `updates` are the tenant's updates, newest first. Raises RollbackRefused if a rollback is not possible.
+    `number` is the number of the update. If it is None, the function selects the newest successful update
+    whose spec differs from the current spec. `updates` are all updates of the tenant, newest first.
+
+    Raises RollbackRefused if there is no such update, if the Tenant already has its spec, or if the watcher
+    would reject this spec.
     """
     name = tenant["metadata"]["name"]
     if is_deleting(tenant):
@@ -75,7 +83,7 @@ def _newest_different(tenant: Manifest, updates: Sequence[UpdateView]) -> Update
 
 
 def numbered_update(name: str, updates: Sequence[UpdateView], number: int) -> UpdateView:
-    """The update with this number. Raises RollbackRefused if it does not exist or has no spec."""
+    """The update with this number. Raises RollbackRefused if there is none, or if it has recorded no spec."""
     update = next((update for update in updates if update.version == number), None)
     if update is None:
         versions = [update.version for update in updates if update.version is not None]
@@ -93,9 +101,9 @@ def numbered_update(name: str, updates: Sequence[UpdateView], number: int) -> Up
 
 
 def _other_causes_text(updates: Sequence[UpdateView]) -> str:
-    """The end of an error message. It lists the updates that a rollback cannot undo.
+    """The end of an error message. It lists the updates that a rollback cannot undo. Empty if there are none.
 
-    These updates have another cause than a new spec. A rollback restores only the spec.
+    A rollback restores only the spec. So it cannot undo updates with another cause, such as a new plan.
     """
     others = [
         f"{update.version} ({update.cause})" for update in updates if update.cause_type is not Cause.SPEC

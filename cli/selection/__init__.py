@@ -1,1 +1,1 @@
-"""The arguments with which a user selects manifests or live tenants."""
+"""The command line arguments with which a user selects manifests or live tenants."""

@@ -14,16 +14,17 @@ from tenancy.same_name_in_both_groups import precedence
 
 
 class UnknownResource(TenancyError):
-    """The part before the slash of a full name is not the resource of a Tenant."""
+    """The part before the slash in a full name is not a Tenant resource, such as `tenants.platform.ai`."""
 
     reason = "UnknownResource"
 
 
 def selected_tenants(connection: Connection, names: Sequence[str] | None, selector: str) -> list[Manifest]:
-    """The live Tenants with these names, or the live Tenants that match the selector.
+    """The live Tenants with these names, or the live Tenants that match the label selector.
 
     If a name exists in both API groups, the result contains only the older Tenant. Raises NoSuchTenant if
-    a name does not exist.
+    there is no Tenant with one of the names. Raises BadParameter unless the caller gives either names or a
+    selector.
     """
     check_selection(names, selector)
     if selector:
@@ -40,20 +41,20 @@ def matching_tenants(connection: Connection, selector: str) -> list[Manifest]:
 
 
 def check_selection(names: Sequence[str] | None, selector: str) -> None:
-    """Raise BadParameter unless the user selects tenants either by name or by selector."""
+    """Raise BadParameter unless the user gives either names or a selector."""
     if not names and not selector:
         raise typer.BadParameter("give the name of a tenant, or a label selector with -l")
     check_not_both(names, selector)
 
 
 def check_not_both(names: Sequence[str] | None, selector: str) -> None:
-    """Raise BadParameter if the user selects tenants both by name and by selector."""
+    """Raise BadParameter if the user gives both names and a selector."""
     if names and selector:
         raise typer.BadParameter("names and -l cannot be combined")
 
 
 def tenants_named(connection: Connection, text: str) -> list[Manifest]:
-    """The live Tenants with this name or full name, at most one per API group. The older one comes first."""
+    """The live Tenants with this name or full name: at most one per API group, the older one first."""
     tenants = [
         tenant for kind, name in resources_named(text) if (tenant := connection.cluster.get(kind, name))
     ]
@@ -61,10 +62,10 @@ def tenants_named(connection: Connection, text: str) -> list[Manifest]:
 
 
 def resources_named(text: str) -> list[tuple[Kind, str]]:
-    """The kinds and the name that `text` stands for.
+    """The kinds and names of the Tenants that `text` can refer to.
 
-    `text` is a name, which can exist in both API groups, or a full name such as
-    `tenant.platform.ai/research`, as `tenancy list -o name` prints it. Raises UnknownResource if the part
+    `text` is a name, or a full name such as `tenant.platform.ai/research`, as `tenancy list -o name` prints
+    it. For a name, the result has one item for each of the two API groups. Raises UnknownResource if the part
     before the slash is not the resource of a Tenant.
     """
     resource, slash, name = text.rpartition("/")
@@ -76,12 +77,18 @@ def resources_named(text: str) -> list[tuple[Kind, str]]:
 
 
 def short_name(text: str) -> str:
-    """The name in a name or full name. Raises UnknownResource if the resource is not Tenant."""
+    """The short name of a Tenant, such as `research`. `text` is the short name or the full name.
+
+    Raises UnknownResource if the part before the slash in the full name is not the resource of a Tenant.
+    """
     return resources_named(text)[0][1]
 
 
 def resource_and_name(api_version: str, name: str) -> str:
-    """The resource and the name of a Tenant, in the format of `kubectl get -o name`."""
+    """The resource and the name of a Tenant, such as `tenant.platform.ai/research`.
+
+    This is the format of `kubectl get -o name`.
+    """
     return f"{_singular(next(kind for kind in TENANTS if kind.api_version == api_version))}/{name}"
 
 

@@ -25,10 +25,10 @@ class NoLog(TenancyError):
 
 
 def read_log(cluster: Cluster, row: SessionRow, *, is_followed: bool) -> Iterator[bytes]:
-    """The log of the session, in chunks. If `is_followed` is true, the chunks end when the session ends.
+    """Yield the log of the session in chunks. If `is_followed` is true, continue until the session ends.
 
-    Raises NoLog if there is no log or the log cannot be read. Raises MissingRight if the user may not read
-    the pod or the log.
+    Raises NoLog if there is no log, or if the log cannot be read. Raises MissingRight if the user may not
+    read the pod or the log.
     """
     pod = _pod(cluster, row)
     # For a pod without a node, the API server answers with an empty log.
@@ -58,7 +58,7 @@ def write_log(chunks: Iterable[bytes]) -> None:
 
 
 def _pod(cluster: Cluster, row: SessionRow) -> Manifest | None:
-    """The pod of the session's Job. None if there is no such pod."""
+    """The first pod that the session's Job has created. None if there is no such pod."""
     with needs_right("list", POD.plural, row.namespace):
         selector = f"{SESSION_LABEL}={label_value(row.name)}"
         pods = cluster.list(POD, selector, namespace=row.namespace)[0]
@@ -71,6 +71,6 @@ def _no_log_message(row: SessionRow) -> str:
         return f"session {row.name} has no log yet, because its pod does not run: {state}"
     kept = duration_text(JOB_TTL_S)
     return (
-        f"the log of session {row.name} no longer exists: Kubernetes deletes it {kept} after the end of the "
-        "session, and together with the Job or the pod"
+        f"the log of session {row.name} no longer exists: Kubernetes deletes it {kept} after the session has "
+        "ended, or when the Job or the pod is deleted"
     )

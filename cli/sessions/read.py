@@ -22,7 +22,10 @@ class NoSuchSession(TenancyError):
 
 @contextmanager
 def needs_right(verb: str, resource: str, namespace: str = "") -> Iterator[None]:
-    """Raise MissingRight if the request in the `with` block is forbidden. The message names the right."""
+    """Raise MissingRight if a request in the `with` block fails with the HTTP status 403 (Forbidden).
+
+    The message names the right to use `verb` on `resource`. An empty namespace means all namespaces.
+    """
     try:
         yield
     except ClusterError as error:
@@ -34,9 +37,9 @@ def needs_right(verb: str, resource: str, namespace: str = "") -> Iterator[None]
 
 
 def read_sessions(cluster: Cluster, namespace: str = "") -> list[Manifest]:
-    """The sessions in a namespace, or in all namespaces. Empty if the cluster does not serve AISessions.
+    """The AISessions in a namespace. If `namespace` is empty, the AISessions in all namespaces.
 
-    Raises MissingRight if the user may not list sessions.
+    Empty if the cluster does not serve AISessions. Raises MissingRight if the user may not list them.
     """
     try:
         with needs_right("list", SESSIONS, namespace):
@@ -48,9 +51,9 @@ def read_sessions(cluster: Cluster, namespace: str = "") -> list[Manifest]:
 
 
 def read_session(cluster: Cluster, name: str, namespace: str) -> Manifest:
-    """The session. Raises NoSuchSession if it does not exist.
+    """The AISession with this name. Raises NoSuchSession if it does not exist.
 
-    Raises MissingRight if the user may not read the session.
+    Raises MissingRight if the user may not read it.
     """
     with needs_right("get", SESSIONS, namespace):
         session = cluster.get(AISESSION, name, namespace)
@@ -63,7 +66,7 @@ def read_session(cluster: Cluster, name: str, namespace: str) -> Manifest:
 
 
 def read_events(cluster: Cluster, involved: Manifest) -> list[dict[str, str]]:
-    """The type, reason, message and time of each Event about a session or a Tenant, oldest first.
+    """The type, reason, message and time of each Event about an AISession or a Tenant, oldest first.
 
     Raises MissingRight if the user may not list Events.
     """

@@ -1,4 +1,4 @@
-"""Formats an AISession for tables and details, and says what to do about a session that waits."""
+"""Formats AISessions for tables and for `tenancy sessions show`, with advice for Pending sessions."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,7 +22,7 @@ _STYLES: Final = {
     SessionPhase.FAILED: "bold red",
     SessionPhase.TERMINATED: "bold red",
 }
-# The instruction or the command for a session that waits, by the reason of the session.
+# The instruction or the command that helps with a Pending session, by the reason in its status.
 _ADVICE: Final[dict[str, str]] = {
     SessionReason.QUEUED: "wait, cancel another session (`tenancy sessions cancel`), or raise `maxSessions` "
     "of the tenant or its plan",
@@ -40,13 +40,13 @@ _ADVICE: Final[dict[str, str]] = {
 
 
 def session_cells(row: SessionRow) -> tuple[str | Text, ...]:
-    """The cells of the columns SESSION_COLUMNS."""
+    """The cells of a session's table row, in the order of SESSION_COLUMNS."""
     phase = Text(row.phase.value, style=_STYLES[row.phase])
     return row.namespace, row.name, row.ai_model or "-", phase, row.reason or "-", session_age(row)
 
 
 def wide_session_cells(row: SessionRow) -> tuple[str | Text, ...]:
-    """The cells of the columns WIDE_SESSION_COLUMNS."""
+    """The cells of a session's table row, in the order of WIDE_SESSION_COLUMNS."""
     return *session_cells(row), row.tenant, row.session_type, row.message or "-"
 
 
@@ -55,12 +55,12 @@ def session_age(row: SessionRow) -> str:
 
 
 def cause(row: SessionRow) -> str:
-    """The reason and the message of the session. Empty if the session has neither."""
+    """The reason and the message in the session's status, as `REASON: MESSAGE`. Empty if there is neither."""
     return ": ".join(part for part in (row.reason, row.message) if part)
 
 
 def advice(row: SessionRow) -> str:
-    """An instruction or a command for a session that is Pending."""
+    """An instruction or a command that helps the user with a session that is Pending."""
     if not row.reason:
         return "check that the watcher is running, because it has not reconciled the session yet"
     command = f"kubectl -n {row.namespace} describe pods -l job-name={session_job_name(row.name)}"
@@ -68,7 +68,7 @@ def advice(row: SessionRow) -> str:
 
 
 def detail_lines(session: Manifest) -> Iterator[tuple[str, str]]:
-    """The names and values of the session's details, without its result."""
+    """The labels and values that `tenancy sessions show` prints about a session, without its result."""
     row, spec, status = session_row(session), session["spec"], session.get("status") or {}
     yield "Namespace", row.namespace
     yield "Tenant", row.tenant
@@ -95,6 +95,6 @@ def detail_lines(session: Manifest) -> Iterator[tuple[str, str]]:
 
 
 def event_cells(event: dict[str, str]) -> tuple[str, ...]:
-    """The cells of an Event that `read_events` returns."""
+    """The cells of an Event's table row, in the order of EVENT_COLUMNS. `event` comes from `read_events`."""
     time = event["lastTimestamp"]
     return event["type"], event["reason"], display_time(time) if time else "-", event["message"]

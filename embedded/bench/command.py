@@ -1,6 +1,7 @@
-"""`./dev bench`: measures the columns one after the other, and prints the tables.
+"""`./dev bench`: measures several methods to create the objects of tenants, and prints the results as tables.
 
-Each column has its own control plane, so that the objects of one column do not slow down the next one.
+Each method is a column of the tables, and each operation is a row. The methods are measured one after the
+other. Each method has its own control plane, so that its objects do not slow down the next method.
 """
 
 import argparse
@@ -53,11 +54,11 @@ Steps = Mapping[str, Callable[[], Step]]
 
 
 class NoEngine(Exception):
-    """The watcher does not use the warm engine."""
+    """The benchmark cannot measure the warm engine, because the watcher uses the Pulumi CLI instead."""
 
 
 def bench(args: argparse.Namespace) -> int:
-    """Run the benchmark and print the tables. With `--json FILE`, also write the figures to this file."""
+    """Run the benchmark, and print the tables. With `--json FILE`, also write the results to this file."""
     configure_log("error")
     tools = toolchain.ensure_tools((*CONTROL_PLANE_TOOLS, *STACK_TOOLS))
     this_machine = _machine()
@@ -93,9 +94,10 @@ def measured_column(
     sizes: Sizes,
     report: Callable[[str], None],
 ) -> Column:
-    """Start a control plane, and measure the rows of a column. Calls `report` with the name of each step.
+    """Start a control plane, and measure the given rows of the column `name`.
 
-    Raises NoEngine if the column is `warm`, and the watcher does not use the warm engine.
+    Calls `report` with the name of each step. Raises NoEngine if the column is `warm`, and the watcher does
+    not use the warm engine.
     """
     if name == "warm" and shutil.which(_ENGINE, path=toolchain.path_with(tools)) is None:
         raise NoEngine
@@ -105,11 +107,11 @@ def measured_column(
         if name in _DIRECT_COLUMNS:
             with started_direct_column(name, site, sizes) as direct:
                 return _measured_steps(direct.steps(), rows, report)
-        with _started_watcher_column(name, site, sizes) as column:
+        with _started_watcher_column(name, site, sizes) as (column, run):
 
             def report_and_check(step: str) -> None:
                 # Without this check, the figures of the CLI could appear in the column of the warm engine.
-                if name == "warm" and column.tenants and _ENGINE not in column.meter.names():
+                if not run.uses_selected_engine():
                     raise NoEngine
                 report(step)
 
@@ -129,14 +131,16 @@ def _measured_steps(steps: Steps, rows: Sequence[str], report: Callable[[str], N
 
 
 @contextmanager
-def _started_watcher_column(engine: str, site: Site, sizes: Sizes) -> Iterator[WatcherColumn]:
+def _started_watcher_column(
+    engine: str, site: Site, sizes: Sizes
+) -> Iterator[tuple[WatcherColumn, WatcherRun]]:
     run = WatcherRun(site, engine)
     try:
         meter = run.start()
         run.await_ready()
         column = WatcherColumn(site.admin, run, meter, sizes)
         try:
-            yield column
+            yield column, run
         finally:
             column.stop()
     finally:

@@ -1,4 +1,7 @@
-"""The columns without the watcher: `floor` and `documented`."""
+"""Measures the two methods without the watcher: server-side apply and Pulumi's Automation API.
+
+In the benchmark, they are the columns `floor` and `documented`.
+"""
 
 import json
 import subprocess
@@ -18,7 +21,7 @@ from embedded.errors import SetupFailed
 
 
 class DirectColumn:
-    """Measures one method. The method runs in its own process (`direct_worker`)."""
+    """Measures one method. The method runs in a separate process, which executes `direct_worker.py`."""
 
     def __init__(self, method: str, process: "subprocess.Popen[str]", site: Site, sizes: Sizes) -> None:
         self._method = method
@@ -110,6 +113,10 @@ class DirectColumn:
 
 @contextmanager
 def started_direct_column(method: str, site: Site, sizes: Sizes) -> Iterator[DirectColumn]:
+    """Start the process of the column `method`, which is `floor` or `documented`.
+
+    The process ends when the `with` block ends.
+    """
     argv = reaper_argv([sys.executable, "-m", "embedded.bench.direct_worker", method])
     with (
         (site.folder / "worker.log").open("w") as log,
@@ -124,5 +131,5 @@ def started_direct_column(method: str, site: Site, sizes: Sizes) -> Iterator[Dir
             start_new_session=True,
         ) as process,
     ):
-        # The worker ends when its stdin is closed, which `Popen` does at the end of the block.
+        # The worker ends when its stdin is closed. `Popen` closes stdin when the `with` block ends.
         yield DirectColumn(method, process, site, sizes)

@@ -1,6 +1,8 @@
-"""Creates and deletes the objects of tenants without the watcher. Runs as a process that can be measured.
+"""Creates and deletes the objects of tenants without the watcher, in a separate process.
 
-The process reads requests as JSON lines from stdin, and writes a response for each request to stdout:
+The method runs in a separate process, so that its CPU time and memory can be measured.
+
+The process reads requests as JSON lines from stdin, and writes one JSON line per request to stdout:
 
 - request: `method` (`apply` or `remove`), `tenants` (names), `plan`, `parallel` (number of threads)
 - response: `seconds` for all tenants, and `each_s` with the seconds of each tenant
@@ -37,7 +39,7 @@ class Method(Protocol):
 
 
 class Floor:
-    """Server-side apply of each object, and deletion of the namespaces."""
+    """Creates and updates each object with server-side apply. Deletes a tenant by deleting its namespaces."""
 
     def __init__(self) -> None:
         self._cluster = Cluster.connect()
@@ -48,7 +50,7 @@ class Floor:
             self._cluster.apply(manifest)
 
     def remove(self, desired: DesiredState) -> None:
-        """Delete the namespaces, and wait until they are gone."""
+        """Delete the namespaces of the tenant, and wait until they no longer exist."""
         for name in desired.namespaces:
             is_it = is_named(name)
             gone = self._namespaces.expect(
@@ -60,7 +62,7 @@ class Floor:
 
 
 class Documented:
-    """The Automation API with an inline program and a local workspace, as in Pulumi's guide."""
+    """Uses the Automation API with an inline program and a local workspace, as in Pulumi's guide."""
 
     def apply(self, desired: DesiredState) -> None:
         self._stack(desired).up()
@@ -83,7 +85,10 @@ METHODS: dict[str, Callable[[], Method]] = {"floor": Floor, "documented": Docume
 
 
 def answer(method: Method, request: dict[str, Any]) -> dict[str, Any]:
-    """Process all tenants of a request, and measure the times."""
+    """Apply or remove the objects of all tenants in a request, and return the response.
+
+    The docstring of the module describes the fields of requests and responses.
+    """
     operation: Callable[[DesiredState], None] = getattr(method, request["method"])
     plans = read_plans()
     manifests = [

@@ -1,4 +1,4 @@
-"""Watches the objects of one kind, and records when an expected change arrives."""
+"""Watches the objects of one kind, and records when the watch reports an expected change."""
 
 import threading
 import time
@@ -13,12 +13,13 @@ from tenancy.base.manifest import Manifest
 
 _TIMEOUT_S: Final = 300.0
 
-# Whether a change is the expected one. Arguments: the object before and after the change, or None.
+# A function that returns whether a change is the expected one. Arguments: the object before the change (None
+# if it is new) and the object after the change (None if it was deleted).
 IsMatch = Callable[[Manifest | None, Manifest | None], bool]
 
 
 class Expectation:
-    """A change that is expected to arrive."""
+    """A change that a watch is expected to report. `text` describes the change in an error message."""
 
     def __init__(self, text: str, is_match: IsMatch) -> None:
         self._text = text
@@ -27,7 +28,7 @@ class Expectation:
         self._at_s = 0.0
 
     def check(self, before: Manifest | None, after: Manifest | None, at_s: float) -> bool:
-        """Whether this change is the expected one. If it is, remember its time."""
+        """Return whether this change is the expected one. If it is, store its time `at_s` for `wait`."""
         if not self._is_match(before, after):
             return False
         self._at_s = at_s
@@ -35,14 +36,19 @@ class Expectation:
         return True
 
     def wait(self) -> float:
-        """Wait until the change arrives, and return its time on the clock of `time.perf_counter`."""
+        """Wait until the watch reports the change. Return the time of the report, from `time.perf_counter`.
+
+        Raises SetupFailed after a timeout.
+        """
         if not self._arrived.wait(_TIMEOUT_S):
-            raise SetupFailed(f"The benchmark failed: not within {_TIMEOUT_S:.0f} s: {self._text}.")
+            raise SetupFailed(
+                f"The benchmark failed: the watch did not report within {_TIMEOUT_S:.0f} s that {self._text}."
+            )
         return self._at_s
 
 
 class Events:
-    """A watch of all objects of a kind that match the label selector."""
+    """Watches all objects of a kind that match the label selector."""
 
     def __init__(self, cluster: Cluster, kind: Kind, selector: str = "") -> None:
         self._expectations: list[Expectation] = []
@@ -52,7 +58,7 @@ class Events:
         self._informer.is_synced.wait()
 
     def expect(self, text: str, is_match: IsMatch) -> Expectation:
-        """Expect a change. Call this before the request that causes the change."""
+        """Start to look for a change. Call this method before you send the request that causes the change."""
         expectation = Expectation(text, is_match)
         with self._guard:
             self._expectations.append(expectation)
@@ -72,7 +78,10 @@ class Events:
 
 
 def is_named(name: str, namespace: str = "") -> Callable[[Manifest | None], bool]:
-    """A predicate for an object with this name and namespace. False for None."""
+    """Create a function that returns whether an object has this name and namespace.
+
+    For None, the function returns False.
+    """
 
     def check(manifest: Manifest | None) -> bool:
         metadata = (manifest or {}).get("metadata", {})

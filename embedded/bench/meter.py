@@ -1,11 +1,12 @@
-"""Measures the CPU time and the memory of all processes below a reaper (`reaper`).
+"""Measures the CPU time and the memory of all descendants of a process, which must be a reaper (`reaper.py`).
 
-- CPU time: the sum over all living processes of their own time and the time of the ended processes that they
-  waited for. So processes that start and end between two readings are included, because their parent or the
-  reaper waits for them. The error is at most 10 ms, the resolution of the kernel, for each living process.
-- Memory: the sum of the proportional set sizes (PSS), read several times a second. Unlike the resident set
-  size, the PSS does not count a page several times if several processes share it. The kernel records the peak
-  of each process, but not of their sum, and the processes reach their peaks at different times.
+- CPU time: the CPU time of all running processes, plus the CPU time of all ended processes. The kernel adds
+  the CPU time of an ended process to the process that waits for it. So the sum includes processes that start
+  and end between two readings. The error is at most 10 ms (the resolution of the kernel) for each running
+  process.
+- Memory: the sum of the proportional set sizes (PSS) of all running processes, read five times per second. If
+  several processes share a page of memory, the PSS counts this page only once. The peak values of the kernel
+  cannot be used, because the processes reach their peaks at different times.
 """
 
 import threading
@@ -22,7 +23,7 @@ _MIB: Final = 2**20
 
 @dataclass
 class Usage:
-    """The CPU time and the largest amount of memory during a measurement."""
+    """The CPU time and the peak memory that the processes used during a measurement."""
 
     cpu_s: float = 0.0
     peak_mib: float = 0.0
@@ -36,7 +37,7 @@ class Meter:
 
     @contextmanager
     def measured(self) -> Iterator[Usage]:
-        """Measure until the end of the `with` block. The figures are complete after the block."""
+        """Measure during the `with` block. After the block, the yielded `Usage` contains the values."""
         usage, is_over = Usage(), threading.Event()
 
         def sample() -> None:
@@ -55,7 +56,7 @@ class Meter:
         usage.cpu_s = self.cpu_s() - before_s
 
     def cpu_s(self) -> float:
-        """The CPU time of all descendants since the start of the root process."""
+        """The CPU time of all running and ended descendants since the start of the measured process."""
         while True:
             processes = self._descendants()
             try:
@@ -69,26 +70,16 @@ class Meter:
                 return total_s
 
     def memory_mib(self) -> float:
-        """The memory in use by all descendants now."""
+        """The memory that all descendants use now."""
         total = 0
         for process in self._descendants():
             try:
                 memory = process.memory_full_info()
             except psutil.Error:
                 continue
-            # macOS has no PSS.
+            # macOS has no PSS. Use the memory that only this process uses (USS) instead.
             total += getattr(memory, "pss", memory.uss)
         return total / _MIB
-
-    def names(self) -> set[str]:
-        """The names of the programs that run now."""
-        names = set()
-        for process in self._descendants():
-            try:
-                names.add(process.name())
-            except psutil.Error:
-                continue
-        return names
 
     def _descendants(self) -> list[psutil.Process]:
         return sorted(self._root.children(recursive=True), key=lambda process: process.pid)

@@ -1,8 +1,8 @@
-"""Runs a command, and waits for every process that the command or its children leave behind.
+"""A reaper: a process that runs a command, and waits for all descendants of this command.
 
-The kernel adds the CPU time of an ended process to the process that waits for it. A process whose parent has
-ended becomes a child of this process, and this process waits for it. So the CPU time of no process is lost.
-`meter` reads the sum. Only Linux supports this.
+If the parent of a process ends before the process, the kernel makes the reaper the new parent. The kernel
+adds the CPU time of an ended process to the parent that waits for it. So `meter` can read the CPU time of all
+ended descendants from the reaper. Only Linux supports this.
 """
 
 import ctypes
@@ -19,11 +19,12 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 def reaper_argv(argv: Sequence[str]) -> list[str]:
-    """The command that runs `argv` in a reaper. Run it in the folder of the checkout."""
+    """The command line that starts a reaper, which runs `argv`. Run it in the root folder of the checkout."""
     return [sys.executable, "-m", "embedded.bench.reaper", *argv]
 
 
 def main() -> int:
+    """Run the command in `sys.argv`, and return its exit code."""
     is_linux = sys.platform == "linux"
     if is_linux:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)

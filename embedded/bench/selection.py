@@ -1,4 +1,4 @@
-"""The columns, rows and sizes of the benchmark. This module needs no installed package."""
+"""The columns, rows and sizes of the benchmark. This module uses only the standard library."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -6,27 +6,29 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 _FLOOR: Final = (
-    "One server-side apply request for each object of the tenant. No state, no watch and no status."
+    "One server-side apply request for each object of the tenant. This method has no state, no watch and no"
+    " status."
 )
 _DOCUMENTED: Final = (
-    "`create_or_select_stack` and `up` of Pulumi's Automation API, as in Pulumi's guide. From the first call"
-    " to the end of `up`. No watch and no status."
+    "The calls `create_or_select_stack` and `up`, as in Pulumi's guide to the Automation API. This method has"
+    " no watch and no status."
 )
 _CLI: Final = (
-    "From the server-side apply request of the Tenant until a watch reports that the Tenant is Ready. The"
+    "The time from the request that applies the Tenant until a watch reports that the Tenant is Ready. The"
     " watcher starts the Pulumi CLI for each operation (`TENANCY_ENGINE=cli`)."
 )
 _WARM: Final = (
-    "The same as in the previous column. The watcher keeps Pulumi's engine running (`TENANCY_ENGINE=warm`)."
+    "The same time as in the column of the CLI. Here, Pulumi's engine keeps running between operations"
+    " (`TENANCY_ENGINE=warm`)."
 )
-# By column: its title, and what its figures include.
+# The title of each column, and a description of the method that it measures.
 COLUMNS: Final = {
     "floor": ("server-side apply", _FLOOR),
     "documented": ("Automation API", _DOCUMENTED),
     "cli": ("watcher, CLI", _CLI),
     "warm": ("watcher, warm engine", _WARM),
 }
-# By row: its description for `--help`.
+# The description of each row, for `--help`.
 ROWS: Final = {
     "create": "create tenants one after the other",
     "plan": "change the plan of a tenant",
@@ -42,43 +44,51 @@ ROWS: Final = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """The number of operations in each row."""
+    """The numbers of operations and tenants in the rows of the benchmark, and the lengths of pauses."""
 
     creates: int = 20
     # The number of operations in each of the rows plan, drift and noop.
     changes: int = 10
     deletes: int = 3
     burst: int = 100
-    # The number of tenants that are created at the same time. The watcher has 4 workers by default.
+    # The number of tenants that are created at the same time. It equals the default number of workers.
     parallel: int = 4
-    # The watcher reconciles a tenant again 2 s after an update. The CPU time includes this reconcile.
+    # How long a measurement continues after the last operation. The watcher reconciles a tenant again 2 s
+    # after an update, and the CPU time must include this reconcile.
     afterwards_s: float = 2.5
     # The length of an idle measurement, and the pause before it. After the pause, the watcher has written the
     # usage of new tenants to their status.
-    idle_s: float = 20.0
+    idle_s: float = 10.0
     idle_pause_s: float = 12.0
     restart: int = 100
     idle: tuple[int, ...] = (0, 100)
-    # For each number of existing tenants, the row cost creates `cost_batch` tenants.
+    # Numbers of existing tenants. With each number, the row cost measures the creation of `cost_batch`
+    # tenants.
     cost: tuple[int, ...] = (10, 100)
     cost_batch: int = 10
 
 
 def sizes_of(column: str, *, is_full: bool) -> Sizes:
-    """The sizes for a column. Slow columns have fewer operations, so that a run takes less than 10 minutes.
+    """The sizes for a column. With `is_full`, the watcher is also measured with 1,000 tenants.
 
-    Fewer stacks favour the documented method: the cost of its updates grows with the number of stacks.
+    Slow columns have fewer operations, so that a run without `is_full` takes less than 10 minutes. So the
+    column `documented` has fewer stacks. This is an advantage for it, because its updates take longer if more
+    stacks exist.
     """
     sizes = Sizes()
     if column == "documented":
-        return replace(sizes, creates=6, changes=3, deletes=2, burst=20)
+        return replace(sizes, creates=6, changes=3, deletes=2, burst=12)
     if column == "cli":
         sizes = replace(sizes, creates=10, changes=6, deletes=2)
     return replace(sizes, idle=(0, 100, 1000), cost=(10, 100, 1000)) if is_full else sizes
 
 
 def names_in(choices: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """A parser for a comma-separated list of some of the choices. The result has the order of `choices`."""
+    """Create a function that parses a comma-separated list of names, for argparse.
+
+    The function returns the names in the order of `choices`. It raises ArgumentTypeError if a name is not one
+    of the choices.
+    """
 
     def parse(text: str) -> tuple[str, ...]:
         names = [name.strip() for name in text.split(",")]

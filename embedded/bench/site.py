@@ -1,4 +1,4 @@
-"""A control plane with the installed platform, for one column of the benchmark."""
+"""Starts a control plane for one column of the benchmark, and installs the platform's objects in it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -14,11 +14,12 @@ from embedded.toolchain.resolver import path_with
 
 @dataclass(frozen=True)
 class Site:
-    """A cluster, a folder, and the environment variables for programs that use both."""
+    """A control plane, a folder for files, and the environment variables for the measured programs."""
 
     admin: Cluster
     folder: Path
-    # All columns use the identity of the watcher, so the API server does the same work for each of them.
+    # The kubeconfig of the watcher's service account. All columns use it, so that the API server does the
+    # same work in each column.
     kubeconfig: Path
     path: str
 
@@ -38,7 +39,10 @@ class Site:
 
 @contextmanager
 def started_site(tools: Mapping[str, Path], folder: Path) -> Iterator[Site]:
-    """Start a control plane with an empty folder, and install the platform."""
+    """Start a control plane, and install the platform's objects in it. All files are stored in `folder`.
+
+    The control plane stops when the `with` block ends.
+    """
     with ControlPlane(tools, folder / "cluster", is_throw_away=True) as plane:
         admin = Cluster.connect(plane.kubeconfig)
         install_platform(admin)

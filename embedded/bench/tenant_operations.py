@@ -1,4 +1,7 @@
-"""Operations on tenants of a running watcher. A watch reports when the watcher has completed an operation."""
+"""Measures how long a running watcher needs for operations on tenants.
+
+Each operation sends a request, and watches objects to find out when the watcher has completed its work.
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +20,10 @@ _ROLE: Final = "tenant-admin"
 
 
 class TenantOperations:
-    """Runs operations, and returns their times in seconds.
+    """Runs operations on tenants. Each method returns times in seconds.
 
-    A time starts before the request is sent with an open connection. `kubectl` would add about 0.1 s for the
-    start of its process.
+    The times do not include the start of a client program, because this class reuses its connection to the
+    API server. With `kubectl`, each operation would take about 0.1 s longer.
     """
 
     def __init__(self, admin: Cluster) -> None:
@@ -30,14 +33,14 @@ class TenantOperations:
         self._namespaces = Events(admin, NAMESPACE, MANAGED_SELECTOR)
 
     def apply(self, name: str, **spec: str) -> float:
-        """Apply a tenant. Returns the time until a watch reports that the tenant is Ready with this spec."""
+        """Apply a Tenant with this spec. Returns the time until the watcher has applied it."""
         ready = self._expect_ready(name, spec)
         started_s = time.perf_counter()
         self._send(name, **spec)
         return ready.wait() - started_s
 
     def apply_at_once(self, names: list[str], parallel: int) -> float:
-        """Apply tenants, with `parallel` requests at a time. Returns the time until the last one is Ready."""
+        """Apply Tenants, with `parallel` requests at a time. Returns the time until all Tenants are Ready."""
         expectations = [self._expect_ready(name, {}) for name in names]
         started_s = time.perf_counter()
         with ThreadPoolExecutor(parallel) as pool:
@@ -45,9 +48,10 @@ class TenantOperations:
         return max(ready.wait() for ready in expectations) - started_s
 
     def cause_drift(self, name: str) -> tuple[float, float]:
-        """Delete a Role of a tenant. Returns the times until the watcher has restored and recorded it.
+        """Delete a Role of a tenant, and return two times.
 
-        Both times start when a watch reports the deletion.
+        The first time ends when the watcher has restored the Role. The second time ends when the watcher has
+        recorded the repair in the stack's history. Both times start when a watch reports the deletion.
         """
         namespace = f"tenant-{name}"
         is_role, is_tenant = is_named(_ROLE, namespace), is_named(name)
@@ -66,9 +70,10 @@ class TenantOperations:
         return back.wait() - gone_s, recorded.wait() - gone_s
 
     def delete(self, name: str) -> tuple[float, float]:
-        """Delete a tenant. Returns the time until it is gone, and the part of it that Kubernetes needs.
+        """Delete a tenant, and return two times.
 
-        Kubernetes needs the time from the deletion timestamp of the namespace until the namespace is gone.
+        The first time is the time until the Tenant no longer exists. The second time is a part of the first
+        time: how long Kubernetes needs to delete the tenant's namespace.
         """
         is_tenant, is_namespace = is_named(name), is_named(f"tenant-{name}")
         gone = self._tenants.expect(
@@ -87,6 +92,7 @@ class TenantOperations:
         return gone.wait() - started_s, namespace_gone.wait() - terminating.wait()
 
     def stop(self) -> None:
+        """Stop the watches."""
         for events in (self._tenants, self._roles, self._namespaces):
             events.stop()
 
@@ -108,13 +114,13 @@ class TenantOperations:
 
 
 def is_ready(tenant: Manifest, spec: dict[str, Any]) -> bool:
-    """Whether the tenant has this spec, and the watcher has applied it."""
+    """Whether the Tenant has these fields in its spec, and the watcher has applied the spec."""
     is_current = (tenant.get("status") or {}).get("observedGeneration") == tenant["metadata"]["generation"]
     has_spec = all(tenant["spec"].get(field) == value for field, value in spec.items())
     return is_current and has_spec and condition(tenant, ConditionType.READY).get("status") == "True"
 
 
 def _version(tenant: Manifest | None) -> int:
-    """The number of the tenant's last update."""
+    """The number of the last update of the tenant's stack. 0 if there was no update."""
     version: int = ((tenant or {}).get("status") or {}).get("lastUpdate", {}).get("version", 0)
     return version

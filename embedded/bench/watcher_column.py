@@ -1,4 +1,8 @@
-"""The columns with the watcher. Each step waits until the watcher has completed the work."""
+"""Measures the watcher. Each step waits until the watcher has completed its work.
+
+In the benchmark, the watcher with the Pulumi CLI is the column `cli`, and the watcher with the warm engine is
+the column `warm`.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +22,7 @@ _RESTART_TIMEOUT_S: Final = 300.0
 
 
 class Run(Protocol):
-    """The process of a watcher."""
+    """A watcher process that can be restarted."""
 
     def start(self) -> Meter: ...
 
@@ -30,7 +34,7 @@ class Run(Protocol):
 
 
 class WatcherColumn:
-    """Measures a watcher that runs. The steps create their own tenants."""
+    """Measures a running watcher. Each step creates the tenants that it needs."""
 
     def __init__(self, admin: Cluster, run: Run, meter: Meter, sizes: Sizes, prefix: str = "bench") -> None:
         self._operations = TenantOperations(admin)
@@ -43,7 +47,10 @@ class WatcherColumn:
         self.tenants: list[str] = []
 
     def steps(self) -> dict[str, Callable[[], Step]]:
-        """The steps, in the order of the number of tenants that they need."""
+        """The functions that measure the steps, by name of the step.
+
+        They are sorted by the number of tenants that must exist before the step.
+        """
         sizes = self._sizes
         steps: list[tuple[int, str, Callable[[], Step]]] = [
             (1, "create", self._create),
@@ -80,7 +87,7 @@ class WatcherColumn:
         return self._change_and_change_back({"plan": "pro"}, {"plan": "basic"})
 
     def _change_no_object(self) -> Step:
-        """Change `deletionPolicy`. Each change causes an update, but changes no object."""
+        """Change `deletionPolicy` of Tenants. Each change causes an update that changes no object."""
         return self._change_and_change_back({"deletionPolicy": "Retain"}, {"deletionPolicy": "Delete"})
 
     def _change_and_change_back(self, change: dict[str, str], change_back: dict[str, str]) -> Step:
@@ -131,7 +138,7 @@ class WatcherColumn:
         return self._create_at_once(self._sizes.cost_batch)
 
     def _idle(self, existing: int) -> Step:
-        """Measure without work. `cpu_s` is the CPU time in a minute."""
+        """Measure the watcher while no tenant changes. `cpu_s` is the CPU time per minute."""
         self.ensure_tenants(existing)
         time.sleep(self._sizes.idle_pause_s)
         with self.meter.measured() as usage:
@@ -139,7 +146,7 @@ class WatcherColumn:
         return _step({"existing": len(self.tenants)}, usage, self._sizes.idle_s / 60)
 
     def _restart(self) -> Step:
-        """Restart the watcher. The step ends when the watcher has reconciled each tenant."""
+        """Restart the watcher, and measure until it has reconciled each tenant."""
         self.ensure_tenants(self._sizes.restart)
         self._run.stop()
         started_s = time.perf_counter()
@@ -149,10 +156,14 @@ class WatcherColumn:
             ready_s = time.perf_counter() - started_s
             while sum((reconciles := self._run.reconciles()).values()) < len(self.tenants):
                 if time.perf_counter() - started_s > _RESTART_TIMEOUT_S:
-                    raise SetupFailed(f"The benchmark failed: reconciles after the restart: {reconciles}.")
+                    raise SetupFailed(
+                        "The benchmark failed: after its restart, the watcher did not reconcile all"
+                        f" {len(self.tenants)} tenants within {_RESTART_TIMEOUT_S:.0f} s. Number of"
+                        f" reconciles by result: {reconciles}."
+                    )
                 time.sleep(_POLL_S)
             checked_s = time.perf_counter() - started_s
-        # Every update ends with one of these two results.
+        # Every reconcile that runs Pulumi has one of these two results.
         runs = reconciles["applied"] + reconciles["failed"]
         figures = {
             "existing": len(self.tenants),

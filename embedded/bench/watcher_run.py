@@ -1,4 +1,4 @@
-"""A watcher process whose CPU time and memory are measured."""
+"""Runs the watcher as a process whose CPU time and memory can be measured."""
 
 import http.client
 import sys
@@ -22,7 +22,10 @@ _GRACE_S: Final = 60.0
 
 
 class WatcherRun:
-    """A watcher on a site. The first start creates its files, and later starts continue with them."""
+    """A watcher process that uses the control plane of `site`. After `stop`, you can start it again.
+
+    After a restart, the watcher uses the same files and the same Pulumi backend as before.
+    """
 
     def __init__(self, site: Site, engine: str) -> None:
         self._site = site
@@ -32,7 +35,7 @@ class WatcherRun:
         self._group: ProcessGroup | None = None
 
     def start(self) -> Meter:
-        """Start the process, and return its meter. Does not wait until the watcher is ready."""
+        """Start the process, and return a Meter for it. Does not wait until the watcher is ready."""
         self._group, self._port = ProcessGroup(), free_port()
         argv = [sys.executable, "-m", "watcher", "--http", f"{HOST}:{self._port}"]
         argv += ["--run-dir", str(self._site.folder / "run")]
@@ -53,19 +56,28 @@ class WatcherRun:
                 )
 
     def reconciles(self) -> dict[str, float]:
-        """The number of reconciles since the start of the watcher, by result."""
+        """The number of reconciles since the start of the watcher, by result, such as `applied`."""
+        return {labels["result"]: value for labels, value in self._metric("tenancy_reconciles_total")}
+
+    def uses_selected_engine(self) -> bool:
+        """False if the watcher uses the Pulumi CLI, although the warm engine is selected. Otherwise True."""
+        ((_, value),) = self._metric("tenancy_engine_usable")
+        return value == 1
+
+    def _metric(self, name: str) -> list[tuple[dict[str, str], float]]:
+        """Read a metric from the watcher's `/metrics`. Returns the labels and the value of each sample."""
         connection = http.client.HTTPConnection(HOST, self._port, timeout=30)
         try:
             connection.request("GET", "/metrics")
             text = connection.getresponse().read().decode()
         finally:
             connection.close()
-        return {
-            sample.labels["result"]: sample.value
+        return [
+            (sample.labels, sample.value)
             for family in text_string_to_metric_families(text)
             for sample in family.samples
-            if sample.name == "tenancy_reconciles_total"
-        }
+            if sample.name == name
+        ]
 
     def stop(self) -> None:
         if self._group is not None:

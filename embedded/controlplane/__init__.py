@@ -1,4 +1,1 @@
-"""A Kubernetes control plane that runs as local processes.
-
-It consists of the real etcd, API server and controllers.
-"""
+"""Runs a Kubernetes control plane as local processes: etcd, the API server and the controllers."""

@@ -3,9 +3,8 @@
 The guard reads requests as JSON lines from stdin, and writes responses as JSON lines to stdout. The guard
 uses only the standard library.
 
-The guard must have only one thread, because it sets PR_SET_PDEATHSIG for its children. This setting binds a
-child to the thread that forked it. When this thread ends, the kernel kills the child, even if the guard
-process is still running.
+On Linux, the guard sets PR_SET_PDEATHSIG for its children: the kernel kills a child when the thread that has
+forked it ends. So the guard must have only one thread.
 """
 
 import contextlib
@@ -25,7 +24,7 @@ LIBC = ctypes.CDLL(None)  # Loaded here, because a forked child should not load 
 
 
 class Child:
-    """A child process. The guard stops it with SIGTERM, and after `grace_s` seconds with SIGKILL."""
+    """A child process. To stop it, the guard sends SIGTERM, and SIGKILL if it still runs after `grace_s`."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.name: str = request["name"]

@@ -1,4 +1,4 @@
-"""Writes kubeconfigs, and other files that only their owner can read."""
+"""Writes kubeconfigs, and other private files. Only the owner of such a file can read it."""
 
 import base64
 import os

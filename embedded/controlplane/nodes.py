@@ -1,6 +1,6 @@
-"""Applies nodes.yaml, which contains the nodes of the embedded control plane and RBAC rules for KWOK.
+"""Applies the file nodes.yaml to the embedded control plane.
 
-KWOK is the program that simulates the nodes.
+The file contains Node objects, and RBAC rules for KWOK. KWOK is the program that simulates the nodes.
 """
 
 import subprocess

@@ -1,8 +1,8 @@
-"""A Kubernetes control plane on this machine: etcd, API server, controller manager, and optionally nodes.
+"""Starts and stops a Kubernetes control plane on this machine. The control plane can have simulated nodes.
 
-The state is kept in a data folder. A later start with the same folder continues with the same state. The
-program KWOK simulates the nodes. The Kubernetes scheduler assigns pods to the nodes. KWOK updates the status
-of the pods, but runs no containers.
+The control plane keeps its state in a data folder. If you start it again with the same folder, it has the
+same state. The program KWOK simulates the nodes: it updates the status of the nodes and their pods, but runs
+no containers. The Kubernetes scheduler assigns pods to the nodes.
 """
 
 import os
@@ -18,28 +18,15 @@ from embedded.controlplane.lock import LockHeld, acquire_lock
 from embedded.controlplane.loopback import HOST, free_port, is_free, is_ok
 from embedded.controlplane.nodes import apply_nodes
 from embedded.controlplane.processes import ProcessFailed, ProcessGroup, log_tail
+from embedded.controlplane.start_errors import ControlPlaneError, PortTaken, retry_on_taken_port
 from embedded.controlplane.tokens import ensure_tokens
-from embedded.errors import SetupFailed
 
 READY_TIMEOUT_S = 90.0
 LOCK_TIMEOUT_S = 30.0
-# The number of attempts to start. An attempt is repeated only if another program takes a chosen port.
-START_ATTEMPTS = 5
 POLL_S = 0.05
 # The API server creates its certificate, which is valid for a year. If the certificate is older than this, it
 # is deleted before the start, so that the API server creates a new one.
 CERTIFICATE_MAX_AGE_S = 300 * 86400.0
-
-
-class ControlPlaneError(SetupFailed):
-    """The control plane cannot start, or one of its processes has exited.
-
-    If the error is about a process, the message contains the last lines of the process's log.
-    """
-
-
-class PortTaken(ControlPlaneError):
-    """Another program has taken the port that was chosen for a process of the control plane."""
 
 
 class ControlPlane:
@@ -49,10 +36,14 @@ class ControlPlane:
       kube-controller-manager.
     - `data` is the data folder. `logs` is the folder for logs. By default, this is the folder `logs` in the
       data folder.
-    - `is_throw_away`: If true, etcd does not sync data to disk. This is faster.
+    - `is_throw_away`: If true, etcd does not sync data to disk. This is faster, but a crash of the machine
+      can destroy the data.
     - `api_server_flags` are additional flags of the API server, such as feature gates.
     - `has_nodes`: If true, the control plane starts with nodes. `binaries` must then also contain kubectl,
       kube-scheduler and kwok. If false, `start_nodes` can add nodes later.
+    - `before_controllers` is called with the kubeconfig before the controller manager starts. It can install
+      CRDs, so that the quota controller knows them from its start. Otherwise, the quota controller needs up
+      to 30 s to find a new CRD, and up to 5 minutes more to count its objects in existing quotas.
     """
 
     def __init__(
@@ -64,6 +55,7 @@ class ControlPlane:
         is_throw_away: bool = False,
         has_nodes: bool = False,
         api_server_flags: Sequence[str] = (),
+        before_controllers: Callable[[Path], None] | None = None,
     ) -> None:
         self.data = data.absolute()
         self.logs = (logs or self.data / "logs").absolute()
@@ -75,6 +67,7 @@ class ControlPlane:
         self._is_throw_away = is_throw_away
         self._has_nodes = has_nodes
         self._api_server_flags = api_server_flags
+        self._before_controllers = before_controllers
         self._group: ProcessGroup | None = None
         self._tokens: dict[str, str] = {}
         # The port on 127.0.0.1 of each process, by process name. etcd has no port, because it listens on a
@@ -83,7 +76,7 @@ class ControlPlane:
 
     @property
     def pids(self) -> dict[str, int]:
-        """The process ids of the control plane and of its guard process, by process name."""
+        """The ids of the running processes of the control plane, including the guard process, by name."""
         return {} if self._group is None else {"guard": self._group.guard_pid, **self._group.pids}
 
     def start(self) -> None:
@@ -94,7 +87,7 @@ class ControlPlane:
         self._prepare_folder()
         self._tokens = ensure_tokens(self.data / components.TOKENS)
         self.token = self._tokens["admin"]
-        _retry_on_taken_port(self._start)
+        retry_on_taken_port(self._start)
 
     def start_nodes(self, binaries: Mapping[str, Path]) -> None:
         """Add nodes to a running control plane, and wait until pods can run on the nodes.
@@ -102,7 +95,7 @@ class ControlPlane:
         If the nodes do not start, raises SetupFailed. The control plane then keeps running.
         """
         self._binaries = {**self._binaries, **binaries}
-        _retry_on_taken_port(self._start_nodes)
+        retry_on_taken_port(self._start_nodes)
 
     def stop(self) -> None:
         """Stop the processes in the reverse order of their start, and wait until they have exited."""
@@ -111,7 +104,10 @@ class ControlPlane:
             self._group = None
 
     def check(self, *, timeout_s: float = 0) -> None:
-        """Raise ControlPlaneError if a process has exited, or exits within `timeout_s`."""
+        """Raise ControlPlaneError if a process has exited. Wait up to `timeout_s` for an exit.
+
+        Raises PortTaken if the process exited because another program uses its port.
+        """
         assert self._group is not None, "the control plane is not started"
         try:
             exits = self._group.exits(timeout_s=timeout_s)
@@ -185,6 +181,8 @@ class ControlPlane:
         for identity, token in self._tokens.items():
             path = self.data / components.kubeconfig_name(identity)
             write_kubeconfig(path, kubeconfig_document(self.url, self.ca.read_bytes(), token))
+        if self._before_controllers:
+            self._before_controllers(self.kubeconfig)
         self._start_server("kube-controller-manager", components.controller_manager_argv)
         if self._has_nodes:
             self._start_nodes()
@@ -192,7 +190,7 @@ class ControlPlane:
         self._await_ok("kube-apiserver", "/api/v1/namespaces/default/serviceaccounts/default")
 
     def _start_nodes(self) -> None:
-        """Apply the nodes. Start the scheduler and KWOK if they are not running yet."""
+        """Create the Node objects. Start the scheduler and KWOK if they are not running yet."""
         self._start_server("kube-scheduler", components.scheduler_argv)
         apply_nodes(self._binaries["kubectl"], self.kubeconfig)
         # New RBAC rules take effect after a short delay. Wait for them, because KWOK retries a rejected
@@ -237,13 +235,3 @@ class ControlPlane:
 
     def _log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
-
-
-def _retry_on_taken_port(start: Callable[[], None]) -> None:
-    for _ in range(START_ATTEMPTS - 1):
-        try:
-            start()
-        except PortTaken:
-            continue
-        return
-    start()

@@ -1,4 +1,4 @@
-"""Starts processes through a guard process (`guard.py`). The guard stops them when this process exits."""
+"""Starts processes with a guard process (`guard.py`). The guard stops them when this process exits."""
 
 import json
 import os
@@ -28,19 +28,21 @@ class Exit:
 
 
 class ProcessFailed(SetupFailed):
-    """A program could not be started, or the guard was killed."""
+    """A program could not be started, or the guard process has exited unexpectedly."""
 
 
 class ProcessGroup:
-    """Processes that a guard process has started.
+    """Starts and stops processes with a guard process.
 
-    `stop()` stops them. The guard also stops them when this Python process exits, even if it is killed.
+    `stop()` stops all processes of the group. If this Python process exits or is killed, the guard stops
+    them.
     """
 
     def __init__(self, *, hold: Sequence[int] = ()) -> None:
-        """Start the guard.
+        """Start the guard process.
 
-        The guard keeps the file descriptors in `hold` open until all processes of the group have exited.
+        The guard inherits the file descriptors in `hold`, such as a lock. It keeps them open until all
+        processes of the group have exited.
         """
         # -I and -S: Python does not load site-packages, and starts in a few milliseconds.
         self._guard = subprocess.Popen(
@@ -68,7 +70,11 @@ class ProcessGroup:
         env: Mapping[str, str] | None = None,
         grace_s: float = GRACE_S,
     ) -> int:
-        """Start a process and return its id. Raises ProcessFailed if the program cannot be executed."""
+        """Start a process and return its process id. Raises ProcessFailed if it cannot be started.
+
+        The output of the process goes to the file `log`. `stop` kills the process if it does not exit within
+        `grace_s`.
+        """
         request = {
             "name": name,
             "argv": [str(part) for part in argv],
@@ -98,9 +104,9 @@ class ProcessGroup:
         return pid
 
     def exits(self, *, timeout_s: float = 0) -> list[Exit]:
-        """The exits since the last call of this method.
+        """The processes that have exited since the last call of this method.
 
-        If there are none, waits up to `timeout_s` for an exit.
+        If no process has exited, waits up to `timeout_s` for an exit.
         """
         if not self._exits:
             for message in self._messages(timeout_s=timeout_s):

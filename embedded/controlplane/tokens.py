@@ -9,7 +9,7 @@ from embedded.controlplane.kubeconfig import write_private
 
 
 def ensure_tokens(path: Path) -> dict[str, str]:
-    """Return the token of each identity. If an identity has no token in the file, a new token is added."""
+    """Return the token of each identity, by name. Adds a token to the file for each identity without one."""
     stored: dict[str, str] = {}
     if path.exists():
         with path.open(newline="") as file:

@@ -1,5 +1,7 @@
-"""`./dev run`: runs the watcher as a local process, against an embedded control plane or a user's cluster.
+"""`./dev run`: runs the watcher as a local process. By default, it uses the embedded control plane.
 
-The command also installs the platform's objects in the cluster, for example CRDs and admission policies. In
-this package, an "instance" is one running `./dev run`. A state folder has at most one instance.
+With `--cluster`, the watcher uses a cluster of the user. The command also installs the platform's objects in
+the cluster, for example CRDs and admission policies.
+
+In this package, an "instance" is one running `./dev run`. At most one instance can use a state folder.
 """

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def env(_: argparse.Namespace) -> int:
-    """Print shell commands that export the environment variables for the running instance."""
+    """Print shell commands that export the environment variables for the running `./dev run`."""
     folder = StateFolder.current()
     record = _ensure_shell_tools(_require_live_record(folder))
     for name, value in environment_variables(folder, record).items():
@@ -66,7 +66,7 @@ def env(_: argparse.Namespace) -> int:
 
 
 def pid(args: argparse.Namespace) -> int:
-    """Print the process id of a named process of the running instance."""
+    """Print the id of one process of the running `./dev run`. The argument `name` selects the process."""
     live_pids = _require_live_record(StateFolder.current()).live_pids()
     if args.name not in live_pids:
         raise SetupFailed(
@@ -77,7 +77,7 @@ def pid(args: argparse.Namespace) -> int:
 
 
 def stop(_: argparse.Namespace) -> int:
-    """Stop the running instance, and wait until its processes have exited.
+    """Stop the running `./dev run`, and wait until its processes have exited.
 
     This command sends SIGTERM to the supervisor process. The supervisor then stops the other processes and
     exits. If the supervisor does not exit in time, this command kills it. The guard processes then stop the

@@ -1,8 +1,8 @@
 """`python -m embedded.run.daemon TOOLS [CONTEXT]`: runs an instance until SIGTERM arrives.
 
 `./dev run --detach` starts this program in the background. TOOLS is a JSON object that maps the names of
-tools to their paths. CONTEXT is the argument of the option `--cluster`, a context of the user's kubeconfig.
-Log lines go to stdout.
+tools to their paths. CONTEXT is the value of the option `--cluster`: a context of the user's kubeconfig. The
+program writes log lines to stdout.
 """
 
 import json

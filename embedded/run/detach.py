@@ -1,4 +1,4 @@
-"""`./dev run --detach`: starts `daemon.py` in the background, and waits until the instance is ready."""
+"""`./dev run --detach`: starts `daemon.py` in the background, and waits until the watcher is ready."""
 
 import json
 import subprocess
@@ -18,9 +18,9 @@ POLL_S = 0.05
 
 
 def start_detached(folder: StateFolder, context: str | None) -> InstanceRecord:
-    """Start an instance in the background, wait until it is ready, and return its record.
+    """Start `./dev run` in the background, wait until it is ready, and return its record.
 
-    If the instance does not start, raises SetupFailed with the last lines of its log.
+    If it does not start, raises SetupFailed with the last lines of its log.
     """
     paths = ensure_startup_tools(context) | present_tools(later_tools(context))
     tools = {name: str(path) for name, path in paths.items()}

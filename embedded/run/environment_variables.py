@@ -1,4 +1,7 @@
-"""The environment variables that connect kubectl, pulumi, tenancy and the watcher to an instance."""
+"""The environment variables for kubectl, pulumi, tenancy and the watcher.
+
+They select the cluster, the Pulumi backend and the tools of a running `./dev run`.
+"""
 
 import os
 import shlex
@@ -39,12 +42,15 @@ def set_environment_command() -> str:
 
 
 def dev_command(name: str) -> str:
-    """A shell command that runs a command of `./dev` for the same instance. It works in every terminal."""
+    """The text of a shell command that runs `./dev NAME`, such as `./dev stop`, in any terminal.
+
+    The command uses the state folder of this process.
+    """
     folder = os.environ.get(FOLDER_VARIABLE)
     prefix = f"{FOLDER_VARIABLE}={shlex.quote(str(Path(folder).resolve()))} " if folder else ""
     return f"{prefix}{path_for_shell('dev')} {name}"
 
 
 def path_for_shell(name: str) -> str:
-    """The path of a file in the checkout, for a shell command that users paste."""
+    """The path of a file in the checkout, quoted for a shell command that users can copy."""
     return f"./{name}" if Path.cwd() == ROOT else shlex.quote(str(ROOT / name))

@@ -31,16 +31,16 @@ REFRESH_INTERVAL_S = 0.5
 def run_in_foreground(
     folder: StateFolder, context: str | None, *, is_once: bool, timeout_s: float, picture: Path | None = None
 ) -> int:
-    """Run an instance, and return the exit code.
+    """Run `./dev run` in the foreground, and return the exit code.
 
-    Without `is_once`, the instance runs until Ctrl-C. With `is_once`, it runs until the first of these
+    Without `is_once`, this function returns after Ctrl-C. With `is_once`, it returns after the first of these
     events:
 
     - All sample tenants are Active.
     - A sample tenant has failed.
     - The time `timeout_s` has passed.
 
-    With `is_once` and `picture`, the table of tenants is then written as SVG to the file `picture`.
+    With `is_once` and `picture`, the function then writes the table of tenants as SVG to the file `picture`.
     """
     console = Console(highlight=False)
     tools = ensure_startup_tools(context)
@@ -63,7 +63,10 @@ def run_in_foreground(
 
 
 class TenantDisplay:
-    """Shows the tenants of the cluster on a console. Each `refresh` also checks the instance's processes."""
+    """Shows the tenants of the cluster on a console.
+
+    Each call of `refresh` also checks the processes that `./dev run` has started.
+    """
 
     def __init__(self, supervisor: Supervisor, console: Console) -> None:
         self._supervisor = supervisor
@@ -72,11 +75,14 @@ class TenantDisplay:
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
 
     def live_display(self) -> AbstractContextManager[object]:
-        """A context manager that shows the live table. Does nothing if the console is not a terminal."""
+        """A context manager that shows a table, which `refresh` updates in place.
+
+        It does nothing if the console is not a terminal.
+        """
         return self._live or nullcontext()
 
     def refresh(self) -> list[Manifest] | None:
-        """Check the processes of the instance, then show the tenants.
+        """Check the processes that `./dev run` has started, then show the tenants.
 
         Returns the tenants, or None if they cannot be listed.
         """
@@ -86,7 +92,7 @@ class TenantDisplay:
             quotas = read_quotas(self._supervisor.cluster)
         except ClusterError as error:
             # Do not raise the error, because a cluster of the user may become reachable again. If the
-            # embedded control plane has exited, the next check_processes raises an error.
+            # embedded control plane has exited, the next call of check_processes raises an error.
             self.print_line(f"cannot list the tenants: {error}")
             return None
         rows = tenant_rows(tenants, quotas)
@@ -110,13 +116,13 @@ def show_tenants(
 ) -> NoReturn:
     """Show the tenants until a signal arrives.
 
-    The later tools are downloaded or built in the background. This starts at the first of these events:
+    A background process downloads or builds the later tools. It starts after the first of these events:
 
     - All sample tenants are Active.
     - A sample tenant has failed.
     - The time `timeout_s` has passed.
 
-    An earlier start would slow down the creation of the sample tenants.
+    If the process started earlier, it would slow down the creation of the sample tenants.
     """
     view = TenantDisplay(supervisor, console)
     deadline = time.monotonic() + timeout_s

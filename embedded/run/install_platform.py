@@ -5,17 +5,21 @@ permissions of the ServiceAccount, not those of an administrator.
 """
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
 from cluster.client import Cluster
 from cluster.served_kinds import is_established, served_mutating_policies
+from embedded.controlplane.components import CLUSTER_NETWORKS
 from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.errors import SetupFailed
-from tenancy.base.kinds import CRD, Kind
+from tenancy.base.kinds import AISESSION, CRD, Kind
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.platform.manifests import platform_manifests
+from tenancy.platform.settings import PlatformSettings
+from tenancy.spec.crd import aisession_crd
 
 ESTABLISHED_TIMEOUT_S = 30.0
 POLL_S = 0.05
@@ -23,14 +27,29 @@ TOKEN_LIFETIME_S = 365 * 86400
 TOKEN_REQUEST = Kind("v1", "TokenRequest", f"serviceaccounts/{WATCHER}/token")
 
 
-def install_platform(cluster: Cluster) -> None:
-    """Apply the platform's manifests, and wait until the API server serves the platform's CRDs."""
-    manifests = platform_manifests(served=served_mutating_policies(cluster))
+def install_platform(cluster: Cluster, networks: Sequence[str] = CLUSTER_NETWORKS) -> None:
+    """Apply the platform's manifests, and wait until the API server serves the platform's CRDs.
+
+    `networks` are the IP networks of the cluster's Services and pods, in CIDR notation. The default contains
+    the networks of the embedded control plane.
+    """
+    settings = PlatformSettings(cluster_networks=tuple(networks))
+    manifests = platform_manifests(settings, served_mutating_policies(cluster))
     for manifest in manifests:
         cluster.apply(manifest)
     for manifest in manifests:
         if manifest["kind"] == CRD.kind:
             _await_established(cluster, manifest["metadata"]["name"])
+
+
+def install_session_crd(kubeconfig: Path) -> None:
+    """Install the CRD of AISessions, and wait until the API server serves it.
+
+    Call this function before the controller manager starts. Then quotas count AISessions from the beginning.
+    """
+    cluster = Cluster.connect(kubeconfig)
+    cluster.apply(aisession_crd())
+    _await_established(cluster, AISESSION.crd)
 
 
 def write_watcher_kubeconfig(cluster: Cluster, admin_kubeconfig: Path, path: Path) -> None:

@@ -1,6 +1,7 @@
-"""The startup tools and the later tools of an instance.
+"""Downloads or builds the tools of `./dev run`: the startup tools and the later tools.
 
-An instance needs the startup tools to start. It downloads or builds the later tools while it runs.
+`./dev run` cannot start without the startup tools. It downloads or builds the later tools in the background
+while it runs.
 """
 
 import sys
@@ -20,9 +21,9 @@ _NAME = "tools"
 
 
 def startup_tools(context: str | None) -> tuple[str, ...]:
-    """The tools that an instance needs to start.
+    """The names of the tools without which `./dev run` cannot start.
 
-    `context` is a context of the user's kubeconfig. If `context` is None, the instance uses the embedded
+    `context` is a context of the user's kubeconfig. If `context` is None, `./dev run` uses the embedded
     control plane.
     """
     # With a context, the instance needs kubectl to read the user's kubeconfig.
@@ -31,7 +32,10 @@ def startup_tools(context: str | None) -> tuple[str, ...]:
 
 
 def later_tools(context: str | None) -> tuple[str, ...]:
-    """The names of the later tools: for the watcher, then for the user's shell, then for the nodes."""
+    """The names of the later tools, in this order: for the watcher, for the user's shell, and for the nodes.
+
+    If `context` is a context of the user's kubeconfig, no tools for nodes are needed.
+    """
     names = (ENGINE, *SHELL_TOOLS, *NODE_TOOLS) if context is None else (ENGINE, *SHELL_TOOLS)
     return tuple(name for name in dict.fromkeys(names) if name not in startup_tools(context))
 
@@ -39,8 +43,8 @@ def later_tools(context: str | None) -> tuple[str, ...]:
 def ensure_startup_tools(context: str | None) -> dict[str, Path]:
     """The paths of the startup tools, by name. Downloads or builds missing tools.
 
-    If the engine is present, the result contains the engine too. If the Pulumi CLI has to be built, the
-    engine is built with it. If only the build of the engine fails, this function prints the error.
+    The warm engine is optional. If it is already on this machine, the result contains it. If the Pulumi CLI
+    has to be built, the warm engine is built too. If only this build fails, this function prints the error.
     """
     names = startup_tools(context)
     try:
@@ -62,7 +66,7 @@ def preparing_text(names: Sequence[str], log: Path) -> str:
 class LaterTools:
     """A background process that downloads or builds later tools.
 
-    The constructor starts the process. The process is stopped when this Python process exits.
+    The constructor starts the background process. It is stopped when this Python process exits.
     """
 
     def __init__(self, names: Sequence[str], log: Path) -> None:
@@ -84,7 +88,7 @@ class LaterTools:
             return True
 
     def progress(self) -> str:
-        """The progress line, which is the last line of the log."""
+        """The last line of the process's log, which is usually a progress line. Empty if there is no log."""
         return log_tail(self._log, lines=1).strip()
 
     def failure_text(self, missing: Sequence[str]) -> str:

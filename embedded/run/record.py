@@ -1,8 +1,8 @@
-"""The record of an instance. It describes the processes, kubeconfig, backend and tools of the instance.
+"""The record of a running `./dev run`: its processes, its kubeconfig, its Pulumi backend and its tools.
 
-The supervisor process writes the record to `.dev/session.json`. `./dev env`, `./dev pid` and `./dev stop`
-read the record. `./dev run` reads it to detect a running instance. If the supervisor is not running, the
-record is outdated.
+The supervisor, which is the main process of `./dev run`, writes the record to `session.json` in the state
+folder. The commands `./dev env`, `./dev pid` and `./dev stop` read the record. `./dev run` reads the record
+too, because it must not start twice. If the supervisor is not running, the record is outdated.
 """
 
 import json
@@ -45,7 +45,7 @@ class ProcessIdentity:
 
 @dataclass(frozen=True)
 class InstanceRecord:
-    """The data that clients need to connect to an instance, and the instance's processes by name."""
+    """The data that programs need to connect to a running `./dev run`, and its processes by name."""
 
     kubeconfig: str
     backend_url: str

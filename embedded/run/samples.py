@@ -20,10 +20,10 @@ FOLDER = ROOT / "examples"
 
 @dataclass(frozen=True)
 class SampleOutcome:
-    """The outcome of the sample tenants.
+    """The sample tenants that are not Active.
 
-    `waiting` lists the tenants that are not Active yet. `failed` lists the tenants that have failed. Each
-    item is a text with the name of the tenant and the reason for its state.
+    `waiting` lists the tenants that may become Active. `failed` lists the tenants that have failed. Each item
+    is a text with the name of the tenant and the reason for its state.
     """
 
     waiting: tuple[str, ...]
@@ -66,8 +66,8 @@ def sample_outcome(samples: Iterable[Manifest], tenants: Iterable[Manifest]) -> 
     for sample in samples:
         tenant = tenant_by_key.get(_key(sample))
         reason = f"{sample['metadata']['name']}: {reason_text(tenant) if tenant else 'it was deleted'}"
-        # A failure in the status of an earlier run does not count, because the watcher will retry. So a
-        # failure counts only if the object has changed since it was applied.
+        # The status can contain a failure from an earlier run. The watcher will retry, so this failure does
+        # not count. A failure counts only if the Tenant has changed since `apply_samples` has applied it.
         if tenant is None or (phase_of(tenant) == Phase.FAILED and _has_changed(tenant, sample)):
             failed.append(reason)
         elif phase_of(tenant) != Phase.ACTIVE or not is_status_current(tenant):

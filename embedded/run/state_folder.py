@@ -39,7 +39,7 @@ class StateFolder:
     @property
     def user_kubeconfig(self) -> Path:
         """The kubeconfig with a copy of the context that `--cluster` selects."""
-        return self.root / "cluster.kubeconfig"
+        return self.root / "cluster.connection.kubeconfig"
 
     @property
     def commands(self) -> Path:
@@ -48,7 +48,7 @@ class StateFolder:
 
     @property
     def daemon_log(self) -> Path:
-        """The log of an instance that `./dev run --detach` has started."""
+        """The log of `./dev run --detach`."""
         return self.logs / "session.log"
 
     @property
@@ -57,7 +57,7 @@ class StateFolder:
 
     @property
     def tools_log(self) -> Path:
-        """The log of the process that downloads or builds the later tools."""
+        """The log of the process that gets the tools that `./dev run` does not need to start."""
         return self.logs / "tools.log"
 
     @property

@@ -1,4 +1,4 @@
-"""Runs an instance: installs the platform in a cluster, and runs a watcher process for the cluster."""
+"""The main process of `./dev run`. It installs the platform's objects in a cluster, and runs the watcher."""
 
 import os
 from collections.abc import Callable
@@ -10,12 +10,17 @@ from typing import Self
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
+from embedded.controlplane.components import CLUSTER_NETWORKS
 from embedded.controlplane.lock import LockHeld, acquire_lock
 from embedded.controlplane.plane import ControlPlane
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
 from embedded.run.environment_variables import environment_variables
-from embedded.run.install_platform import install_platform, write_watcher_kubeconfig
+from embedded.run.install_platform import (
+    install_platform,
+    install_session_crd,
+    write_watcher_kubeconfig,
+)
 from embedded.run.later_tools import LaterTools, later_tools, preparing_text
 from embedded.run.record import SUPERVISOR, InstanceRecord, ProcessIdentity
 from embedded.run.state_folder import StateFolder
@@ -28,16 +33,17 @@ from stacks.engine.binary import BINARY_VARIABLE
 
 
 class Supervisor:
-    """A context manager that starts an instance and stops it at the end.
+    """A context manager that starts the processes of `./dev run`, and stops them when the `with` block ends.
 
     `context` selects the cluster:
 
-    - If it is None, the instance uses the embedded control plane.
-    - If it is empty, the instance uses the current context of the user's kubeconfig.
-    - Otherwise, the instance uses this context of the user's kubeconfig.
+    - If it is None, `./dev run` uses the embedded control plane.
+    - If it is empty, `./dev run` uses the current context of the user's kubeconfig.
+    - Otherwise, `./dev run` uses this context of the user's kubeconfig.
 
-    If `tools` contains the tools for nodes, the embedded control plane starts with nodes. Otherwise, call
-    `prepare_later_tools` to get these tools. `check_processes` adds the nodes when the tools are ready.
+    `tools` maps the names of tools to their paths. If it contains the tools for nodes, the embedded control
+    plane starts with nodes. Otherwise, call `prepare_later_tools` to download or build these tools. When the
+    tools are ready, `check_processes` adds the nodes.
     """
 
     cluster: Cluster
@@ -69,10 +75,10 @@ class Supervisor:
         self.stop()
 
     def check_processes(self, report: Callable[[str], None], *, timeout_s: float) -> None:
-        """Restart the watcher if it has exited. If the later tools are ready, record them and add the nodes.
+        """Restart the watcher if it has exited. If the later tools are ready, add the nodes.
 
-        Waits up to `timeout_s` for an exit of the watcher. Calls `report` with a line of text for each
-        change. Raises ControlPlaneError if a process of the control plane has exited.
+        Waits up to `timeout_s` for an exit of the watcher. Calls `report` with a line of text for each of
+        these events. Raises ControlPlaneError if a process of the control plane has exited.
         """
         assert self._watcher is not None
         if self._control_plane is not None:
@@ -96,11 +102,14 @@ class Supervisor:
 
     @property
     def later_tools_progress(self) -> str:
-        """The progress line of the later tools. Empty if no process is preparing these tools."""
+        """The last progress line of the process that downloads or builds the later tools.
+
+        Empty if no such process is running.
+        """
         return self._later.progress() if self._later else ""
 
     def stop(self) -> None:
-        """Stop all processes. The watcher is stopped first, because it uses the control plane."""
+        """Stop all processes. The watcher stops before the control plane, because it sends requests to it."""
         self._closing.close()
 
     def _start(self) -> None:
@@ -118,7 +127,8 @@ class Supervisor:
         self._write_record(is_ready=False)
         self.cluster = Cluster.connect(kubeconfig)
         with Progress("Installing the platform"):
-            install_platform(self.cluster)
+            networks = CLUSTER_NETWORKS if self._context is None else ()
+            install_platform(self.cluster, networks)
             write_watcher_kubeconfig(self.cluster, kubeconfig, self._folder.watcher_kubeconfig)
         self._start_watcher()
         self._write_record(is_ready=True)
@@ -147,6 +157,7 @@ class Supervisor:
             self._folder.control_plane,
             logs=self._folder.logs,
             has_nodes=self._tools.keys() >= set(NODE_TOOLS),
+            before_controllers=install_session_crd,
         )
         with Progress("Starting the control plane"):
             self._control_plane.start()

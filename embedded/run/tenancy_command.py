@@ -1,4 +1,4 @@
-"""Writes the `tenancy` command and its kubectl plugin for an instance. They run this checkout's code."""
+"""Writes scripts for the `tenancy` command and its kubectl plugin. The scripts run this checkout's code."""
 
 import shlex
 import sys

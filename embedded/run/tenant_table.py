@@ -1,4 +1,4 @@
-"""Shows tenants as the table of `tenancy list`, as an SVG of that table, or as one line per change."""
+"""Shows tenants as the table of `tenancy list`, as an SVG image of this table, or as one line per change."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ RowKey = tuple[str, str]
 
 
 def tenant_rows(tenants: Iterable[Manifest], quotas: Iterable[Manifest]) -> dict[RowKey, TenantRow]:
-    """The rows of the tenants, sorted by API group and name.
+    """The rows of the table of tenants, sorted by API group and name.
 
     Each row shows how much of the tenant's quotas is used.
     """
@@ -47,7 +47,10 @@ def tenant_table_svg(rows: Iterable[TenantRow]) -> str:
 
 
 def change_lines(before: Mapping[RowKey, TenantRow], after: Mapping[RowKey, TenantRow]) -> list[str]:
-    """A line for each tenant that is new, was deleted, or has changed its phase."""
+    """One line for each tenant that was created or deleted, or whose phase has changed.
+
+    `before` and `after` contain the rows of all tenants at two points in time.
+    """
     lines = []
     for (group, name), row in after.items():
         if (group, name) not in before or before[group, name].phase != row.phase:

@@ -29,7 +29,7 @@ def copy_context(kubectl: Path, context: str, path: Path) -> None:
 
 
 def backend_name(kubeconfig: Path) -> str:
-    """The name of the folder that contains the Pulumi backend of a cluster.
+    """The name of the folder with the Pulumi backend for the cluster of this kubeconfig.
 
     Each cluster has a separate backend, because tenants in different clusters may have the same name.
     """

@@ -19,12 +19,13 @@ READY_TIMEOUT_S = 60.0
 POLL_S = 0.05
 # On SIGTERM, the watcher completes running updates before it exits.
 GRACE_S = 60.0
-# If the watcher has run for longer than this before it exits, the backoff starts at its first value again.
+# The delay before a restart increases with each exit of the watcher. If the watcher has run for longer than
+# this time, the delay starts at its first value again.
 BACKOFF_RESET_S = 60.0
 
 
 class WatcherProcess:
-    """The watcher process of an instance. The watcher serves its web page on a free port of 127.0.0.1."""
+    """The watcher process of `./dev run`. The watcher serves its web page on a free port of 127.0.0.1."""
 
     def __init__(self, folder: StateFolder, env: Mapping[str, str]) -> None:
         self._folder = folder
@@ -74,7 +75,7 @@ class WatcherProcess:
         """Restart the watcher if it has exited and the delay before the restart is over.
 
         Returns True after a restart. While the watcher runs, this method waits up to `timeout_s` for its
-        exit. During the delay, this method waits up to `timeout_s` for the end of the delay.
+        exit. During the delay, this method waits until the delay is over, but at most `timeout_s`.
         """
         if self._restart_at is not None:
             timeout_s = max(0.0, min(timeout_s, self._restart_at - time.monotonic()))

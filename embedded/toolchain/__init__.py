@@ -1,1 +1,1 @@
-"""Finds, downloads or builds the tools that the product and its tests use."""
+"""Finds, downloads or builds the programs that the product and its tests use, such as etcd and pulumi."""

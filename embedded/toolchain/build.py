@@ -1,7 +1,7 @@
-"""Builds tools from the Go modules in engine/ and under toolchain/.
+"""Builds tools from the Go modules in engine/ and under toolchain/. The builds do not modify the checkout.
 
 Several modules are built in parallel. One progress line shows the progress of all builds. The go.sum of each
-module pins all sources. The checkout is not modified.
+module pins the versions of all its dependencies.
 """
 
 import re
@@ -21,13 +21,15 @@ from embedded.toolchain.golang import ensure_go, kill_running_go, run_go
 from embedded.toolchain.modules import DOWNLOAD_PREFIX, fetch_module
 from embedded.toolchain.tools import Tool
 
-# Writes the files of a tool to a folder.
+# A function that writes the files of a tool to a folder.
 WriteFiles = Callable[[Tool, Path], None]
-# Puts a tool into the cache. If the tool is not in the cache yet, the second argument writes its files.
+# A function that makes sure that a tool is in the cache. If the tool is not in the cache, the function calls
+# its second argument to write the files.
 EnsureCached = Callable[[Tool, WriteFiles], object]
 
-# The linker flags `-s -w` drop debug information. With this compiler flag, the compiler does not generate
-# debug information. This saves a fifth of the CPU time of a build (measured on Go's standard library).
+# The tools contain no debug information, because the linker flags `-s -w` remove it. With this compiler flag,
+# the compiler does not even generate it. This saves a fifth of the CPU time of a build (measured on Go's
+# standard library).
 _COMPILER_FLAGS: Final = "-dwarf=false"
 # Packages that are compiled without optimization and inlining. This halves the CPU time for these packages
 # (measured on libopenapi), which are a tenth of a build. The product spends no time in them. They are an
@@ -55,9 +57,9 @@ _PACKAGE = re.compile(r"[\w.~/-]+")
 def build_tools(tools: Sequence[Tool], ensure_cached: EnsureCached) -> None:
     """Build the tools in several threads.
 
-    Calls `ensure_cached` once per tool, with a function that builds the tool. If a build fails, the other
-    builds are stopped, and SetupFailed is raised. If the build of an optional tool fails, SetupFailed is
-    raised after the other builds have ended. Compiled packages stay in Go's build cache.
+    Calls `ensure_cached` once per tool, with a function that builds the tool. If a build fails, this function
+    stops the other builds and raises SetupFailed. If the tool is optional, this function raises SetupFailed
+    after the other builds have ended. Compiled packages stay in Go's build cache.
     """
     for tool in tools:
         ensure_go(tool.folder)  # Called here, because it may install Go and then prints a progress line too.
@@ -117,9 +119,10 @@ class _Builds:
 
     @contextmanager
     def _failures_of(self, tool: Tool) -> Iterator[None]:
-        """If the block raises SetupFailed, append the name of the tool to the message.
+        """If the `with` block raises SetupFailed, raise an error that also names the tool.
 
-        The error of an optional tool is kept in `_optional_failures`, and the tool has no units of work left.
+        If the tool is optional, do not raise the error, but add it to `_optional_failures`. In the progress
+        line, the tool then counts as completed.
         """
         try:
             yield
@@ -176,7 +179,7 @@ class _Builds:
     def _update_progress(self) -> None:
         """Show the number of downloaded Go modules, or the completed share of the builds.
 
-        The share can be shown only when `_units` contains all tools. Until then, the number is shown.
+        The share is known only when `_units` contains all tools. Until then, the number is shown.
         """
         done_units, units = dict(self._done_units), dict(self._units)
         current = ", ".join(name for name, done in done_units.items() if done < units[name])
@@ -198,9 +201,10 @@ def _cancel(builds: Sequence[Future[None]]) -> None:
 
 
 def copy_source(go: str, tool: Tool, target: Path, on_line: Callable[[str], None]) -> None:
-    """Copy the folder of the tool, and add the files that the sources embed.
+    """Copy the folder of the tool to `target`, and add the files that the tool's Go code embeds.
 
-    The folder `target` must not exist yet. Calls `on_line` with each line that Go prints.
+    The folder `target` must not exist yet. `go` is the path of the `go` command, which downloads the files.
+    Calls `on_line` with each line that Go prints.
     """
     shutil.copytree(tool.folder, target)
     for file in tool.embeds:
@@ -209,9 +213,10 @@ def copy_source(go: str, tool: Tool, target: Path, on_line: Callable[[str], None
 
 
 def build_flags(tool: Tool) -> list[str]:
-    """The build flags that affect the keys of Go's build cache.
+    """The build flags that all Go commands for a tool must use.
 
-    All Go commands for a tool must use the same flags. Otherwise, they look for different keys in the cache.
+    Go's build cache stores packages separately for each combination of these flags. With other flags, Go
+    would compile the packages again.
     """
     flags = {"all": _COMPILER_FLAGS} | dict.fromkeys(_UNOPTIMIZED_PACKAGES, f"{_COMPILER_FLAGS} -N -l")
     return ["-trimpath", "-tags", tool.tags, *(f"-gcflags={name}={value}" for name, value in flags.items())]

@@ -1,7 +1,7 @@
 """The CustomResourceDefinitions of other projects, for example Istio. Only tests use them.
 
-They are read from the Go modules of these projects. The go.mod files under toolchain/ pin the versions of the
-modules.
+This module reads the CRDs from the Go modules of these projects. The go.mod files under toolchain/ pin the
+versions of the Go modules.
 """
 
 from collections.abc import Iterator

@@ -21,8 +21,8 @@ _OWN_TOOLS: Final = (ENGINE, "pulumi-resource-kubernetes")
 def run_in_copy(tool: Tool, command: str, *arguments: str) -> int:
     """Run a Go command such as `vet` or `test` in a copy of the tool's sources, and return the exit code.
 
-    The command uses the build flags of the tool. So it uses the packages that a build of the tool has
-    compiled, and a later build uses the packages that the command compiles.
+    The command uses the same build flags as a build of the tool. So the command and the build share compiled
+    packages in Go's build cache.
     """
     go = str(ensure_go(tool.folder))
     with tempfile.TemporaryDirectory(prefix="tenancy-go-") as folder:
@@ -33,16 +33,16 @@ def run_in_copy(tool: Tool, command: str, *arguments: str) -> int:
 
 
 def vet() -> bool:
-    """Run `go vet` for the engine. It prints its findings. Return whether there are none.
+    """Run `go vet` for the warm engine. It prints its findings. Return True if there are no findings.
 
-    The provider is omitted. Its code here has no logic, but `go vet` would compile all packages of Kubernetes
-    for it, even if the provider is downloaded as a release.
+    Pulumi's Kubernetes provider is not checked. Its code in this repository has no logic, but `go vet` would
+    compile all Kubernetes packages for it, even if the provider itself is downloaded.
     """
     return run_in_copy(TOOLS[ENGINE], "vet", "./...") == 0
 
 
 def is_formatted() -> bool:
-    """Print the paths of the files that gofmt would change. Return whether there are none."""
+    """Print the paths of the files that gofmt would change. Return True if there are no such files."""
     folders = [TOOLS[name].folder for name in _OWN_TOOLS]
     command = [str(ensure_go(folders[0])), "env", "GOROOT"]
     goroot = subprocess.check_output(command, cwd="/", env=go_environment(), text=True).strip()

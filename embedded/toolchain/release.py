@@ -31,10 +31,10 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Asset:
-    """One published file of a release.
+    """One published file of a release: an archive or a binary.
 
-    `address` and `checksums_address` are URLs without `https://`. `_url` adds `https://` or the URL of a
-    mirror in front.
+    `address` is the URL of the file, and `checksums_address` is the URL of its checksum. Both are without
+    `https://`. The function `_url` puts `https://` or the URL of a mirror in front.
     """
 
     address: str
@@ -48,7 +48,10 @@ class Asset:
 
 
 def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
-    """The published file of a tool for this system. None if the file or its checksum is not published."""
+    """The published file that contains the tool for an operating system and an architecture.
+
+    None if the file or its checksum is not published.
+    """
     name, tag = tool.name, f"v{tool.version}"
     if name == "etcd":
         base, stem = f"github.com/etcd-io/etcd/releases/download/{tag}", f"etcd-{tag}-{system}-{arch}"
@@ -70,9 +73,9 @@ def release_asset(tool: Tool, system: str, arch: str) -> Asset | None:
 
 
 def checksum_in(text: str, file_name: str) -> str | None:
-    """The SHA-256 of the file `file_name` in a list of checksums. None if the list has no such file.
+    """Find the SHA-256 of the file `file_name` in a list of checksums. None if the list has no such file.
 
-    A line without a file name counts as the checksum of `file_name`.
+    If a line has no file name, its checksum applies to `file_name`.
     """
     for words in map(str.split, text.splitlines()):
         if words and re.fullmatch(r"[0-9a-fA-F]{64}", words[0]):
@@ -83,10 +86,10 @@ def checksum_in(text: str, file_name: str) -> str | None:
 
 
 class Releases:
-    """Downloads releases. Each archive is downloaded only once.
+    """Downloads releases. Each published file is downloaded only once, even if it contains several tools.
 
-    The checksum of an archive is downloaded before the archive. If a server with checksums cannot be reached,
-    all later downloads are skipped.
+    The checksum of a file is downloaded before the file. If the server of a checksum cannot be reached,
+    nothing more is downloaded.
     """
 
     def __init__(self) -> None:
@@ -94,8 +97,8 @@ class Releases:
         self._downloads: dict[Asset, Path | None] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="tenancy-releases-")
         self._http = requests.Session()
-        # Request an uncompressed response. `requests` would decompress a compressed one, and the result could
-        # differ from the published file, to which the checksum belongs.
+        # Request an uncompressed response. `requests` would decompress a compressed response, and the result
+        # could differ from the published file. Then the checksum would be wrong.
         self._http.headers["Accept-Encoding"] = "identity"
 
     def __enter__(self) -> Self:
@@ -108,9 +111,9 @@ class Releases:
         self._folder.cleanup()
 
     def fetch(self, tool: Tool, folder: Path) -> bool:
-        """Write the tool's files to the folder and return True.
+        """Download the tool, write its files to the folder, and return True.
 
-        If there is no usable release, returns False and leaves the folder unchanged.
+        If there is no usable release, returns False. The folder then contains no files of the tool.
         """
         asset = release_asset(tool, *machine())
         if asset is None:

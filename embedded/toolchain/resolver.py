@@ -1,7 +1,7 @@
 """Finds, downloads or builds the tools.
 
-This module looks for a tool on PATH, in the cache and among the installed Pulumi plugins. If the tool is not
-there, the module downloads an official release. If there is no usable release, the module builds the tool.
+This module looks for a tool on PATH, in the cache folder and among the installed Pulumi plugins. If it does
+not find the tool, it downloads an official release. If there is no usable release, it builds the tool.
 """
 
 import os
@@ -14,7 +14,7 @@ from embedded.cache import cache_folder, locked, replacing
 from embedded.toolchain.build import WriteFiles, build_tools
 from embedded.toolchain.probe import is_compatible
 from embedded.toolchain.release import Releases
-from embedded.toolchain.tools import ENGINE, TEST_TOOLS, TOOLS, Tool, cache_key
+from embedded.toolchain.tools import AUDIT_TOOLS, ENGINE, TEST_TOOLS, TOOLS, Tool, cache_key
 
 __all__ = ["TOOLS", "ensure_tools", "path_with", "present_tools"]
 
@@ -24,10 +24,11 @@ _LANGUAGE_HOST = "pulumi-language-python"
 def ensure_tools(
     names: Iterable[str] = tuple(TOOLS), *, built_together: Iterable[str] = ()
 ) -> dict[str, Path]:
-    """The path of the binary of each tool, by name. Downloads or builds missing tools.
+    """The paths of the binaries of these tools, by name. Downloads or builds missing tools.
 
-    A missing tool of `built_together` is built only if this call builds another tool of its Go module. Then
-    most of its packages are compiled anyway. If the tool is not built, the result does not contain it.
+    The tools in `built_together` are optional. If such a tool is missing, it is built only if this call
+    builds another tool of the same Go module. Then most of its packages are compiled anyway. If the tool is
+    not built, the result does not contain it.
 
     Shows the progress on stderr. Raises SetupFailed if a build fails.
     """
@@ -59,8 +60,9 @@ def present_tools(names: Iterable[str]) -> dict[str, Path]:
 def path_with(tools: Mapping[str, Path]) -> str:
     """A value for PATH. A shell with this PATH runs these tools and the Python of this process.
 
-    The folders of the tools are added at the front. If the current PATH already selects a tool, its folder is
-    not added. This keeps the precedence of the other programs in that folder.
+    The folders of the tools come first. If the current PATH already finds a tool, the folder of this tool is
+    not added. Otherwise, the other programs in this folder would take precedence over programs in other
+    folders.
     """
     path = os.environ.get("PATH", os.defpath)
     added = [str(tool.parent) for name, tool in tools.items() if shutil.which(name) != str(tool)]
@@ -69,7 +71,7 @@ def path_with(tools: Mapping[str, Path]) -> str:
 
 
 def present_tool(tool: Tool) -> Path | None:
-    """The path of a compatible binary on this machine. None if there is no such binary."""
+    """The path of the tool on this machine, in a compatible version. None if there is no such binary."""
     cached = cached_path(tool)
     on_path = shutil.which(tool.name)
     if on_path and Path(on_path) != cached and _is_compatible_on_path(tool, Path(on_path)):
@@ -80,7 +82,7 @@ def present_tool(tool: Tool) -> Path | None:
 
 
 def ensure_cached(tool: Tool, write_files: WriteFiles) -> Path:
-    """The path of the tool's binary in the cache. If it is not in the cache, `write_files` writes it."""
+    """The path of the tool's binary in the cache. If the tool is not in the cache, calls `write_files`."""
     cached = cached_path(tool)
     with locked(cached.parent):
         if not _is_complete(tool, cached):
@@ -98,7 +100,7 @@ class _NotReleased(Exception):
 
 
 def _tool(name: str) -> Tool:
-    return (TOOLS | TEST_TOOLS)[name]
+    return (TOOLS | TEST_TOOLS | AUDIT_TOOLS)[name]
 
 
 def _fetch_release(tool: Tool, releases: Releases) -> bool:
@@ -136,9 +138,9 @@ def _is_compatible_on_path(tool: Tool, binary: Path) -> bool:
 
 
 def _installed_plugin(tool: Tool) -> Path | None:
-    """The path of the tool among the installed Pulumi plugins.
+    """The path of the tool's binary if the tool is an installed Pulumi plugin.
 
-    None if the pinned version is not installed.
+    None if the plugin is not installed in the pinned version.
     """
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     folder = home / "plugins" / f"{tool.name.removeprefix('pulumi-')}-v{tool.version}"

@@ -16,7 +16,8 @@ from typing import Final
 from embedded.environment import ROOT
 
 MODULES = ROOT / "toolchain"
-# The Go module of the warm engine. It also builds the Pulumi CLI, so that both compile their packages once.
+# The Go module of the warm engine. The Pulumi CLI is built from this module too, so that packages that both
+# use are compiled only once.
 ENGINE_FOLDER = ROOT / "engine"
 ENGINE: Final = "tenancy-engine"
 
@@ -25,9 +26,10 @@ _PULUMI_SDK: Final = "github.com/pulumi/pulumi/sdk/v3"
 
 @dataclass(frozen=True)
 class ModuleFile:
-    """A file of the Go module `module`. The go.mod in `folder` defines the version of the module.
+    """A file in the Go module `module`. The go.mod in `folder` defines the version of the module.
 
-    `path` is relative to the module. For `module_files`, `path` may be a pattern such as `config/*.yaml`.
+    `path` is the path of the file in the module. The function `module_files` also accepts a pattern, such as
+    `config/*.yaml`.
     """
 
     folder: Path
@@ -57,7 +59,8 @@ class Tool:
     embeds: tuple[ModuleFile, ...] = ()
     # Files that the tool needs at run time. They are copied into the folder of the binary.
     companions: tuple[ModuleFile, ...] = ()
-    # Whether the product works without the tool. If its build fails, the builds of the other tools continue.
+    # Whether the product works without the tool. If the build of an optional tool fails, the other builds
+    # continue.
     is_optional: bool = False
 
     @property
@@ -77,7 +80,8 @@ class Tool:
 def cache_key(tool: Tool) -> str:
     """The name of the tool's folder in the cache.
 
-    The name depends on everything that affects the binary, but not on the path of the checkout.
+    The name depends on the tool's version, sources and fields such as `ldflags`, and on the system. It does
+    not depend on the path of the checkout.
     """
     recipe = [tool.package, tool.ldflags]
     recipe += [f"{file.module}/{file.path}" for file in (*tool.embeds, *tool.companions)]
@@ -96,7 +100,10 @@ def machine() -> tuple[str, str]:
 
 
 def version_in(folder: Path, module: str) -> str:
-    """The version of the module in the go.mod in `folder`, without the "v"."""
+    """The version of a Go module that the go.mod in `folder` requires, such as `1.35.4`.
+
+    Raises LookupError if the go.mod does not require the module.
+    """
     line = re.search(rf"^(?:require)?\s+{re.escape(module)} v(\S+)", (folder / "go.mod").read_text(), re.M)
     if line is None:
         raise LookupError(f"{folder / 'go.mod'} does not require {module}")
@@ -164,9 +171,9 @@ def _pulumi_resource_kubernetes() -> Tool:
 
 
 def _command(name: str, module: str, path: str = "", version_variable: str = "", tags: str = "") -> Tool:
-    """The tool that is built from the Go package at `path` in a Go module.
+    """A tool that is built from the Go package at `path` in the Go module `module`.
 
-    If `version_variable` is given, the linker sets this Go variable to the version of the module.
+    If `version_variable` is set, the linker sets the Go variable with this name to the version of the module.
     """
     folder = MODULES / name
     version = version_in(folder, module)
@@ -198,6 +205,11 @@ TOOLS: dict[str, Tool] = {
 CONTROL_PLANE_TOOLS: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 NODE_TOOLS: Final = ("kube-scheduler", "kubectl", "kwok")
 STACK_TOOLS: Final = ("pulumi", "pulumi-resource-kubernetes", ENGINE)
+
+# Tools that only `./dev audit` uses.
+AUDIT_TOOLS: dict[str, Tool] = {
+    "govulncheck": _command("govulncheck", "golang.org/x/vuln", "/cmd/govulncheck")
+}
 
 # Tools that only tests use. `./dev run` does not need them.
 TEST_TOOLS: dict[str, Tool] = {

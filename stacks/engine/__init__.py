@@ -1,1 +1,5 @@
-"""The warm engine: a Go process that runs the operations on all stacks. Its source is in `engine/`."""
+"""The warm engine: a long-running Go process that runs the operations on all stacks.
+
+The Pulumi CLI starts a new process for each operation. The warm engine is faster, because it keeps running.
+The source of the process is in `engine/`.
+"""

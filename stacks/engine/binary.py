@@ -8,14 +8,15 @@ from typing import Final
 
 from stacks.errors import EngineUnavailable
 
-# The file of the engine. `./dev run` sets the variable while it still builds the engine.
+# Environment variable with the path of the engine's program. `./dev run` sets it, because the program may not
+# exist yet when the watcher starts.
 BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
 _BINARY: Final = "tenancy-engine"
 _TIMEOUT_S: Final = 30.0
 
 
 def engine_binary() -> str:
-    """The path of the engine. Raises EngineUnavailable if the engine is not installed."""
+    """The path of the program `tenancy-engine`. Raises EngineUnavailable if it is not installed."""
     binary = os.environ.get(BINARY_VARIABLE) or shutil.which(_BINARY)
     if not binary or not os.access(binary, os.X_OK):
         raise EngineUnavailable(f"the program {_BINARY} is not installed")
@@ -23,10 +24,14 @@ def engine_binary() -> str:
 
 
 def check_version(found: str) -> None:
-    """Raise EngineUnavailable if this version does not fit the Python package pulumi."""
+    """Raise EngineUnavailable if `found` is not the version of the Python package `pulumi`.
+
+    `found` is the version that the engine reports.
+    """
     if found != version("pulumi"):
         raise EngineUnavailable(
-            f"its version is {found}, but the Python package pulumi has {version('pulumi')}"
+            f"{_BINARY} has version {found}, but the Python package pulumi has version {version('pulumi')};"
+            " both must have the same version"
         )
 
 
@@ -37,7 +42,7 @@ def installed_version() -> str:
             [engine_binary(), "--version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise EngineUnavailable(f"it cannot be started: {error}") from None
+        raise EngineUnavailable(f"{_BINARY} cannot be started: {error}") from None
     found = result.stdout.strip().removeprefix("v")
     check_version(found)
     return found

@@ -1,4 +1,4 @@
-"""One process of the warm engine: starts it, sends operations to it, and ends it."""
+"""Starts a process of the warm engine, sends operations to the process, and ends the process."""
 
 import contextlib
 import json
@@ -25,9 +25,9 @@ log = structlog.get_logger(__name__)
 # `engine/secrets.go` reads the salt from this variable.
 _SALT_VARIABLE: Final = "TENANCY_ENGINE_SALT"
 _START_S: Final = 60.0
-# A process that fails to start or crashes ends within this time.
+# A process that fails to start ends within this time.
 _END_S: Final = 1.0
-# An operation that was canceled can save its state within this time.
+# The time in which a canceled operation must save the stack's state and end.
 _GRACE_S: Final = 10.0
 # The path of a unix socket has at most 108 bytes on Linux, and 104 on macOS.
 _SOCKET_PATH_MAX: Final = 103
@@ -35,14 +35,17 @@ _CHUNK_BYTES: Final = 1 << 16
 
 
 class EngineProcess:
-    """A running engine. Operations on different stacks can run in parallel. Thread-safe."""
+    """A process of the warm engine. Operations on different stacks can run in parallel. Thread-safe."""
 
     def __init__(self, binary: str, folder: Path, environment: Mapping[str, str], salt: str) -> None:
-        """Start the process, and wait until it accepts operations. Raises EngineUnavailable if it fails."""
+        """Start the process, and wait until it accepts operations.
+
+        Raises EngineUnavailable if the process does not start.
+        """
         self._socket = str(folder / "engine.sock")
         if len(self._socket.encode()) > _SOCKET_PATH_MAX:
             raise EngineUnavailable(
-                f"the path of its socket is too long: {self._socket}; use another --run-dir"
+                f"the path of the socket {self._socket} is too long; use a shorter path as --run-dir"
             )
         self._folder = folder
         self.operations = 0
@@ -67,7 +70,7 @@ class EngineProcess:
                 )
         except OSError as error:
             self._remove_folder()
-            raise EngineUnavailable(f"it cannot be started: {error}") from None
+            raise EngineUnavailable(f"the engine cannot be started: {error}") from None
         self.version = self._await_ready()
 
     @property
@@ -79,7 +82,7 @@ class EngineProcess:
         return self._process.poll() is None
 
     def memory_bytes(self) -> int:
-        """The resident memory of the engine and its providers."""
+        """The resident memory of the engine process and of the provider processes that it has started."""
         total = 0
         with contextlib.suppress(psutil.Error):
             engine = psutil.Process(self.pid)
@@ -89,10 +92,11 @@ class EngineProcess:
         return total
 
     def run(self, line: bytes, timeout_s: float) -> Answer | None:
-        """Send a request, and wait for the answer. After the timeout, cancel the operation and return None.
+        """Send the request `line`, and return the answer.
 
-        Raises EngineGone if the process no longer accepts requests, and EngineCrashed if it ends before it
-        answers.
+        If there is no answer within `timeout_s`, cancel the operation and return None. Raises EngineGone if
+        the process does not accept the connection. Raises EngineCrashed if the process ends before it has
+        answered.
         """
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             try:
@@ -111,16 +115,18 @@ class EngineProcess:
                 self.kill()
                 raise EngineCrashed("the engine did not accept the operation in time") from None
             except OSError as error:
-                # The process may not have ended completely yet. A retry must not reach it.
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(_END_S)
-                raise EngineCrashed(f"the engine ended during the operation: {error}") from None
+                problem = self.log_tail() or error
+                raise EngineCrashed(f"the engine ended during the operation: {problem}") from None
             finally:
                 with self._guard:
                     self._connections.discard(connection)
 
     def _answer(self, connection: socket.socket, timeout_s: float) -> Answer | None:
-        """Wait for the answer. After the timeout, cancel the operation, then end it by force."""
+        """Wait for the answer. After the timeout, cancel the operation and return None.
+
+        If the canceled operation does not end in time, terminate it. If it still does not end, kill the
+        process.
+        """
         is_timed_out = False
         received = bytearray()
         for limit_s, message in ((timeout_s, CANCEL), (_GRACE_S, TERMINATE), (_GRACE_S, None)):
@@ -139,37 +145,42 @@ class EngineProcess:
             is_timed_out = True
             if message is not None:
                 connection.sendall(message)
-        # The operation does not end, even by force. Only the end of the process can end it.
+        # The operation does not end, although the engine was told to terminate it. So kill the process.
         self.kill()
         return None
 
     def evict_providers(self) -> None:
-        """Stop using the current provider processes. New operations start new ones."""
+        """Make the next operation start a new provider process."""
         with contextlib.suppress(EngineGone, EngineCrashed):
             self.run(EVICT, _GRACE_S)
 
     def status(self) -> Mapping[str, Any]:
-        """The state of the process, such as the stacks of the running operations. Empty if it is unknown."""
+        """The state of the engine, such as the stacks of the running operations.
+
+        Empty if the engine does not answer.
+        """
         with contextlib.suppress(EngineGone, EngineCrashed):
             answer = self.run(STATUS, _GRACE_S)
             return answer.status if answer else {}
         return {}
 
     def cancel_all(self) -> None:
-        """Cancel all running operations. Their callers receive answers."""
+        """Cancel all running operations. Each waiting call of `run` then returns an answer."""
         with self._guard:
             for connection in self._connections:
                 with contextlib.suppress(OSError):
                     connection.sendall(CANCEL)
 
-    def finish(self) -> None:
-        """Let the running operations end, then end the process. Return at once."""
+    def finish(self, wait_s: float = 0.0) -> None:
+        """Make the process end when its running operations have ended. Wait for the end, at most `wait_s`."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
-        threading.Thread(target=self._await_end, name="engine-end", daemon=True).start()
+        end = threading.Thread(target=self._await_end, name="engine-end", daemon=True)
+        end.start()
+        end.join(wait_s)
 
     def close(self, timeout_s: float) -> None:
-        """End the process. Running operations are canceled."""
+        """Cancel the running operations, and end the process. After `timeout_s`, kill the process."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -183,7 +194,7 @@ class EngineProcess:
         self._await_end()
 
     def log_tail(self) -> str:
-        """The end of the engine's error output, in one line without secrets."""
+        """The last 500 characters of the engine's error output, in one line and without secrets."""
         with contextlib.suppress(OSError):
             text = self._log.read_text(encoding="utf-8", errors="replace")
             return without_secrets(" ".join(text.split()))[-500:]
@@ -216,7 +227,9 @@ class EngineProcess:
         except (ValueError, LookupError, TypeError):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_S)
-            problem = self.log_tail() or "it did not print its version"
+            problem = (
+                self.log_tail() or "it did not print its version; check that the program is tenancy-engine"
+            )
             self.kill()
-            raise EngineUnavailable(f"it ended at the start: {problem}") from None
+            raise EngineUnavailable(f"the engine ended before it was ready: {problem}") from None
         return version.removeprefix("v")

@@ -9,20 +9,19 @@ from typing import Any
 from stacks.errors import EngineCrashed, StackBusy, StackNotFound, StackTimeout, stack_error
 from stacks.operation import Operation
 from stacks.project import PROJECT_SETTINGS, record_config
-from stacks.result import Change
 from tenancy.desired import DesiredState
 from tenancy.registrations import PROVIDER_VERSION, TENANT_TYPE, registrations
 
 EVICT = b'{"operation":"evict"}\n'
 STATUS = b'{"operation":"status"}\n'
 
-# Lines that the client sends while its operation is running.
+# Lines that the client can send while it waits for the answer to its operation.
 CANCEL = b"cancel\n"
 TERMINATE = b"terminate\n"
 
 
 class ErrorKind(StrEnum):
-    """Why an operation has no result."""
+    """The kinds of errors in an answer of the engine. Each kind is a reason why an operation has failed."""
 
     FAILED = "failed"
     NO_STACK = "no-stack"
@@ -36,16 +35,16 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """The engine's answer to one operation."""
+    """The engine's answer to one request. If the operation succeeded, `error_kind` is None."""
 
     error_kind: ErrorKind | None = None
     error: str = ""
     diagnostics: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    changes: tuple[Change, ...] = ()
+    # The number of the update in the stack's history. Only `up` and `refresh` have one.
     version: int | None = None
     has_pending_operations: bool = False
-    # The state of the engine. Only the answer to a status request has one.
+    # The state of the engine. Only the answer to a status request contains it.
     status: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,7 +72,6 @@ def answer_from_line(line: bytes | bytearray) -> Answer:
         error=values.get("error", ""),
         diagnostics=tuple(values.get("diagnostics", ())),
         counts=values.get("counts", {}),
-        changes=tuple(map(_change, values.get("changes", ()))),
         version=values.get("version"),
         has_pending_operations=values.get("hasPendingOperations", False),
         status=values.get("status", {}),
@@ -81,7 +79,7 @@ def answer_from_line(line: bytes | bytearray) -> Answer:
 
 
 def raise_for_error(answer: Answer) -> None:
-    """Raise the StackError for the answer to an operation that did not succeed."""
+    """Raise a StackError if the answer contains an error. Otherwise, do nothing."""
     match answer.error_kind:
         case None:
             return
@@ -115,7 +113,3 @@ def _program(desired: DesiredState) -> dict[str, Any]:
             for registration in registrations(desired)
         ],
     }
-
-
-def _change(values: dict[str, Any]) -> Change:
-    return Change.of(values["operation"], values["urn"], values.get("fields", ()))

@@ -1,4 +1,4 @@
-"""Keeps a process of the warm engine running, and replaces it when it ends or has grown too large.
+"""Keeps a process of the warm engine running. Replaces the process if it ends or uses too much memory.
 
 If the engine cannot be used, callers use the Pulumi CLI instead.
 """
@@ -22,18 +22,22 @@ from tenancy.base.backoff import ENGINE_START
 
 log = structlog.get_logger(__name__)
 
-# Settings for a long-running process. The settings of the CLI are for a process that runs for a second.
+# Settings of Go's garbage collection for a long-running process. The settings in `operation.ENVIRONMENT` are
+# for CLI processes, which run for about a second.
 _ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
 
-# Pulumi's engine keeps a little memory and some goroutines of each operation. So a new process replaces the
-# engine after this many operations, or if the engine and its providers use more memory.
+# Pulumi's engine leaks a little memory and some goroutines in each operation. So a new process replaces the
+# engine process after `_MAX_OPERATIONS` operations, or if the engine and its providers use more memory than
+# `_MAX_MEMORY_BYTES`.
 _MAX_OPERATIONS: Final = 200
 _MAX_MEMORY_BYTES: Final = 400 << 20
 _MEMORY_CHECK_OPERATIONS: Final = 20
+# A process that crashes ends within this time.
+_END_S: Final = 1.0
 
 
 class WarmEngine:
-    """The warm engine of one backend. Thread-safe."""
+    """Runs operations on the stacks of one backend with the warm engine. Thread-safe."""
 
     def __init__(self, run_dir: Path, environment: Mapping[str, str], salt: str) -> None:
         self._run_dir = run_dir
@@ -55,8 +59,9 @@ class WarmEngine:
     def operate(self, operation: Operation, timeout_s: float) -> EventLog:
         """Run the operation, and return its events. After the timeout, cancel the operation.
 
-        Raises EngineUnavailable if the engine cannot be used, and EngineCrashed if it ends during the
-        operation. Raises StackTimeout if the operation was canceled, and other StackErrors if it failed.
+        Raises EngineUnavailable if the engine cannot be used. Raises EngineCrashed if the engine or its
+        provider process ends during the operation. Raises StackTimeout if the operation was canceled, and
+        another StackError if it failed.
         """
         started = time.monotonic()
         line = request_line(operation)
@@ -68,8 +73,9 @@ class WarmEngine:
                 self._discard(process)
                 continue
             except EngineCrashed:
-                # The process may still be ending, and may accept a connection that it never answers.
-                self._discard(process)
+                # Wait for the end of the process. Until then, it holds its locks, and it may accept another
+                # connection without answering.
+                self._discard(process, wait_s=_END_S)
                 raise
             if answer is None:
                 raise StackTimeout(f"{operation.name} took longer than {timeout_s:g} s")
@@ -83,12 +89,15 @@ class WarmEngine:
             raise_for_error(answer)
             return EventLog(
                 dict(answer.counts),
-                list(answer.changes),
                 has_pending_operations=answer.has_pending_operations,
+                version=answer.version,
             )
 
     def evict_providers(self) -> None:
-        """Let new operations start new provider processes, which know the kinds that are served now."""
+        """Make the next operation start a new provider process.
+
+        A provider process knows only the kinds that the cluster served when the process started.
+        """
         with self._guard:
             process = self._process
         if process and process.is_running:
@@ -100,7 +109,7 @@ class WarmEngine:
             process.cancel_all()
 
     def close(self, timeout_s: float = 10.0) -> None:
-        """End all processes."""
+        """Cancel the running operations, and end all engine processes. Kill a process after `timeout_s`."""
         for process in self._running():
             process.close(timeout_s)
 
@@ -110,7 +119,10 @@ class WarmEngine:
             return self._process.pid if self._process else None
 
     def is_idle(self, pid: int, stack: str) -> bool:
-        """Whether this process is the engine, and runs no operation on the stack."""
+        """Whether the process with this pid is the engine, and the engine runs no operation on the stack.
+
+        False if the engine does not answer.
+        """
         with self._guard:
             process = self._process
         if process is None or process.pid != pid:
@@ -119,7 +131,10 @@ class WarmEngine:
         return bool(status) and stack not in (status["running"] or ())
 
     def status(self) -> Mapping[str, Any]:
-        """The state of the engine process. Empty if no process is running."""
+        """The state of the engine process, such as the stacks of the running operations.
+
+        Empty if no process is running.
+        """
         with self._guard:
             process = self._process
         return process.status() if process else {}
@@ -130,7 +145,7 @@ class WarmEngine:
             return [*self._replaced, *([self._process] if self._process else ())]
 
     def _current(self) -> EngineProcess:
-        """The process that accepts operations. Starts one if there is none."""
+        """The process that accepts new operations. Starts a process if there is none."""
         with self._guard:
             if self._process and not self._process.is_running:
                 log.warning("engine ended", pid=self._process.pid, output=self._process.log_tail())
@@ -140,18 +155,22 @@ class WarmEngine:
                 self._process = self._start()
             return self._process
 
-    def _discard(self, process: EngineProcess) -> None:
-        """Stop using a process that no longer accepts operations."""
+    def _discard(self, process: EngineProcess, wait_s: float = 0.0) -> None:
+        """Use a new process for the next operation, because this process accepts no more operations.
+
+        Make this process end. Wait at most `wait_s` until it has ended.
+        """
         with self._guard:
             if self._process is process:
                 self._process = None
                 self._replaced.append(process)
-        process.finish()
+        process.finish(wait_s)
 
     def _start(self) -> EngineProcess:
-        """Start a process. Raises EngineUnavailable if the start fails.
+        """Start an engine process. Raises EngineUnavailable if the start fails.
 
-        After each failure, the time to the next attempt becomes longer.
+        After a failure, calls of this method fail without an attempt, until a delay has passed. The delay
+        increases with each failure.
         """
         if time.monotonic() < self._retry_at_s:
             raise EngineUnavailable(self.problem or "")
@@ -179,7 +198,7 @@ class WarmEngine:
         return process
 
     def _replace_if_grown(self, process: EngineProcess) -> None:
-        """Start a replacement in the background if the process has run long or uses much memory."""
+        """If the process has run many operations or uses much memory, replace it in the background."""
         is_old = process.operations >= self.max_operations
         if not is_old and process.operations % _MEMORY_CHECK_OPERATIONS == 0:
             is_old = process.memory_bytes() > self.max_memory_bytes
@@ -191,7 +210,7 @@ class WarmEngine:
         threading.Thread(target=self._replace, args=[process], name="engine-start", daemon=True).start()
 
     def _replace(self, old: EngineProcess) -> None:
-        """Start a new process for new operations. The old process finishes its operations, and ends."""
+        """Start a new process for new operations. The process `old` ends when its operations have ended."""
         new: EngineProcess | None = None
         try:
             new = self._start_compatible()

@@ -1,11 +1,9 @@
-"""Stores the histories of deleted tenants for 30 days, by the uid of the Tenant.
+"""Stores the spec and the history of each deleted tenant for 30 days, by the uid of the Tenant.
 
-With a file backend, the store is a folder beside the folder `.pulumi` of the backend. Pulumi does not read
-this folder. Other backends have no store.
+In a file backend, the store is a folder beside the folder `.pulumi`. Pulumi does not read this folder. Other
+backends have no store.
 """
 
-import os
-import tempfile
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ from urllib.parse import quote
 import structlog
 from pydantic import ValidationError
 
-from stacks.backend import file_backend_folder
+from stacks.backend import file_backend_folder, replace_file
 from tenancy.history.deleted_tenant import DeletedTenant
 
 log = structlog.get_logger(__name__)
@@ -27,7 +25,7 @@ class DeletedTenants(Protocol):
     """The store of deleted tenants. Its methods raise OSError if the store cannot be read or written."""
 
     def put(self, tenant: DeletedTenant) -> None:
-        """Store a tenant. Replaces an earlier version with the same uid."""
+        """Store a deleted tenant. If the store contains a tenant with the same uid, replace it."""
 
     def get(self, uid: str) -> DeletedTenant | None:
         """The deleted tenant with this uid. None if there is none."""
@@ -36,11 +34,11 @@ class DeletedTenants(Protocol):
         """All deleted tenants, newest deletion first."""
 
     def remove_expired(self, now: datetime) -> None:
-        """Remove the tenants that were deleted too long ago."""
+        """Remove the tenants whose retention time of 30 days is over at the time `now`."""
 
 
 def deleted_tenants(url: str) -> DeletedTenants | None:
-    """The store of a backend. None if the backend has no store."""
+    """The store in the backend with this URL. None if the backend is not a file backend."""
     folder = file_backend_folder(url)
     return DeletedTenantsFolder(folder.parent / _FOLDER) if folder else None
 
@@ -53,16 +51,8 @@ class DeletedTenantsFolder:
 
     def put(self, tenant: DeletedTenant) -> None:
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=self._folder)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(tenant.model_dump_json(by_alias=True))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self._file(tenant.uid))
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        content = tenant.model_dump_json(by_alias=True).encode()
+        replace_file(self._file(tenant.uid), content, self._folder)
 
     def get(self, uid: str) -> DeletedTenant | None:
         file = self._file(uid)
@@ -87,7 +77,7 @@ class DeletedTenantsFolder:
 
 
 def _read(file: Path) -> DeletedTenant | None:
-    """The tenant in the file. None if the file is damaged, or if it was removed in the meantime."""
+    """The tenant in the file. None if the file is damaged, or if it no longer exists."""
     try:
         return DeletedTenant.model_validate_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -7,16 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pulumi.automation import CommandError, UpdateSummary
-
 from stacks.backend import COMPRESSED, file_backend_folder, stack_exists
 from stacks.errors import StackError, StackNotFound
-from stacks.history import oldest_number
 from tenancy.base.names import PROJECT
 
 # An entry of a stack's history, in the format of `pulumi stack history --json`.
 Entry = dict[str, Any]
-ReadHistory = Callable[[], list[UpdateSummary]]
 Result = TypeVar("Result")
 
 _RETRIES: Final = 10
@@ -24,35 +20,10 @@ _RETRIES: Final = 10
 _UNREADABLE: Final = ".zst"
 
 
-def newest_version(url: str, stack: str, read_history: ReadHistory) -> int | None:
-    """The version of the stack's newest update, or None if the history cannot be read.
-
-    In a file backend, this function lists the files of the history, and reads only the oldest one. For other
-    backends, it calls `read_history`, which returns all updates, newest first.
-    """
-    folder = file_backend_folder(url)
-    if folder is not None:
-        try:
-            version = _retried(lambda: _newest_number(_record_files(folder, stack)))
-        except (OSError, StackError):
-            return None  # This is not an error, because the update itself has succeeded.
-        if version is not None:
-            return version
-    try:
-        history = read_history()
-    except CommandError:
-        return None
-    if not history:
-        return 0
-    # Only the Pulumi service numbers updates. On other backends, the version depends on the oldest update.
-    config = {key: {"value": value.value} for key, value in history[-1].config.items()}
-    return history[0].version or oldest_number(config) + len(history) - 1
-
-
 def file_history(url: str, stack: str) -> list[Entry] | None:
     """The history of a stack in a file backend, newest first.
 
-    None if the backend is not a file backend, or if it contains files that Python cannot read. Raises
+    None if the backend is not a file backend, or if a file of the history is compressed with zstd. Raises
     StackNotFound if there is no such stack, and StackError if a file is damaged.
     """
     folder = file_backend_folder(url)
@@ -67,20 +38,12 @@ def file_history(url: str, stack: str) -> list[Entry] | None:
 def _record_files(folder: Path, stack: str) -> list[Path]:
     """The files with the records of the updates, oldest first."""
     files = (folder / "history" / PROJECT / stack).glob("*.history.json*")
-    # Without `metadata=skip`, the backend writes an attributes file for each file.
+    # Omit `.attrs` files. If the backend's URL lacks `metadata=skip`, there is one for each file.
     return sorted(file for file in files if file.suffix in (".json", *COMPRESSED))
 
 
-def _newest_number(files: list[Path]) -> int | None:
-    """The number of the newest update. None if the format of the oldest file is not supported."""
-    if not files:
-        return 0
-    oldest = _entry(files[0])
-    return oldest_number(oldest["config"]) + len(files) - 1 if oldest else None
-
-
 def _entry(file: Path) -> Entry | None:
-    """The entry in a file of the history. None if the format of the file is not supported."""
+    """The entry in a file of the history. None if the file is compressed with zstd."""
     if file.suffix == _UNREADABLE:
         return None
     content = file.read_bytes()
@@ -93,7 +56,7 @@ def _entry(file: Path) -> Entry | None:
             "startTime": _time(record["startTime"]),
             "endTime": _time(record.get("endTime")),
             "resourceChanges": record.get("resourceChanges") or {},
-            # Encrypted and structured values are not needed.
+            # Omit encrypted and structured values, because no caller needs them.
             "config": {
                 key: {"value": value}
                 for key, value in (record.get("config") or {}).items()
@@ -109,7 +72,7 @@ def _time(seconds: int | None) -> str | None:
 
 
 def _retried(read: Callable[[], Result]) -> Result:
-    """Call a function that lists and reads files. Call it again if a listed file no longer exists."""
+    """Call `read`, which lists and reads files. Call it again if a listed file no longer exists."""
     for _ in range(_RETRIES):
         try:
             return read()

@@ -1,7 +1,7 @@
 """Removes old updates from the history of stacks, with the command `tenancy-engine prune`.
 
-The command locks each stack while it prunes the stack. If another process has already locked a stack, the
-command does not prune this stack.
+The command locks each stack while it prunes the stack's history. If another process holds the lock of a
+stack, the command skips this stack.
 """
 
 import json
@@ -17,9 +17,9 @@ from tenancy.base.names import PROJECT
 
 @dataclass(frozen=True)
 class HistoryLimits:
-    """The limits of a stack's history. The newest update is always kept.
+    """The limits of a stack's history. Pruning keeps the newest `updates` updates.
 
-    An update is removed if there are at least `updates` newer updates, or if it is older than `days` days.
+    Updates that are older than `days` days are removed too. The newest update is always kept.
     """
 
     updates: int = 100
@@ -28,9 +28,9 @@ class HistoryLimits:
 
 @dataclass(frozen=True)
 class Pruned:
-    """The result for one stack: how many updates were removed and kept.
+    """The result of pruning one stack: the numbers of removed and kept updates.
 
-    If the stack could not be pruned, `problem` contains the error.
+    If the stack could not be pruned, `problem` says why. Otherwise, `problem` is empty.
     """
 
     stack: str
@@ -46,9 +46,10 @@ def prune_stacks(
     stacks: Sequence[str],
     limits: HistoryLimits,
 ) -> list[Pruned]:
-    """Prune the history of the stacks. `environment` selects the backend. The command runs in `folder`.
+    """Run `tenancy-engine prune` in `folder`, and return one result per stack.
 
-    Raises StackError if no stack can be pruned, for example because the command is missing.
+    `command` runs the program. The variables in `environment` select the backend. Raises StackError if the
+    program is not installed or fails.
     """
     try:
         engine = engine_binary()

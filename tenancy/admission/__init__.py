@@ -1,1 +1,1 @@
-"""ValidatingAdmissionPolicies that isolate tenants. The API server evaluates these policies."""
+"""Admission policies that isolate tenants. The API server evaluates them itself, without a webhook."""

@@ -1,6 +1,7 @@
-"""The admission policy for cordoned tenants. It rejects write requests in the namespaces of these tenants.
+"""The admission policy for cordoned tenants (`spec.cordoned: true`).
 
-The policy does not apply to the platform, to Kubernetes components, or to users who may update Tenants.
+The policy rejects write requests in the namespaces of these tenants. It does not apply to the platform, to
+Kubernetes components, or to users who may update Tenants.
 """
 
 from typing import Final
@@ -39,5 +40,5 @@ def cordon_policies(is_platform: str) -> list[Manifest]:
 
 
 def _may_not_update(group: str) -> str:
-    """CEL: whether the sender may not update the Tenants of this API group."""
+    """A CEL expression that is true if the sender lacks the right to update the Tenants of this API group."""
     return f"!authorizer.group('{group}').resource('tenants').check('update').allowed()"

@@ -1,7 +1,8 @@
-"""Admission policy for the annotation with the user who deletes a Tenant (`tenancy.history.deleted_tenant`).
+"""Admission policy for the annotation that names the user who deletes a Tenant.
 
-The policy rejects an annotation that names a user other than the sender of the request. It ignores an
-annotation with the uid of another Tenant, such as the annotation in a restored backup.
+`tenancy.history.deleted_tenant` describes the annotation. The policy rejects an annotation that names a user
+other than the sender of the request. It ignores an annotation with the uid of another Tenant, such as the
+annotation in a restored backup.
 """
 
 from typing import Final
@@ -38,5 +39,5 @@ def deleter_policies() -> list[Manifest]:
 
 
 def _annotation(version: str) -> str:
-    """CEL: the annotation of `object` or `oldObject`, or an empty string."""
+    """A CEL expression that returns the annotation of `object` or `oldObject`, or an empty string."""
     return f"{version}.metadata.?annotations[?{cel_string(DELETER_ANNOTATION)}].orValue('')"

@@ -1,7 +1,8 @@
 """Admission policies that prevent a tenant's user from getting the rights of another user.
 
 In Kubernetes, everybody who can create pods in a namespace can use every ServiceAccount of this namespace.
-With these policies, the sender of a request can use a ServiceAccount only if the sender has the same rights.
+With these policies, the sender of a request can use a ServiceAccount only if the sender has the same rights
+as the ServiceAccount. The policies compare only the rights in `COMPARED_RIGHTS`.
 """
 
 from typing import Final
@@ -10,9 +11,10 @@ from tenancy.admission.policy_builder import SYSTEM, TENANT_NAMESPACES, cel_stri
 from tenancy.base.kinds import RBAC_GROUP
 from tenancy.base.manifest import Manifest
 
-# The rights that the policies compare: group, resource, verb, and whether the right is for all namespaces.
-# They are the rights that a tenant's admin has and an operator lacks, and rights outside the tenant. The API
-# server allows two authorization checks in one expression, and about 28 in one policy.
+# The rights that the policies compare: API group, resource, verb, and whether the right is for all
+# namespaces. They are rights that a tenant's admin has and an operator lacks, and rights outside the tenant.
+# The list is short, because the API server allows only two authorization checks in one expression, and about
+# 28 in one policy.
 COMPARED_RIGHTS: Final = (
     ("", "limitranges", "create", False),
     ("", "persistentvolumeclaims", "create", False),
@@ -39,7 +41,10 @@ _TEMPLATES: Final = {
 
 
 def identity_policies(is_platform: str) -> list[Manifest]:
-    """`is_platform` is a CEL expression. It is true if the sender may change managed objects."""
+    """The policies for the ServiceAccounts of pods, for token Secrets and for RoleBindings.
+
+    `is_platform` is a CEL expression. It is true if the sender may change managed objects.
+    """
     others = {"others": f"!{SYSTEM}", "not-the-platform": f"!{is_platform}"}
     return [*_accounts_of_pods(others), *_token_secrets(others), *_role_bindings(others)]
 
@@ -47,9 +52,10 @@ def identity_policies(is_platform: str) -> list[Manifest]:
 def _accounts_of_pods(conditions: dict[str, str]) -> list[Manifest]:
     """The policy for the ServiceAccounts of pods and pod templates.
 
-    Controllers create pods only from templates that the policy has already checked. A user who changes a pod
-    or a template decides which program runs with the rights of the ServiceAccount. So the policy also checks
-    requests that do not change the ServiceAccount.
+    The policy does not check pods that Kubernetes controllers create, because it has already checked their
+    templates. A user who changes a pod or a template decides which program runs with the rights of the
+    ServiceAccount. So the policy checks every change of a pod spec, even if the ServiceAccount stays the
+    same.
     """
     return policy(
         "tenancy-pod-accounts",
@@ -61,7 +67,7 @@ def _accounts_of_pods(conditions: dict[str, str]) -> list[Manifest]:
         variables={
             "pod": _pod_spec("object"),
             "is_same": f"oldObject != null && variables.pod == {_pod_spec('oldObject')}",
-            # Kubernetes also accepts the old name of the field.
+            # Kubernetes also accepts the old name of the field, `serviceAccount`.
             "name": "variables.pod.?serviceAccountName.orValue(variables.pod.?serviceAccount.orValue(''))",
             "account": "variables.name == '' ? 'default' : variables.name",
         },
@@ -71,7 +77,7 @@ def _accounts_of_pods(conditions: dict[str, str]) -> list[Manifest]:
 
 
 def _pod_spec(version: str) -> str:
-    """CEL: the pod spec in `object` or `oldObject`, or an empty map."""
+    """A CEL expression that returns the pod spec in `object` or `oldObject`, or an empty map."""
     paths = (
         "spec.jobTemplate.spec.template.spec",
         "spec.template.spec",
@@ -84,7 +90,10 @@ def _pod_spec(version: str) -> str:
 
 
 def _token_secrets(conditions: dict[str, str]) -> list[Manifest]:
-    """The policy for Secrets that Kubernetes fills with a token of a ServiceAccount."""
+    """The policy for Secrets of type `kubernetes.io/service-account-token`.
+
+    Kubernetes writes a token of a ServiceAccount into such a Secret.
+    """
     return policy(
         "tenancy-token-secrets",
         [rule("", "secrets")],
@@ -100,7 +109,12 @@ def _token_secrets(conditions: dict[str, str]) -> list[Manifest]:
 
 
 def _account_checks(field: str, unless: str = "") -> list[Manifest]:
-    """One check for each compared right: the account lacks the right, or the sender has it."""
+    """One check for each item of `COMPARED_RIGHTS`.
+
+    A check passes if the ServiceAccount lacks the right, or the sender has it. `field` is the path of the
+    field that names the ServiceAccount. `unless` is empty, or a CEL condition followed by `||`. If the
+    condition is true, all checks pass.
+    """
     return [
         check(
             f"{unless}!{_has('authorizer.serviceAccount(request.namespace, variables.account)', *right)} || "
@@ -119,7 +133,10 @@ def _has(subject: str, group: str, resource: str, verb: str, is_everywhere: bool
 
 
 def _role_bindings(conditions: dict[str, str]) -> list[Manifest]:
-    """The policy for RoleBindings. It rejects groups to which users of other tenants also belong."""
+    """The policy for RoleBindings. It rejects `system:` groups and the user `system:anonymous` as subjects.
+
+    Users of other tenants also belong to these groups.
+    """
     return policy(
         "tenancy-role-bindings",
         [rule(RBAC_GROUP, "rolebindings")],

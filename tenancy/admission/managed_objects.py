@@ -1,14 +1,14 @@
 """Admission policies that allow only the platform to change managed objects.
 
 A managed object has the label `tenant.platform.ai/managed=true`. The namespaces of tenants are also managed
-objects. In these namespaces, only some labels and annotations are reserved for the platform. Users may change
-all other labels and annotations of the namespace.
+objects. Only some labels and annotations of a namespace are reserved for the platform. Users may change all
+other labels and annotations of the namespace.
 """
 
 from collections.abc import Callable
 from typing import Final
 
-from tenancy.admission.policy_builder import WRITES, binding, cel_string, check, policy, rule
+from tenancy.admission.policy_builder import WRITES, binding, cel_string, check, metadata_map, policy, rule
 from tenancy.base.labels import (
     CORDONED_LABEL,
     ISTIO_LABEL,
@@ -69,8 +69,8 @@ def _managed_objects(is_platform: str) -> list[Manifest]:
             "not-a-namespace": "request.resource.resource != 'namespaces'",
         },
     )
-    # The API server evaluates object selectors before CEL. So it evaluates no CEL for objects without these
-    # labels.
+    # The API server evaluates the object selector of a binding before it evaluates CEL. So it evaluates no
+    # CEL for objects without these labels.
     return [
         managed_policy,
         *(
@@ -122,26 +122,22 @@ def _managed_namespaces(is_platform: str) -> list[Manifest]:
         ],
         variables={
             **_BEFORE_AND_AFTER,
-            "noted_before": _metadata_map("oldObject", "annotations"),
-            "noted_after": _metadata_map("object", "annotations"),
+            "noted_before": metadata_map("oldObject", "annotations"),
+            "noted_after": metadata_map("object", "annotations"),
         },
         conditions={
             "others": f"!{is_platform}",
             "is-a-tenants": " || ".join(
-                f"{_metadata_map(which, 'labels')}.exists(k, {_is_tenant_label('k')})"
+                f"{metadata_map(which, 'labels')}.exists(k, {_is_tenant_label('k')})"
                 for which in ("oldObject", "object")
             ),
         },
     )
 
 
-def _metadata_map(which: str, field: str) -> str:
-    return f"({which} == null ? {{}} : {which}.?metadata.?{field}.orValue({{}}))"
-
-
 _BEFORE_AND_AFTER: Final = {
-    "before": _metadata_map("oldObject", "labels"),
-    "after": _metadata_map("object", "labels"),
+    "before": metadata_map("oldObject", "labels"),
+    "after": metadata_map("object", "labels"),
 }
 
 
@@ -163,9 +159,9 @@ def _is_platform_key(key: str) -> str:
 
 
 def _same_values(before: str, after: str, is_relevant: Callable[[str], str]) -> str:
-    """CEL: whether the maps `before` and `after` contain the same relevant keys with the same values.
+    """A CEL expression that is true if two maps have the same relevant keys with the same values.
 
-    `before` and `after` are names of CEL variables. `is_relevant` takes the name of a CEL variable that
+    `before` and `after` are CEL variables with the maps. `is_relevant` takes the name of a CEL variable that
     contains a key, and returns a CEL expression. The expression is true if the key is relevant.
     """
     old, new = f"variables.{before}", f"variables.{after}"

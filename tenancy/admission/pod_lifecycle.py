@@ -1,7 +1,8 @@
-"""Admission policies that keep the quota usage of a tenant correct.
+"""Admission policies for the status and the grace period of pods, and for the status of some other kinds.
 
-A ResourceQuota does not count a pod whose status says that the pod has ended. A pod that is being deleted can
-continue to run until the end of its grace period.
+The policies prevent users from using more resources than their quotas allow. A ResourceQuota does not count a
+pod whose status says that the pod has ended. So users must not write the status of pods. A pod that is being
+deleted can continue to run during its grace period. So the grace period is limited.
 """
 
 from typing import Final
@@ -20,7 +21,8 @@ from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import MAX_GRACE_PERIOD
 from tenancy.spec.settings import MAX_GRACE_PERIOD_S
 
-# The conditions that Kubernetes itself writes. Users cannot write them, even if a readiness gate names them.
+# The pod conditions that Kubernetes itself writes. Users cannot write them, even if a readiness gate of the
+# pod names them.
 _OWN_CONDITIONS: Final = [
     "ContainersReady",
     "DisruptionTarget",
@@ -31,8 +33,8 @@ _OWN_CONDITIONS: Final = [
     "PodScheduled",
     "Ready",
 ]
-# Kinds other than pods whose status only controllers write. The watcher trusts the status of Jobs. The
-# eviction API trusts the status of PodDisruptionBudgets.
+# Other resources whose status only controllers may write. The watcher computes the results of AISessions from
+# the status of Jobs. The eviction API reads the status of PodDisruptionBudgets.
 _CONTROLLED_STATUS: Final = {"batch": "jobs", "policy": "poddisruptionbudgets"}
 
 
@@ -73,7 +75,10 @@ def _pod_status() -> list[Manifest]:
 
 
 def _other_conditions(version: str) -> str:
-    """CEL: the conditions of the pod without those of its readiness gates."""
+    """A CEL expression that returns the pod's conditions, except conditions that its readiness gates name.
+
+    `version` is `before` or `after`.
+    """
     return f"variables.{version}.?conditions.orValue([]).filter(c, !(c.type in variables.gates))"
 
 
@@ -97,13 +102,13 @@ def _controlled_status() -> list[Manifest]:
 
 
 def _lacks_everywhere(group: str, resource: str) -> str:
-    """CEL: whether the sender lacks the right to write the status of this resource in all namespaces."""
+    """A CEL expression that is true if the sender has no right to write this status in all namespaces."""
     held = [holds_everywhere(group, resource, verb, "status") for verb in ("update", "patch")]
     return f"!({' || '.join(held)})"
 
 
 def _grace_periods() -> list[Manifest]:
-    """The policy for the grace period of pods. It also checks the grace period in deletions and evictions."""
+    """The policy for the grace period in pod specs, and in requests that delete or evict a pod."""
     return policy(
         "tenancy-grace-periods",
         [
@@ -116,7 +121,7 @@ def _grace_periods() -> list[Manifest]:
                 "(request.operation == 'DELETE' || dyn(object).kind == 'Eviction' ? "
                 "'gracePeriodSeconds: ' : 'spec.terminationGracePeriodSeconds: ') + "
                 "string(variables.period) + ' is more than ' + string(variables.limit) + "
-                "', the limit of this tenant'",
+                "', the limit of this tenant; set a shorter grace period'",
             )
         ],
         variables={

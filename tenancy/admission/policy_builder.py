@@ -18,8 +18,9 @@ TENANT_NAMESPACES: Final = {"matchLabels": {MANAGED_LABEL: "true"}}
 ANNOTATIONS: Final = {"annotations": "namespaceObject.metadata.?annotations.orValue({})"}
 # CEL: the name of the tenant that owns the namespace of the request, or an empty string.
 TENANT_NAME: Final = f"namespaceObject.metadata.?labels[?'{TENANT_LABEL}'].orValue('')"
-# CEL: whether the request sets a new spec. Requests that do not change the spec are not checked. For example,
-# users must be able to remove a finalizer from an object whose spec violates a newer policy.
+# CEL: whether the request creates an object or changes its spec. Policies with this condition do not check
+# other requests. For example, users must be able to remove a finalizer from an object whose spec violates a
+# newer policy.
 SPEC_IS_NEW: Final = "request.operation == 'CREATE' || object.spec != oldObject.spec"
 
 # The Kubernetes controllers that may write managed objects. The list does not contain controllers that create
@@ -40,7 +41,7 @@ KUBERNETES: Final = (
     "system:kube-controller-manager",
     *(f"system:serviceaccount:kube-system:{name}" for name in _CONTROLLERS),
 )
-# The priority classes of Kubernetes' own components.
+# The PriorityClasses of Kubernetes' own components.
 SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 # The components of Kubernetes that write objects in all namespaces: the API server, the scheduler, kubelets,
 # and all controllers. Cluster administrators are treated like them.
@@ -57,13 +58,15 @@ def policy(
     conditions: Mapping[str, str] | None = None,
     namespaces: Manifest | None = None,
     parameters: Kind | None = None,
+    parameter_name: str = "",
 ) -> list[Manifest]:
     """A ValidatingAdmissionPolicy and its binding.
 
     `variables` and `conditions` map names to CEL expressions. The API server evaluates `checks` only for
     requests for which all `conditions` are true. `namespaces` is a label selector. If `namespaces` is None,
     the policy applies to all namespaces. If `parameters` is set, the API server evaluates `checks` once for
-    each object of this kind, and `params` is the object.
+    each object of this kind, and `params` is the object. If `parameter_name` is also set, only the
+    cluster-scoped object with this name is used. If it does not exist, the API server rejects all requests.
     """
     match: Manifest = {"resourceRules": rules}
     if namespaces:
@@ -78,7 +81,11 @@ def policy(
     parameter_reference: Manifest = {}
     if parameters:
         spec["paramKind"] = {"apiVersion": parameters.api_version, "kind": parameters.kind}
-        parameter_reference = {"selector": {}, "parameterNotFoundAction": "Allow"}
+        parameter_reference = (
+            {"name": parameter_name, "parameterNotFoundAction": "Deny"}
+            if parameter_name
+            else {"selector": {}, "parameterNotFoundAction": "Allow"}
+        )
     metadata = {"name": name}
     return [
         {"apiVersion": API_VERSION, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": spec},
@@ -101,7 +108,7 @@ def binding(
 def rule(
     group: str, *resources: str, operations: Iterable[str] = ("CREATE", "UPDATE"), version: str = "v1"
 ) -> Manifest:
-    """A resource rule of a policy.
+    """An item of `matchConstraints.resourceRules` of a policy.
 
     If `version` is `*`, the API server does not type-check the CEL expressions of the policy.
     """
@@ -114,9 +121,10 @@ def rule(
 
 
 def check(expression: str, message: str, reason: str = "Invalid") -> Manifest:
-    """A validation of a policy. The API server rejects a request if `expression` is false.
+    """An item of `validations` of a policy. The API server rejects a request if `expression` is false.
 
-    `expression` and `message` are CEL expressions. `message` returns the error message.
+    `expression` and `message` are CEL expressions. `message` returns the error message. `reason` is the
+    reason in the API server's response.
     """
     return {"expression": expression, "messageExpression": message, "reason": reason}
 
@@ -127,15 +135,23 @@ def cel_string(value: str) -> str:
 
 
 def sender_is(users: Iterable[str], groups: Iterable[str] = ()) -> str:
-    """CEL: whether the sender is one of these users or belongs to one of these groups."""
+    """A CEL expression that is true if the sender is one of these users or belongs to one of these groups."""
     return (
         f"(request.userInfo.username in {_cel_list(users)} || "
         f"request.userInfo.?groups.orValue([]).exists(g, g in {_cel_list(groups)}))"
     )
 
 
+def metadata_map(version: str, field: str) -> str:
+    """A CEL expression that returns the labels or annotations of an object, or an empty map.
+
+    `version` is `object` or `oldObject`. `field` is `labels` or `annotations`.
+    """
+    return f"({version} == null ? {{}} : {version}.?metadata.?{field}.orValue({{}}))"
+
+
 def holds_everywhere(group: str, resource: str, verb: str, subresource: str = "") -> str:
-    """CEL: whether the sender has this right in all namespaces.
+    """A CEL expression that is true if the sender has this right in all namespaces.
 
     Controllers of other projects and cluster administrators have such rights. A tenant's users have rights
     only in the namespaces of the tenant.
@@ -145,7 +161,7 @@ def holds_everywhere(group: str, resource: str, verb: str, subresource: str = ""
 
 
 def is_listed(value: str, annotation: str) -> str:
-    """CEL: whether the allow list in this annotation contains the value.
+    """A CEL expression that is true if the allow list in this annotation contains the value.
 
     If the namespace does not have the annotation, every value is allowed, and the expression is true.
     """
@@ -154,13 +170,16 @@ def is_listed(value: str, annotation: str) -> str:
 
 
 def annotation_items(annotation: str) -> str:
-    """CEL: the allow list in this annotation. The list is empty if the namespace lacks the annotation."""
+    """A CEL expression that returns the allow list in this annotation.
+
+    The list is empty if the namespace lacks the annotation.
+    """
     items = f"variables.annotations[?'{annotation}'].orValue('')"
     return f"{items} == '' ? [] : {items}.split(',')"
 
 
 def allowed_suffix(annotation: str) -> str:
-    """CEL: the last part of an error message. It lists the allowed values."""
+    """A CEL expression that returns the end of an error message, such as `; allowed: nginx, traefik`."""
     items = f"variables.annotations[?'{annotation}'].orValue('')"
     return f"'; allowed: ' + ({items} == '' ? 'none' : {items}.split(',').join(', '))"
 
@@ -176,7 +195,7 @@ def list_check(field: str, value: str, annotation: str) -> Manifest:
 
 
 def named_expressions(expressions: Mapping[str, str]) -> list[Manifest]:
-    """CEL expressions with names, in the format of `variables` and `matchConditions`."""
+    """CEL expressions in the format of `variables` and `matchConditions`. The keys are their names."""
     return [{"name": name, "expression": expression} for name, expression in expressions.items()]
 
 

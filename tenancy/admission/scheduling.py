@@ -1,6 +1,6 @@
-"""Admission policies for scheduling: the nodes that the pods of a tenant may use, and their priority classes.
+"""Admission policies for the nodes and the priority classes that the pods of a tenant may use.
 
-The policies check every pod, whether a user or a controller creates it.
+The policies check all pods, including pods that a controller creates.
 """
 
 from typing import Final
@@ -38,8 +38,8 @@ _DEFAULT_TOLERATIONS: Final = [
         "unschedulable",
     )
 ]
-# The DaemonSet controller selects the node of each pod by `matchFields`. The scheduler still checks taints
-# and the node selector.
+# The users that may set `matchFields`. The DaemonSet controller selects the node of each pod by
+# `matchFields`. The scheduler still checks taints and the node selector.
 _DAEMON_SETS: Final = (
     "system:kube-controller-manager",
     "system:serviceaccount:kube-system:daemon-set-controller",
@@ -106,14 +106,15 @@ def _nodes() -> list[Manifest]:
                 for kind in ("podAffinity", "podAntiAffinity")
             ),
         },
-        # A kubelet creates a mirror pod for each static pod of its node. NodeRestriction checks its requests.
+        # A kubelet creates a mirror pod for each static pod of its node. The admission plugin NodeRestriction
+        # already checks the requests of kubelets.
         conditions={"spec-is-new": SPEC_IS_NEW, "not-a-node": f"!{sender_is((), ['system:nodes'])}"},
         namespaces=TENANT_NAMESPACES,
     )
 
 
 def _node_pool_checks() -> list[Manifest]:
-    """Checks that the pod selects no dedicated nodes of other tenants.
+    """Checks that reject a pod if it selects the dedicated nodes of another tenant.
 
     The policy `tenancy-pods` checks that the pods of a tenant with dedicated nodes select these nodes.
     """
@@ -139,8 +140,8 @@ def _node_pool_checks() -> list[Manifest]:
 def _priority_classes() -> list[Manifest]:
     """The policy for the allow list of priority classes.
 
-    The API server sets the global default class on pods that set no class, before it evaluates the policies.
-    So the policy reads the PriorityClasses, and always allows the global default.
+    If a pod sets no class, the API server sets the global default class before it evaluates the policy. So
+    the policy reads the PriorityClasses of the cluster, and always allows the global default.
     """
     priority = list_check("spec.priorityClassName", "variables.class", PRIORITY_CLASSES)
     # The policy `tenancy-pods` rejects the system classes.

@@ -1,11 +1,11 @@
 """Admission policies for AISessions, and for their Jobs and pods.
 
-`spec.tenantRef` must name the tenant that owns the namespace. The CRD contains another rule: after a session
-has started, its spec cannot change.
+`spec.tenantRef` must name the tenant that owns the namespace. These policies do not prevent changes of the
+spec after a session has started. A rule in the CRD prevents them.
 
 The watcher computes the result of a session from its Job and its pod. So users must not change these objects,
-and must not run commands in the pod. If a user runs a command in a pod, the request contains only the name of
-the pod, not its labels. So the names of these Jobs and pods have a reserved prefix.
+and must not run commands in the pod. A request that runs a command in a pod contains the name of the pod, but
+not its labels. So the policies identify these Jobs and pods by a reserved prefix of their names.
 """
 
 from typing import Final
@@ -28,7 +28,10 @@ _TENANT_REF: Final = "object.spec.tenantRef.name"
 
 
 def session_policies(is_platform: str) -> list[Manifest]:
-    """`is_platform` is a CEL expression. It is true if the sender may change managed objects."""
+    """The policies for AISessions, their Jobs and their pods.
+
+    `is_platform` is a CEL expression. It is true if the sender may change managed objects.
+    """
     return [*_sessions(), *_session_jobs(is_platform), *_session_pods(is_platform)]
 
 
@@ -88,8 +91,8 @@ def _session_pods(is_platform: str) -> list[Manifest]:
         [
             check(
                 f"!request.name.startsWith('{SESSION_JOB_PREFIX}')",
-                f"'metadata.name: nobody runs commands in pods whose names begin with {SESSION_JOB_PREFIX}, "
-                "or changes them, because they compute the result of an AISession; read their log instead'",
+                f"'metadata.name: users cannot change pods whose names begin with {SESSION_JOB_PREFIX}, or "
+                "run commands in them, because the pods compute the results of AISessions; read their logs'",
                 "Forbidden",
             )
         ],

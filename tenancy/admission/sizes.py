@@ -15,15 +15,18 @@ from tenancy.objects.object_sizes import (
     TEMPLATE_SIZE,
 )
 
-# CEL: whether the sender may write this resource in all namespaces. For example, controllers of other
-# projects have this right.
+# CEL: whether the sender may update the resource of the request in all namespaces. For example, controllers
+# of other projects have this right.
 _HOLDS_EVERYWHERE: Final = (
     "authorizer.group(request.resource.group).resource(request.resource.resource).check('update').allowed()"
 )
 
 
 def size_policies(is_platform: str) -> list[Manifest]:
-    """`is_platform` is a CEL expression. It is true if the sender may change managed objects."""
+    """The policies for the size of objects and for Events.
+
+    `is_platform` is a CEL expression. It is true if the sender may change managed objects.
+    """
     conditions = {
         "others": f"!{SYSTEM}",
         "not-the-platform": f"!{is_platform}",
@@ -35,8 +38,8 @@ def size_policies(is_platform: str) -> list[Manifest]:
 def _object_sizes(conditions: dict[str, str]) -> list[Manifest]:
     """The policy for the size of objects. It also applies to the status of objects.
 
-    Controllers copy pod templates and annotations from the objects of users. So the objects of controllers
-    are only slightly larger than the objects of users.
+    The policy does not check objects that controllers write. Controllers copy pod templates and annotations
+    from the objects of users, so the objects of controllers are only slightly larger than those of users.
     """
     limits = {TEMPLATE_SIZE: TEMPLATE_RESOURCES, DATA_SIZE: DATA_RESOURCES}
     choices = "".join(
@@ -50,7 +53,8 @@ def _object_sizes(conditions: dict[str, str]) -> list[Manifest]:
             check(
                 "variables.size <= variables.limit",
                 "'the object has about ' + string(variables.size) + ' bytes, but the limit for ' + "
-                "request.resource.resource + ' of a tenant is ' + string(variables.limit)",
+                "request.resource.resource + ' of a tenant is ' + string(variables.limit) + "
+                "' bytes; make the object smaller'",
             )
         ],
         variables={
@@ -63,9 +67,9 @@ def _object_sizes(conditions: dict[str, str]) -> list[Manifest]:
 
 
 def _events(conditions: dict[str, str]) -> list[Manifest]:
-    """The policy for Events. It allows only components of the cluster to write them.
+    """The policy for Events. It allows only components of the cluster to write Events.
 
-    No quota can limit the number of Events.
+    A tenant's users can't write Events, because no quota can limit the number of Events.
     """
     return policy(
         "tenancy-events",

@@ -1,9 +1,13 @@
-"""Admission policies for the annotation with the author of a Tenant's spec (`tenancy.history.spec_author`).
+"""Admission policies for the annotation that names the author of a Tenant's spec.
 
-The validating policy checks only requests that write the annotation. Each annotation names a user and a
-generation of the Tenant. If the generation is the one that results from the request, the user must be the
-sender of the request. The policy also rejects an annotation for a later generation. The watcher ignores
-annotations for earlier generations, such as the annotation in a restored backup.
+`tenancy.history.spec_author` describes the annotation. The validating policy checks only requests that write
+the annotation. Each annotation names a user and a generation of the Tenant. The policy compares this
+generation with the generation of the Tenant after the request:
+
+- If they are equal, the request must change the spec, and the user must be the sender of the request.
+- The policy rejects an annotation with a later generation.
+- The policy accepts an annotation with an earlier generation, such as the annotation in a restored backup.
+  The watcher ignores such an annotation.
 
 The mutating policy writes the annotation for clients that do not write it themselves. Most clusters do not
 serve MutatingAdmissionPolicies yet.
@@ -22,8 +26,9 @@ _NAME: Final = "tenancy-spec-author"
 _RULE: Final = {**rule("", "tenants"), "apiGroups": list(GROUPS)}
 _FIELD: Final = f"metadata.annotations[{SPEC_AUTHOR_ANNOTATION}]"
 _USER: Final = "request.userInfo.username"
-# CEL: the parts of the annotation, and the user name in the last part. Empty if a part is missing.
+# CEL: the parts of the annotation.
 _PARTS: Final = f"variables.annotation.split({cel_string(SEPARATOR)}, 4)"
+# CEL: the user name in the last part. Empty if a part is missing.
 _NAMED_USER: Final = (
     f"variables.parts.size() == 4 ? variables.parts[3].split({cel_string(MESSAGE_SEPARATOR)}, 2)[0] : ''"
 )
@@ -64,7 +69,7 @@ def spec_author_policies() -> list[Manifest]:
         variables={
             "annotation": _annotation("object"),
             "before": f"request.operation == 'CREATE' ? '' : {_annotation('oldObject')}",
-            # A request that leaves the annotation as it is must never be rejected because of the annotation.
+            # The policy must never reject a request that does not change the annotation.
             "isWritten": "variables.annotation != variables.before",
             "parts": _PARTS,
             "user": _NAMED_USER,
@@ -83,7 +88,8 @@ def spec_author_policies() -> list[Manifest]:
 def spec_author_mutations(kind: Kind) -> list[Manifest]:
     """The mutating policy and its binding. `kind` is the served version of MutatingAdmissionPolicy.
 
-    The policy keeps an annotation that already names the sender, because it can contain a message.
+    If the request already contains an annotation that names the sender, the policy does not replace it,
+    because it can contain a message.
     """
     metadata = {"name": _NAME}
     spec = {
@@ -132,5 +138,5 @@ def spec_author_mutations(kind: Kind) -> list[Manifest]:
 
 
 def _annotation(version: str) -> str:
-    """CEL: the annotation of `object` or `oldObject`, or an empty string."""
+    """A CEL expression for the annotation of `object` or `oldObject`. An empty string if it is missing."""
     return f"{version}.metadata.?annotations[?{cel_string(SPEC_AUTHOR_ANNOTATION)}].orValue('')"

@@ -1,24 +1,26 @@
 """Admission policies for Tenants.
 
-Nobody can delete a protected Tenant. Some fields of a spec can give their author rights outside the tenant.
-To set or change such a field, a user needs an additional RBAC verb on Tenants. The verbs `create` and
-`update` are not sufficient.
+Nobody can delete a protected Tenant (`spec.protected: true`). Some fields of a spec can give their author
+rights outside the tenant. To set or change such a field, a user needs an additional RBAC verb on Tenants,
+besides `create` or `update`. A user also needs an additional verb to write the status of Tenants.
 """
 
 from typing import Final
 
-from tenancy.admission.policy_builder import cel_string, check, policy, rule
+from tenancy.admission.policy_builder import cel_string, check, policy, rule, sender_is
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
 from tenancy.base.pulumi_signature import PULUMI_SIGNATURE, SIGNATURE_PROBLEM
 
-# The RBAC verbs on Tenants.
+# The additional RBAC verbs on Tenants.
 RELAX_POD_SECURITY: Final = "relax-pod-security"
 GRANT_ROLES: Final = "grant-roles"
+WRITE_STATUS: Final = "write-status"
 
 
-def tenant_policies() -> list[Manifest]:
-    return [*_deletion_protection(), *_privileged_settings()]
+def tenant_policies(watcher: str) -> list[Manifest]:
+    """The policies for Tenants. `watcher` is the user name of the watcher's ServiceAccount."""
+    return [*_deletion_protection(), *_privileged_settings(), *_status(watcher)]
 
 
 def _deletion_protection() -> list[Manifest]:
@@ -37,7 +39,10 @@ def _deletion_protection() -> list[Manifest]:
 
 
 def _privileged_settings() -> list[Manifest]:
-    """The policy for `podSecurity`, `roles` and the key that Pulumi reserves for special values."""
+    """The policy for `spec.podSecurity` and `spec.roles`.
+
+    It also rejects a spec that contains the key which Pulumi reserves for special values.
+    """
     return policy(
         "tenancy-privileged-settings",
         [_rule("CREATE", "UPDATE")],
@@ -72,12 +77,35 @@ def _privileged_settings() -> list[Manifest]:
     )
 
 
-def _rule(*operations: str) -> Manifest:
-    return {**rule("", "tenants", operations=operations), "apiGroups": list(GROUPS)}
+def _status(watcher: str) -> list[Manifest]:
+    """The policy for the status of Tenants. Only the watcher and users with an additional verb can write it.
+
+    The watcher and the web page trust the status, for example the authors of the spec in it. A cluster
+    administrator has all verbs, and can repair a status.
+    """
+    return policy(
+        "tenancy-status",
+        [_rule("UPDATE", resource="tenants/status")],
+        [
+            check(
+                _may(WRITE_STATUS),
+                cel_string(
+                    "status: only the watcher writes the status of Tenants; to repair a status by hand, you "
+                    f"need the verb {WRITE_STATUS} on tenants"
+                ),
+                "Forbidden",
+            )
+        ],
+        conditions={"others": f"!{sender_is([watcher])}"},
+    )
+
+
+def _rule(*operations: str, resource: str = "tenants") -> Manifest:
+    return {**rule("", resource, operations=operations), "apiGroups": list(GROUPS)}
 
 
 def _may(verb: str) -> str:
-    """CEL: whether the sender has this verb on the Tenant."""
+    """A CEL expression that is true if the sender has this verb on the Tenant."""
     return (
         "authorizer.group(request.resource.group).resource('tenants').name(object.metadata.name)"
         f".check('{verb}').allowed()"

@@ -1,7 +1,7 @@
-"""Admission policies for pods and PersistentVolumeClaims.
+"""Admission policies for pods, PodDisruptionBudgets and PersistentVolumeClaims.
 
-The policies check pods, not the pod templates of Deployments and Jobs. They apply to every pod, whether a
-user or a controller creates it.
+The policies check all pods, including pods that a controller creates. They do not check the pod templates of
+Deployments and Jobs.
 """
 
 from typing import Final
@@ -40,7 +40,8 @@ _FULL_NAME: Final = (
     "i.matches('^([^/]*[.:A-Z][^/]*|localhost)/') ? i : 'docker.io/' + i"
 )
 # CEL: whether entry `e` of the registry list allows image `i`. An entry is a registry host, optionally with a
-# path. A tag or digest may follow only an entry with a path. After a host, a colon starts the port.
+# path. If the entry has a path, a tag or digest may follow it. If it has no path, a colon after it would
+# start a port.
 _IS_FROM_ENTRY: Final = (
     "i == e || i.startsWith(e + '/') || e.contains('/') && (i.startsWith(e + ':') || i.startsWith(e + '@'))"
 )
@@ -81,8 +82,7 @@ def _pods() -> list[Manifest]:
         ],
         variables={
             **ANNOTATIONS,
-            # A LimitRange allows a limit of 0, and a quota counts it as 0. But nodes do not enforce a limit
-            # of 0.
+            # LimitRanges and quotas accept a limit of 0. But for the nodes, 0 means that there is no limit.
             "limits": " + ".join(
                 f"object.spec.?{name}.orValue([]).map(c, c.?resources.?limits.orValue({{}}))"
                 for name in ("containers", "initContainers")
@@ -130,8 +130,8 @@ def _image_checks() -> list[Manifest]:
 def _class_checks() -> list[Manifest]:
     runtime = list_check("spec.runtimeClassName", "variables.runtime_class", RUNTIME_CLASSES)
     # The list of runtime classes can contain the empty string, which allows pods without a runtime class. If
-    # the list contains only the empty string, the annotation is empty. `is_listed` treats an empty annotation
-    # as an empty list, so this expression handles that case.
+    # the list contains only the empty string, the annotation is empty. `is_listed` rejects every value if the
+    # annotation is empty. So this additional expression allows pods without a runtime class.
     is_allowed_without_class = (
         f"variables.runtime_class == '' && variables.annotations[?'{RUNTIME_CLASSES}'].orValue('') == ''"
     )
@@ -156,7 +156,10 @@ def _node_checks() -> list[Manifest]:
 
 
 def _disruption_budgets() -> list[Manifest]:
-    """The policy for PodDisruptionBudgets. It rejects budgets that would block every drain of a node."""
+    """The policy for PodDisruptionBudgets. It rejects `maxUnavailable: 0` and `minAvailable: 100%`.
+
+    Such a budget blocks every drain of a node on which its pods run.
+    """
     unavailable, available = "object.spec.?maxUnavailable", "object.spec.?minAvailable"
     return policy(
         "tenancy-disruption-budgets",
@@ -193,8 +196,8 @@ def _claims() -> list[Manifest]:
                     "Forbidden",
                 )
             ],
-            # Controllers create claims from templates, so the policy checks the claims that they create. When
-            # a controller binds a claim, it updates the claim.
+            # Controllers create claims from users' templates, so the policy checks claims of controllers too.
+            # It does not check updates by controllers, because a controller sets the volume of a claim.
             conditions={
                 "is-new": f"{is_new}!{SYSTEM} && object.spec.?volumeName != oldObject.spec.?volumeName"
             },
@@ -214,7 +217,7 @@ def _claims() -> list[Manifest]:
 
 
 def _image_field(container_field: str, volume_field: str) -> str:
-    """CEL: a list with one value for each container and each image volume of a pod.
+    """A CEL expression that returns a list with one value for each container and each image volume of a pod.
 
     The value of a container is its field `container_field`. The value of an image volume is its field
     `volume_field`.

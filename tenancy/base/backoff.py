@@ -15,7 +15,7 @@ class Backoff:
     last_s: float
 
     def wait_s(self, failures: int) -> float:
-        """The delay before a retry. `failures` is 0 for the first retry, 1 for the second, and so on."""
+        """The delay before a retry in seconds. `failures` is 0 for the first retry, 1 for the second, etc."""
         return min(self.first_s * 2.0 ** min(failures, _MAX_DOUBLINGS), self.last_s)
 
 
@@ -23,7 +23,8 @@ class Backoff:
 RECONCILE: Final = Backoff(1.0, 300.0)
 # Repairing drift. The delays are short, because isolation may be broken until the repair succeeds.
 REPAIR: Final = Backoff(0.25, 1.0)
-# Starting the warm engine after a start has failed.
+# Starting the warm engine again after it failed to start. The warm engine is a process that stays running and
+# executes the Pulumi operations of all stacks.
 ENGINE_START: Final = Backoff(1.0, 60.0)
 # Reading a tenant's last applied objects from the state backend.
 LOAD_APPLIED: Final = Backoff(1.0, 5.0)
@@ -34,7 +35,7 @@ DNS: Final = Backoff(1.0, 15.0)
 # Restarting the watcher process of `./dev run` after it has exited.
 WATCHER_PROCESS: Final = Backoff(0.2, 15.0)
 # Starting an AISession again after the API server rejected its Job or pod. The watcher's option
-# `--session-retry` replaces `first_s` and changes `last_s` in proportion.
+# `--session-retry` replaces `first_s`, and multiplies `last_s` by the same factor.
 SESSION_START: Final = Backoff(5.0, 60.0)
 # Checking whether the AISessions of a tenant have ended, before the tenant is destroyed. A check sends two
 # requests per namespace.

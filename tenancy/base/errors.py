@@ -1,7 +1,7 @@
 """The errors of the product. Each error has a reason. Conditions and Events show this reason.
 
 TenancyError
-├── Rejection              the spec of a Tenant cannot be applied; `field` is the cause
+├── Rejection              the spec of a Tenant cannot be applied; `field` is the path of the invalid field
 │   ├── InvalidSpec        the spec or its plan is invalid; a retry fails until the spec or the plan changes
 │   │   └── UnknownPlan    the plans file has no plan of this name
 │   ├── NameTaken          an older Tenant in the other API group has the same name
@@ -9,7 +9,7 @@ TenancyError
 │   │   └── AdoptionNotAllowed  the namespace lacks the annotation that names the tenant
 │   ├── HostTaken          a requested host belongs to another tenant
 │   ├── ObjectTaken        an object in `extraResources` would overwrite an object of a user
-│   └── QuotaInUse         a namespace uses more than its new share of the tenant's quotas
+│   └── QuotaInUse         a namespace uses more than its new, lower share of the tenant's quotas
 ├── PlansError             the plans file is invalid
 └── NotOffered             the type or the model of an AISession is not in the plans file
     └── UnknownModel       the plans file has no AI model of this name
@@ -22,6 +22,8 @@ from tenancy.base.reasons import Reason
 
 # The maximum number of problems in one message. The status of an object contains the message.
 _MAX_LISTED: Final = 10
+# The maximum length of a field path, and of the text of one problem. Both can contain text of the user.
+_MAX_LENGTH: Final = 1000
 
 
 class TenancyError(Exception):
@@ -38,7 +40,7 @@ class Rejection(TenancyError):
     """
 
     def __init__(self, field: str, problem: str, others: Iterable["Rejection"] = ()) -> None:
-        self.field, self.problem, self.others = field, problem, tuple(others)
+        self.field, self.problem, self.others = _shortened(field), _shortened(problem), tuple(others)
         super().__init__(joined_problems([rejection.text for rejection in self.each]))
 
     @property
@@ -91,7 +93,7 @@ class ObjectTaken(Rejection):
 
 
 class QuotaInUse(Rejection):
-    """A namespace uses more than its new share of the tenant's quotas (`quotaScope: Tenant`)."""
+    """A namespace uses more than its new, lower share of the tenant's quotas (`quotaScope: Tenant`)."""
 
     reason = Reason.QUOTA_IN_USE
 
@@ -113,19 +115,26 @@ class UnknownModel(NotOffered):
 
 
 def joined_problems(problems: Sequence[str]) -> str:
-    """The problems in one line. If there are too many, the line ends with the number of omitted problems."""
+    """The first 10 problems in one line. If there are 13, the line ends with `(and 3 more)`."""
     more = len(problems) - _MAX_LISTED
-    return "; ".join(problems[:_MAX_LISTED]) + (f" (and {more} more)" if more > 0 else "")
+    listed = "; ".join(map(_shortened, problems[:_MAX_LISTED]))
+    return listed + (f" (and {more} more)" if more > 0 else "")
+
+
+def _shortened(text: str) -> str:
+    """The text. If it is longer than `_MAX_LENGTH`, only its start and its end, with `…` between them."""
+    half = _MAX_LENGTH // 2
+    return text if len(text) <= _MAX_LENGTH else f"{text[:half]} … {text[-half:]}"
 
 
 def combined(rejections: Sequence[Rejection]) -> Rejection:
-    """The first rejection, with all others in its message. `rejections` must not be empty."""
+    """A copy of the first rejection whose message lists all rejections. `rejections` must not be empty."""
     first, *others = rejections
     return type(first)(first.field, first.problem, others)
 
 
 def rejections_of(*checks: Callable[[], object]) -> list[Rejection]:
-    """All rejections that the checks raise."""
+    """Call all checks, and return the rejections that they raise."""
     rejections: list[Rejection] = []
     for check in checks:
         try:

@@ -1,4 +1,4 @@
-"""Annotated types for model fields. They make the same checks as the API server."""
+"""Annotated types for model fields. Their validators make the same checks as the API server."""
 
 import ipaddress
 import re
@@ -20,6 +20,7 @@ from tenancy.base.patterns import (
     SERVICE_ACCOUNT_PATTERN,
     TAINT_PATTERN,
 )
+from tenancy.base.quantity import Quantity
 from tenancy.base.validation import raise_problems
 
 _LABEL_KEY = re.compile(rf"({DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?")
@@ -27,13 +28,16 @@ _LABEL_KEY = re.compile(rf"({DNS_NAME}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za
 DnsLabel = Annotated[str, StringConstraints(pattern=DNS_LABEL_PATTERN, max_length=63)]
 DnsName = Annotated[str, StringConstraints(pattern=DNS_NAME_PATTERN, max_length=253)]
 Subject = Annotated[str, StringConstraints(pattern=NO_CONTROL_CHARACTERS, min_length=1, max_length=253)]
-# A group or a user that users of other tenants do not belong to.
+# The error messages for groups and users to which a Tenant cannot give access.
 GROUP_PROBLEM: Final = "must not begin with system:, because users of other tenants belong to such groups"
 USER_PROBLEM: Final = "must not be system:anonymous, because users of other tenants can use this name"
 
 
 def subject_problem(kind: str, name: str) -> str | None:
-    """The reason why a Tenant can't name this subject. `kind` is User, Group or ServiceAccount."""
+    """The reason why a Tenant can't give access to this subject. None if the Tenant can give access.
+
+    `kind` is User, Group or ServiceAccount.
+    """
     if kind == "Group" and name.startswith("system:"):
         return GROUP_PROBLEM
     return USER_PROBLEM if kind == "User" and name == "system:anonymous" else None
@@ -98,6 +102,8 @@ def _check_cidr(text: str) -> str:
     # Python accepts an address without a prefix length. The API server rejects it.
     if "/" not in text:
         raise ValueError(f"{text!r} has no prefix length: write {network}")
+    if "%" in text:
+        raise ValueError(f"{text!r} must have no zone, which is the part after %")
     return text
 
 
@@ -108,6 +114,20 @@ def _check_selector_labels(labels: dict[str, str]) -> dict[str, str]:
         ((key,), f"{key!r} is not a valid label key") for key in labels if not _LABEL_KEY.fullmatch(key)
     )
     return labels
+
+
+def _check_resources(amounts: dict[str, str]) -> dict[str, str]:
+    raise_problems(
+        ((key,), f"{key!r} is not the name of a resource such as cpu or example.com/gpu")
+        for key in amounts
+        if not _LABEL_KEY.fullmatch(key)
+    )
+    return amounts
+
+
+def _key_rule(message: str) -> dict[str, JsonValue]:
+    rule = f"self.all(k, k.matches('^{_LABEL_KEY.pattern}$'))".replace("\\", "\\\\")
+    return {"rule": rule, "message": message}
 
 
 # For a list of unique items. Only the API server uses `json_schema_extra`, so add the validator
@@ -151,12 +171,24 @@ SelectorLabels = Annotated[
                     "rule": "size(self) > 0",
                     "message": "give at least one label; an empty selector would select everything",
                 },
-                {
-                    "rule": f"self.all(k, k.matches('^{_LABEL_KEY.pattern}$'))".replace("\\", "\\\\"),
-                    "message": "a key is not a valid label key",
-                },
+                _key_rule("a key is not a valid label key"),
             ]
         },
     ),
     AfterValidator(_check_selector_labels),
+]
+# Quantities by resource name, such as `spec.hard` of a ResourceQuota. A resource name has the syntax of a
+# label key.
+_RESOURCE_RULE: Final[dict[str, JsonValue]] = {
+    "x-kubernetes-validations": [_key_rule("a key is not the name of a resource")]
+}
+Quantities = Annotated[
+    dict[str, Quantity],
+    Field(max_length=64, json_schema_extra=_RESOURCE_RULE),
+    AfterValidator(_check_resources),
+]
+NonEmptyQuantities = Annotated[
+    dict[str, Quantity],
+    Field(min_length=1, max_length=64, json_schema_extra=_RESOURCE_RULE),
+    AfterValidator(_check_resources),
 ]

@@ -28,9 +28,9 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The kind's name in an ObjectKey. The name includes the API group if the kind alone is ambiguous.
+        """The kind as in `ObjectKey.kind`, such as `Role` or `Gateway.networking.istio.io`.
 
-        kubectl accepts the name as a resource type.
+        It includes the API group if several groups define the kind. kubectl accepts it as a resource type.
         """
         return kind_key(self.api_version, self.kind)
 
@@ -45,7 +45,7 @@ class Kind(NamedTuple):
         return f"{self.plural}.{self.group}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The API path of an object, or of the collection if `name` is empty."""
+        """The API path of an object. If `name` is empty, the path of the list of objects."""
         root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
         namespace_part = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
         name_part = "".join(f"/{part}" for part in (name, subresource) if part)
@@ -58,6 +58,7 @@ def api_group(api_version: str) -> str:
 
 
 NAMESPACE: Final = Kind("v1", "Namespace", "namespaces", is_namespaced=False)
+NODE: Final = Kind("v1", "Node", "nodes", is_namespaced=False)
 EVENT: Final = Kind("v1", "Event", "events")
 CONFIG_MAP: Final = Kind("v1", "ConfigMap", "configmaps")
 SERVICE_ACCOUNT: Final = Kind("v1", "ServiceAccount", "serviceaccounts")
@@ -78,12 +79,24 @@ TOKEN_REVIEW: Final = Kind("authentication.k8s.io/v1", "TokenReview", "tokenrevi
 SUBJECT_ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", False
 )
+SELF_ACCESS_REVIEW: Final = Kind(
+    "authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", False
+)
 SELF_SUBJECT_REVIEW: Final = Kind(
     "authentication.k8s.io/v1", "SelfSubjectReview", "selfsubjectreviews", False
 )
 # Served only if the cluster has a metrics server.
 POD_METRICS: Final = Kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods")
+VALIDATING_POLICY: Final = Kind(_ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False)
+POLICY_BINDING: Final = Kind(
+    _ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False
+)
 TENANTS: Final = tuple(Kind(f"{group}/{VERSION}", "Tenant", "tenants", False) for group in GROUPS)
+# Kinds of other projects for reports about policies. A cluster serves them only if their CRDs are installed.
+REPORT_KINDS: Final = (
+    Kind("openreports.io/v1alpha1", "ClusterReport", "clusterreports", False),
+    Kind("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport", "clusterpolicyreports", False),
+)
 # The versions of MutatingAdmissionPolicy, newest first. Many API servers serve none of them.
 MUTATING_POLICIES: Final = tuple(
     Kind(f"{_ADMISSION_GROUP}/{version}", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", False)
@@ -120,6 +133,23 @@ INTEGRATION_KINDS: Final[dict[str, tuple[Kind, ...]]] = {
 }
 OPTIONAL_KINDS: Final = tuple(kind for kinds in INTEGRATION_KINDS.values() for kind in kinds)
 
+# The kinds of objects that name the hosts of a tenant. The cluster may lack some of these kinds.
+HOST_KINDS: Final = (
+    Kind("networking.k8s.io/v1", "Ingress", "ingresses"),
+    *(
+        Kind(f"gateway.networking.k8s.io/{version}", kind, f"{kind.lower()}s")
+        for version, kind in (
+            ("v1", "Gateway"),
+            ("v1", "HTTPRoute"),
+            ("v1", "GRPCRoute"),
+            ("v1alpha2", "TLSRoute"),
+            ("v1", "TLSRoute"),
+        )
+    ),
+    Kind("networking.istio.io/v1", "Gateway", "gateways"),
+    Kind("networking.istio.io/v1", "VirtualService", "virtualservices"),
+)
+
 _PLATFORM_KINDS: Final = (
     *TENANTS,
     AISESSION,
@@ -127,8 +157,9 @@ _PLATFORM_KINDS: Final = (
     EVENT,
     Kind(_RBAC, "ClusterRole", "clusterroles", False),
     Kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", False),
-    Kind(_ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False),
-    Kind(_ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False),
+    VALIDATING_POLICY,
+    POLICY_BINDING,
+    *REPORT_KINDS,
     *MUTATING_POLICIES,
     *(
         Kind(policy.api_version, f"{policy.kind}Binding", "mutatingadmissionpolicybindings", False)

@@ -1,4 +1,4 @@
-"""The base class of all models."""
+"""The base classes of all models."""
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel

@@ -13,7 +13,8 @@ PROJECT: Final = "tenancy"
 FINALIZER: Final = "kleff.io/namespace-finalizer"
 # The field manager of the objects that a Pulumi stack contains.
 FIELD_MANAGER: Final = "tenancy"
-# The field manager of all other writes of the watcher: status, finalizers, releases, Events and AISessions.
+# The field manager of all other writes of the watcher: the status, finalizers, Events and AISessions, and the
+# removal of the platform's labels from namespaces.
 WATCHER_FIELD_MANAGER: Final = "tenancy-watcher"
 
 # The name of a namespace is a DNS label.
@@ -23,7 +24,11 @@ DNS_LABEL_TEXT: Final = "lower-case letters, digits and dashes, with a letter or
 
 
 def namespace_name(tenant_name: str, name: str | None = None) -> str:
-    """The full name of a tenant's namespace. If `name` is empty, the name of the default namespace."""
+    """The full name of a tenant's namespace, such as `tenant-acme-dev`.
+
+    `name` is the namespace's name in the spec, such as `dev`. If `name` is empty, the result is the name of
+    the default namespace, such as `tenant-acme`.
+    """
     return f"tenant-{tenant_name}-{name}" if name else f"tenant-{tenant_name}"
 
 

@@ -4,9 +4,11 @@ from typing import Final
 
 PLATFORM_STACK: Final = "platform"
 SYSTEM_NAMESPACE: Final = "tenancy-system"
+# An annotation of the system namespace: the networks of the cluster's pods, Services and nodes, as CIDRs that
+# are separated by commas.
+CLUSTER_NETWORKS: Final = "policy.platform.ai/cluster-networks"
 SHARED_NAMESPACE: Final = "platform-shared"
-# The namespaces of the integrations' controllers. The platform trusts the service accounts in these
-# namespaces like its own service account.
+# The namespaces of the integrations' controllers. No tenant can adopt them.
 INTEGRATION_NAMESPACES: Final = ("gatekeeper-system", "hnc-system", "istio-system")
 WATCHER: Final = "tenancy-watcher"
 # The user name of the watcher's ServiceAccount.
@@ -17,6 +19,11 @@ EVENT_NAMESPACE: Final = "default"
 
 PLANS_CONFIG_MAP: Final = "tenancy-plans"
 PLANS_KEY: Final = "plans.yaml"
+
+# The ConfigMap with the configuration of CoreDNS. It must be in the namespace of CoreDNS, because a pod can
+# mount only ConfigMaps of its own namespace.
+COREDNS_NAMESPACE: Final = "kube-system"
+COREDNS_CONFIG_MAP: Final = "tenancy-coredns"
 
 # The port on which the watcher serves /healthz, /readyz and /metrics.
 HTTP_PORT: Final = 8080

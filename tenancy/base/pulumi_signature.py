@@ -13,7 +13,7 @@ SIGNATURE_PROBLEM: Final = f"must not contain {PULUMI_SIGNATURE}, because Pulumi
 
 
 def signature_paths(node: Any, path: str = "") -> Iterator[str]:
-    """The paths of all keys and texts in `node` that contain the signature."""
+    """The paths of all keys and strings in `node` that contain `PULUMI_SIGNATURE`."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             child = f"{path}.{key}" if path else str(key)

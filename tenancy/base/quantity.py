@@ -67,6 +67,9 @@ def canonical_quantity(text: str) -> str:
 def _text_from_number(value: Any) -> Any:
     # In YAML, `cpu: 2` is a number. Kubernetes accepts it.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and abs(value) > QUANTITY_MAX:
+        # Python does not convert integers with more than 4300 digits to text.
+        raise ValueError("must be between 0 and 2^63-1")
     return str(value) if is_number else value
 
 

@@ -17,6 +17,11 @@ class Reason(StrEnum):
     REPAIRED = "Repaired"
     DRIFT_FOUND = "DriftFound"
     DRIFT_REPAIRED = "DriftRepaired"
+    # An Event about RoleBindings of subjects that left the spec.
+    ACCESS_REMOVED = "AccessRemoved"
+    # The condition Isolated.
+    CHECKS_PASSED = "ChecksPassed"
+    CHECKS_FAILED = "ChecksFailed"
     # The condition IntegrationsReady.
     CRDS_MISSING = "CRDsMissing"
     # The spec is rejected.
@@ -47,4 +52,5 @@ class Reason(StrEnum):
     DRIFT_CONTESTED = "DriftContested"
     REPAIR_FAILED = "RepairFailed"
     DESTROY_FAILED = "DestroyFailed"
+    DELETION_BLOCKED = "DeletionBlocked"
     INTERNAL_ERROR = "InternalError"

@@ -1,4 +1,4 @@
-"""Raises and translates validation errors. Users see the messages of this module, not those of pydantic.
+"""Raises validation errors, and replaces the messages of pydantic with messages for users.
 
 A validator can find several problems in one value, but it can raise only one ValueError. `raise_problems`
 reports all problems, each with the path of its field.
@@ -17,9 +17,12 @@ FieldPath = tuple[str | int, ...]
 
 _PROBLEM: Final = "problem"
 _UNKNOWN_FIELD: Final = "extra_forbidden"
-# If a key of a mapping is invalid, pydantic appends this step to the path of the key.
+# If a key of a mapping is invalid, pydantic appends this text to the path of the key.
 _KEY_STEP: Final = "[key]"
 _MAX_VALUE_LENGTH: Final = 80
+# The maximum number of nested levels in a spec. Manifests of Kubernetes objects have fewer levels. Pulumi's
+# gRPC messages can have about 30 levels.
+_MAX_DEPTH: Final = 25
 
 _STRING, _INTEGER, _BOOLEAN, _LIST, _MAPPING = (
     "a string",
@@ -60,9 +63,10 @@ class Problem(NamedTuple):
 
 
 def raise_problems(problems: Iterable[tuple[FieldPath, str]]) -> None:
-    """Raise ValidationError with all problems, if there are any.
+    """Raise ValidationError with all problems. Do nothing if there are no problems.
 
-    A path is relative to the value that the validator checks.
+    Each problem is a pair: the path of a field, and a text. The path is relative to the value that the
+    validator checks.
     """
     details = [
         InitErrorDetails(
@@ -72,6 +76,28 @@ def raise_problems(problems: Iterable[tuple[FieldPath, str]]) -> None:
     ]
     if details:
         raise ValidationError.from_exception_data("", details)
+
+
+def structure_problems(node: Any, root: str) -> list[Problem]:
+    """Problems that are errors in every field: values that are nested too deeply, and invalid Unicode text.
+
+    `root` is the path of `node`. Call this function before any recursive function, because deeply nested
+    values would exceed Python's recursion limit. This function itself is not recursive.
+    """
+    problems: list[Problem] = []
+    parts: list[tuple[Any, str, int]] = [(node, root, 0)]
+    while parts:
+        value, path, depth = parts.pop()
+        if depth > _MAX_DEPTH:
+            return [Problem(path, f"is nested too deeply: at most {_MAX_DEPTH} levels are allowed")]
+        if isinstance(value, Mapping):
+            parts += [(key, path, depth) for key in value if isinstance(key, str)]
+            parts += [(child, f"{path}.{key}", depth + 1) for key, child in value.items()]
+        elif isinstance(value, list | tuple):
+            parts += [(child, f"{path}[{index}]", depth + 1) for index, child in enumerate(value)]
+        elif isinstance(value, str) and not _is_unicode(value):
+            problems.append(Problem(_printable(path), "must be valid Unicode text"))
+    return problems
 
 
 def validation_problems(error: ValidationError, root: str = "") -> list[Problem]:
@@ -87,6 +113,15 @@ def validation_problems(error: ValidationError, root: str = "") -> list[Problem]
 def validation_message(error: ValidationError, root: str = "") -> str:
     """All problems in a pydantic error, in one line."""
     return joined_problems([str(problem) for problem in validation_problems(error, root)])
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether UTF-8 can encode the text. It cannot encode half of a surrogate pair, such as `\\ud800`."""
+    return text.isascii() or _printable(text) == text
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _path(root: str, steps: FieldPath) -> str:
@@ -141,7 +176,7 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any], Any], str]]] = {
 
 
 def _unit(context: Mapping[str, Any]) -> tuple[str, str]:
-    """The word for the parts of a value, such as `character` and `characters`."""
+    """The singular and the plural of the unit of a value's length, such as `("item", "items")` for a list."""
     field_type = context.get("field_type")
     return _CHARACTERS if field_type is None else _ENTRIES.get(field_type, _ITEMS)
 
@@ -151,7 +186,7 @@ def _counted(count: int, unit: tuple[str, str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """The value as text for a message. For a list or a mapping, only the type. Long text is truncated."""
+    """The value as text for a message, truncated if it is long. For a list or mapping, only its type."""
     if value is None:
         return "null"
     if isinstance(value, bool):

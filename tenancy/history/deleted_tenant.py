@@ -1,8 +1,9 @@
-"""A deleted tenant: its last manifest, its history, and the user who deleted it. No I/O.
+"""The record of a deleted tenant: its last manifest, its history, and the user who deleted it. No I/O.
 
-`tenancy delete` writes the name of its user into an annotation of the Tenant before it deletes the Tenant.
-The admission policy `tenancy-deleter` rejects the annotation if it names a user other than the sender of the
-request. The annotation contains the uid of the Tenant, so that a copy of the Tenant does not count.
+Before `tenancy delete` deletes a Tenant, it annotates the Tenant with the name of the user who runs the
+command. The admission policy `tenancy-deleter` rejects the annotation if it names a user other than the
+sender of the request. The annotation also contains the uid of the Tenant. So if somebody creates a copy of
+the Tenant, the annotation is not valid in the copy.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from tenancy.base.model import StoredModel
 from tenancy.history.spec_changes import unrecorded_changes
 from tenancy.spec.tenant_status import SpecChange
 
-# How long the history of a deleted tenant is kept.
+# How long the platform keeps the record of a deleted tenant.
 KEPT: Final = timedelta(days=30)
 # The separator between the uid and the user name.
 SEPARATOR: Final = ":"
@@ -46,7 +47,7 @@ class DeletedTenant(StoredModel):
 
     @property
     def expires(self) -> datetime:
-        """When the history is removed."""
+        """The time after which the platform removes the record."""
         return self.deleted_at + KEPT
 
 
@@ -65,12 +66,12 @@ def deleted_tenant(tenant: Manifest, updates: Sequence[dict[str, Any]]) -> Delet
 
 
 def deleter_annotation(tenant: Manifest, user: str) -> str:
-    """The value of the annotation, if `user` deletes the Tenant."""
+    """The value of the annotation if `user` deletes the Tenant: UID:USER."""
     return f"{tenant['metadata']['uid']}{SEPARATOR}{user}"
 
 
 def deleter(tenant: Manifest) -> str:
-    """The user in the annotation of a Tenant. Empty if there is no annotation for this Tenant."""
+    """The user in the annotation. Empty if it is missing, or contains the uid of another Tenant."""
     value = (tenant["metadata"].get("annotations") or {}).get(DELETER_ANNOTATION, "")
     uid, _, user = str(value).partition(SEPARATOR)
     return user if uid == tenant["metadata"]["uid"] else ""

@@ -1,16 +1,16 @@
-"""The author of a Tenant's spec, from an annotation that the API server checks. No I/O.
+"""Reads the author of a Tenant's spec from an annotation, which an admission policy checks. No I/O.
 
 The commands of `tenancy` write the annotation together with the spec. The annotation contains:
 
-- the generation that results from the write
+- the generation of the Tenant after the write
 - the uid of the Tenant
 - a hash of the spec
 - the user name of the writer
 - a message
 
-The admission policy `tenancy-spec-author` rejects a request that writes the annotation for the new generation
-with a user other than the sender, or for a later generation. An annotation for an earlier generation is
-ignored, for example after a restored backup.
+The admission policy `tenancy-spec-author` ensures that an annotation with the current generation names the
+sender of the request. It also rejects annotations with a later generation. The platform ignores annotations
+with an earlier generation, for example after somebody restores a backup.
 """
 
 import hashlib
@@ -26,18 +26,22 @@ from tenancy.history.spec_writer import spec_writer
 from tenancy.spec.tenant_status import SpecChange
 
 MESSAGE_MAX_LENGTH: Final = 1000
-# The separator of the first four parts, and the separator between the user name and the message.
+# Separates the generation, the uid, the hash and the user name.
 SEPARATOR: Final = ":"
+# Separates the user name and the message.
 MESSAGE_SEPARATOR: Final = "\n"
 # The generation: a positive number without leading zeros that fits into 64 bits.
 GENERATION_PATTERN: Final = "[1-9][0-9]{0,17}"
-# The hash in annotations that the MutatingAdmissionPolicy writes, because CEL has no hash function.
+# Replaces the hash in annotations that the MutatingAdmissionPolicy writes, because CEL has no hash function.
 NO_HASH: Final = "-"
 
 
 @dataclass(frozen=True)
 class SpecAuthor:
-    """The content of the annotation. `uid` is empty for generation 1: the writer cannot know it yet."""
+    """The content of the annotation.
+
+    `uid` is empty for generation 1, because the author does not know the uid before the Tenant is created.
+    """
 
     generation: int
     uid: str
@@ -52,9 +56,9 @@ class SpecAuthor:
 
 
 def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
-    """The value of the annotation for a write by `user`.
+    """The value of the annotation if `user` writes the spec.
 
-    `tenant` is the Tenant that the API server returns for a dry run of the write. The value is empty if the
+    `tenant` is the Tenant that the API server returns for a dry run of the write. The result is empty if the
     user name is empty or contains a line break.
     """
     if not user or MESSAGE_SEPARATOR in user:
@@ -66,10 +70,11 @@ def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
 
 
 def spec_author(tenant: Manifest, previous: Manifest | None = None) -> SpecAuthor | None:
-    """The author of the Tenant's current spec. None if there is no annotation for this spec.
+    """The author of the Tenant's current spec. None if there is no valid annotation for this spec.
 
-    `previous` is the version of the Tenant before this change to the spec. An annotation that `previous`
-    already has does not count. Somebody can write such an annotation only while the policy is not installed.
+    `previous` is the Tenant before the last change to the spec. If `previous` already has the annotation, the
+    annotation was not written together with the spec, and the result is None. The admission policy prevents
+    this case, but the policy may not be installed.
     """
     metadata, annotation = tenant["metadata"], _annotation(tenant)
     author = _parsed(annotation)
@@ -78,18 +83,19 @@ def spec_author(tenant: Manifest, previous: Manifest | None = None) -> SpecAutho
     if previous is not None and _annotation(previous) == annotation:
         return None
     is_same_object = author.uid == metadata["uid"] if author.generation > 1 else author.uid == ""
-    is_same_spec = author.spec_hash in (NO_HASH, spec_hash(tenant["spec"]))
+    is_same_spec = author.spec_hash in (NO_HASH, spec_hash(tenant.get("spec") or {}))
     return author if is_same_object and is_same_spec else None
 
 
 def spec_change(
     tenant: Manifest, before: SpecChange | None, now: str, previous: Manifest | None = None
 ) -> SpecChange:
-    """The change to the spec that led to the Tenant's current generation.
+    """The change to the spec that led to the Tenant's current generation: author, time and message.
 
-    `before` is the previous known change, and `previous` is the previous version of the Tenant. A GitOps tool
-    applies the annotations about the commit together with the spec. If these annotations are the same as at
-    the previous change, the spec does not come from the GitOps tool.
+    `before` is the previous known change. `previous` is the Tenant before this change. `now` is the time of
+    the change if the managedFields contain no time. A GitOps tool can apply annotations about the commit
+    together with the spec. If these annotations are the same as in `before`, the GitOps tool did not make
+    this change, and the result has no commit.
     """
     metadata, author = tenant["metadata"], spec_author(tenant, previous)
     annotations: Mapping[str, str] = metadata.get("annotations") or {}
@@ -111,7 +117,7 @@ def spec_change(
 
 
 def author_text(change: SpecChange) -> str:
-    """The author of a change, as text for users. It shows whether the API server has checked the name."""
+    """The author of a change as text. The text shows whether the API server has checked the user name."""
     if change.commit_author:
         writer = f"by {change.user}" if change.user else f"via manager {change.manager}"
         return f"{change.commit_author} (according to the commit), applied {writer}"
@@ -119,7 +125,7 @@ def author_text(change: SpecChange) -> str:
 
 
 def unknown_author_text(manager: str) -> str:
-    """The text for an unknown author. A field manager proves nothing, because each client chooses its own."""
+    """The text for an unknown author. It contains the field manager, which is no proof of the author."""
     return f"unknown, via manager {manager}" if manager else "unknown"
 
 
@@ -139,7 +145,8 @@ def _annotation(tenant: Manifest) -> str:
 
 def _parsed(value: str) -> SpecAuthor | None:
     parts = value.split(SEPARATOR, 3)
-    # The admission policy accepts the same numbers. Otherwise, a number such as 07 would not be checked.
+    # The admission policy uses the same pattern. If this function accepted other numbers, such as 07, the
+    # policy would not check them.
     if len(parts) != 4 or not re.fullmatch(GENERATION_PATTERN, parts[0]):
         return None
     user, _, message = parts[3].partition(MESSAGE_SEPARATOR)

@@ -1,8 +1,9 @@
-"""The changes to a Tenant's spec that no successful update has recorded yet. No I/O.
+"""The changes to a Tenant's spec that are not yet in the history of the tenant's stack. No I/O.
 
-The status contains these changes, so that they survive a restart of the watcher. They include changes that
-are not applied, because the spec is rejected or the tenant is paused. The next successful update records them
-in the stack's history. Then the status keeps only the newest change.
+The watcher keeps these changes in the status of the Tenant, so that they survive a restart of the watcher.
+They include changes that are not applied, because the spec is rejected or the tenant is paused. The next
+successful update (a run of `pulumi up`) records them in the stack's history. Then the status keeps only the
+newest change.
 """
 
 import json
@@ -16,7 +17,7 @@ from tenancy.history.spec_author import spec_change
 from tenancy.spec.tenant_status import SpecChange, SpecResult
 
 Changes = tuple[SpecChange, ...]
-# The version before a change to the spec, which is None for a new Tenant, and the version after the change.
+# The Tenant before and after a change to its spec. The first item is None for a new Tenant.
 SeenVersion = tuple[Manifest | None, Manifest]
 
 _FIELD: Final = "specChanges"
@@ -28,27 +29,29 @@ _NOT_APPLIED: Final = frozenset({SpecResult.REJECTED, SpecResult.FAILED, SpecRes
 
 
 def changes_in(status: Manifest | None) -> Changes:
-    """The changes in a Tenant's status, oldest first. Entries that this version cannot read are left out."""
+    """The changes in a Tenant's status, oldest first. Entries that cannot be parsed are left out."""
     return tuple(
         change for entry in (status or {}).get(_FIELD) or () if (change := _change(entry)) is not None
     )
 
 
 def with_changes(status: Manifest, changes: Changes) -> Manifest:
-    """The status with these changes."""
+    """A copy of the status that contains these changes. If `changes` is empty, the status itself."""
     entries = [change.model_dump(by_alias=True, mode="json", exclude_none=True) for change in changes]
     return {**status, _FIELD: entries} if entries else status
 
 
 def unrecorded_changes(status: Manifest | None) -> Changes:
-    """The changes that no successful update has recorded."""
+    """The changes in a Tenant's status that are not in the stack's history."""
     return tuple(change for change in changes_in(status) if change.result is not SpecResult.APPLIED)
 
 
 def noted_changes(tenant: Manifest, seen: Iterable[SeenVersion], now: str) -> Changes:
-    """The changes in the status, and the later changes that led to `seen` and to the current spec.
+    """The changes in the status, followed by newer changes. At most the newest 30 changes.
 
-    `seen` are versions of the Tenant that the status does not contain yet, each with the version before it.
+    The newer changes come from `seen`. It contains each version of the Tenant that the watcher has received
+    from the API server, together with the version before it. `now` is the time of a change whose time is
+    unknown.
     """
     status = tenant.get("status") or {}
     changes = changes_in(status)
@@ -66,13 +69,17 @@ def noted_changes(tenant: Manifest, seen: Iterable[SeenVersion], now: str) -> Ch
 def with_result(
     status: Manifest, tenant: Manifest, result: SpecResult, reason: str = "", detail: str = ""
 ) -> Manifest:
-    """The status with the result of the Tenant's current spec."""
+    """A copy of the status in which the newest change to the spec has this result.
+
+    The function returns the status unchanged if it does not contain the change to the current spec, or if
+    this change already has the result `APPLIED` or `UNCHANGED` and the new result is not `APPLIED`.
+    """
     changes = changes_in(status)
     if not changes or changes[-1].generation != tenant["metadata"]["generation"]:
         return status
     is_settled = changes[-1].result in (SpecResult.APPLIED, SpecResult.UNCHANGED)
     if is_settled and result is not SpecResult.APPLIED:
-        return status  # The spec was applied before. `result` is about a later repair or a new plan.
+        return status  # The spec is already applied. `result` belongs to a later repair or a new plan.
     newest = changes[-1].model_copy(
         update={
             "result": result,
@@ -93,5 +100,5 @@ def _change(entry: Manifest) -> SpecChange | None:
 
 
 def _short_spec(tenant: Manifest) -> Manifest | None:
-    spec: Manifest = tenant["spec"]
+    spec: Manifest = tenant.get("spec") or {}
     return spec if len(json.dumps(spec)) <= _SPEC_MAX_LENGTH else None

@@ -1,7 +1,7 @@
-"""The field manager that wrote a Tenant's spec, according to `metadata.managedFields`. No I/O.
+"""Finds the field manager that wrote a Tenant's spec, in `metadata.managedFields`. No I/O.
 
 The times in managedFields have a resolution of one second. So the newest entry is not always the entry of the
-last writer. The API server also does not record a manager that only removes fields of other managers.
+last writer. If a manager only removes fields of other managers, managedFields has no entry of this manager.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,10 +13,10 @@ Path = tuple[str, ...]
 
 
 def spec_writer(tenant: Manifest, previous: Manifest | None = None) -> Manifest:
-    """The entry of the manager that wrote the Tenant's current spec. Empty if the manager is unknown.
+    """The managedFields entry of the manager that wrote the Tenant's current spec. Empty if it is unknown.
 
-    `previous` is the version of the Tenant before this change to the spec. If it is given, the result is the
-    manager that owns the changed fields. Otherwise, it is the newest manager of fields of the spec.
+    `previous` is the Tenant before the last change to the spec. If it is given, the result is the entry of
+    the manager that owns the changed fields. Otherwise, it is the newest entry that owns a field of the spec.
     """
     entries = list(_spec_entries(tenant))
     if previous is None:
@@ -56,7 +56,7 @@ def _time(entry: Manifest) -> str:
 
 
 def _changed_paths(before: Any, after: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths in the spec of the values that differ. Lists are compared as a whole."""
+    """The paths of the fields that differ between two specs. If a list differs, only the path of the list."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in before.keys() | after.keys():
             yield from _changed_paths(before.get(key), after.get(key), (*path, key))

@@ -1,12 +1,12 @@
 """The extra objects of one namespace, created from the `extraResources` of the plan and the tenant.
 
 Each item of `extraResources` is a template. `tenancy.spec.extra_template` has already checked the templates.
-This module replaces the placeholders. Then it checks the name of each object. The name must be valid, and no
-other object of the tenant may have it.
+This module replaces the placeholders. Then it checks that the name of each object is valid and unique.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tenancy.base.errors import InvalidSpec
 from tenancy.base.labels import PURPOSE_LABEL, object_labels
@@ -14,8 +14,11 @@ from tenancy.base.manifest import Manifest, object_key
 from tenancy.base.patterns import DNS_NAME
 from tenancy.base.pulumi_signature import SIGNATURE_PROBLEM, signature_paths
 from tenancy.spec.extra_template import filled_template
+from tenancy.spec.namespace_spec import Purpose
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import Purpose, TenantModel
+from tenancy.spec.tenant import TenantModel
+
+_NAME_MAX_LENGTH: Final = 253
 
 
 def extra_resources(
@@ -32,11 +35,12 @@ def extra_resources(
     for field, template in _templates(tenant, settings):
         manifest = filled_template(template, values, field)
         metadata = manifest["metadata"]
-        if not re.fullmatch(DNS_NAME, metadata["name"]):
+        if not re.fullmatch(DNS_NAME, metadata["name"]) or len(metadata["name"]) > _NAME_MAX_LENGTH:
             raise InvalidSpec(f"{field}.metadata.name", f"{metadata['name']!r} is not a valid object name")
         labels = {**metadata["labels"], **object_labels(tenant.name)}
         manifest["metadata"] = {**metadata, "namespace": namespace["metadata"]["name"], "labels": labels}
-        # A placeholder in a key could complete the signature.
+        # The spec was checked for Pulumi's signature before. A replaced placeholder can complete a signature,
+        # so check again.
         for path in signature_paths(manifest, field):
             raise InvalidSpec(path, SIGNATURE_PROBLEM)
         key = object_key(manifest)
@@ -48,7 +52,7 @@ def extra_resources(
 
 
 def _templates(tenant: TenantModel, settings: TenantSettings) -> Iterator[tuple[str, Manifest]]:
-    """Each template with its field path. The templates of the plan come first."""
+    """Pairs of a field path and a template. The templates of the plan come first."""
     tenant_templates = tenant.spec.extra_resources or ()
     plan_templates = settings.extra_resources[: len(settings.extra_resources) - len(tenant_templates)]
     for root, templates in ((f"plans.{tenant.spec.plan}", plan_templates), ("spec", tenant_templates)):

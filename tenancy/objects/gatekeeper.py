@@ -16,7 +16,7 @@ POD_SECURITY_KIND: Final = "TenantPodSecurity"
 
 
 def gatekeeper_objects(tenant: TenantModel, settings: TenantSettings) -> list[Manifest]:
-    """The tenant's constraints. A setting that allows everything gets no constraint."""
+    """The tenant's constraints. If a setting allows every value, there is no constraint for this setting."""
     constraints: list[Manifest] = []
     if settings.registries is not None:
         constraints.append(_constraint(REGISTRIES_KIND, tenant, {"registries": list(settings.registries)}))
@@ -32,7 +32,7 @@ def _constraint(kind: str, tenant: TenantModel, parameters: dict[str, Any]) -> M
         # Constraints are cluster-scoped, so the name contains the tenant's name.
         "metadata": {"name": f"tenant-{tenant.name}", "labels": object_labels(tenant.name)},
         "spec": {
-            # The API server adds this default. It is set here too, so that the live object shows no drift.
+            # This is the default of the API server. It is set here, so that there is no drift.
             "enforcementAction": "deny",
             "match": {
                 "kinds": [{"apiGroups": [""], "kinds": ["Pod"]}],

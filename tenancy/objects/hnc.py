@@ -62,4 +62,4 @@ def _root(tenant: TenantModel, settings: TenantSettings) -> str:
     for full_name, namespace_spec in namespaces.items():
         if namespace_spec is not None and namespace_spec.name == parent:
             return full_name
-    raise InvalidSpec("spec.hnc.parent", f"{parent!r} is not in spec.namespaces")
+    raise InvalidSpec("spec.hnc.parent", f"there is no namespace {parent!r} in spec.namespaces")

@@ -1,4 +1,4 @@
-"""The objects that the integrations Gatekeeper, Istio and HNC add to a tenant.
+"""The objects of a tenant for the integrations Gatekeeper, Istio and HNC.
 
 Objects whose CRD is not installed are left out. The tenant works without these objects.
 """
@@ -13,7 +13,7 @@ from tenancy.objects.istio import istio_objects
 from tenancy.spec.settings import TenantSettings
 from tenancy.spec.tenant import TenantModel
 
-# The kinds of integrations that a cluster serves.
+# The kinds of Gatekeeper, Istio and HNC that a cluster serves.
 ServedKinds = Collection[Kind]
 ALL_INTEGRATION_KINDS: ServedKinds = OPTIONAL_KINDS
 
@@ -21,7 +21,10 @@ ALL_INTEGRATION_KINDS: ServedKinds = OPTIONAL_KINDS
 def integration_objects(
     tenant: TenantModel, settings: TenantSettings, served: ServedKinds
 ) -> tuple[list[Manifest], Mapping[str, tuple[str, ...]]]:
-    """The objects whose kind the cluster serves, and the missing CRDs of each integration."""
+    """A pair: the objects whose kind the cluster serves, and the names of the missing CRDs.
+
+    The keys of the missing CRDs are names of integrations, such as `Istio`.
+    """
     manifests: list[Manifest] = []
     missing_crds: dict[str, tuple[str, ...]] = {}
     objects_by_integration = {

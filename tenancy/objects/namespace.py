@@ -21,14 +21,18 @@ from tenancy.base.labels import (
 )
 from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import policy_annotations
+from tenancy.spec.namespace_spec import NamespaceSpec
 from tenancy.spec.settings import TenantSettings
-from tenancy.spec.tenant import NamespaceSpec, TenantModel
+from tenancy.spec.tenant import TenantModel
 
 
 def namespace_object(
     tenant: TenantModel, settings: TenantSettings, name: str, namespace_spec: NamespaceSpec | None
 ) -> Manifest:
-    """The Namespace with the full name `name`. `namespace_spec` is None for the default namespace."""
+    """A Namespace of the tenant. `name` is its full name, such as `tenant-acme-dev`.
+
+    `namespace_spec` is the item of `spec.namespaces`. It is None for the default namespace.
+    """
     spec = tenant.spec
     labels = {
         **object_labels(tenant.name),
@@ -45,7 +49,8 @@ def namespace_object(
         labels[CORDONED_LABEL] = "true"
     for mode in ("enforce", "audit", "warn"):
         labels[f"pod-security.kubernetes.io/{mode}"] = settings.pod_security.value
-        # The version is set, so that a change to an older version is drift. Older versions may be weaker.
+        # Older versions of Pod Security may be less strict. The label is set here, so that a change of it is
+        # drift.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = "latest"
     annotations = policy_annotations(tenant.name, settings) | {
         key: value
@@ -62,7 +67,7 @@ def namespace_object(
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-# Prefixes of the labels and annotations that a released namespace loses.
+# Prefixes of the labels and annotations that `release_patch` removes.
 _MANAGED_LABELS: Final = NAMESPACE_LABEL_PREFIXES
 _MANAGED_ANNOTATIONS: Final = (*NAMESPACE_ANNOTATION_PREFIXES, "pulumi.com/", NODE_SELECTOR_ANNOTATION)
 

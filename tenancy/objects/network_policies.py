@@ -28,7 +28,7 @@ Rules = list[dict[str, Any]]
 
 
 def network_policies(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
-    """The NetworkPolicies of one namespace: the mandatory policies, and the policies that settings add."""
+    """The NetworkPolicies of one namespace. Some exist in every namespace, others depend on the settings."""
     own_namespaces = _namespaces_with(object_labels(tenant.name))
     policies: dict[str, tuple[Rules, Rules]] = {
         "default-deny-all": ([], []),

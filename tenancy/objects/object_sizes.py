@@ -1,8 +1,6 @@
-"""Limits on the number and the size of the objects that a tenant's users can create.
+"""Limits on the size of the objects that a tenant's users write.
 
-All tenants share etcd, which holds a few gigabytes. The quotas of plans limit only some kinds. So each
-namespace also gets a limit for every other kind that a Role of the tenant can write. A plan or a tenant can
-set another limit in its quotas.
+All tenants share etcd, which holds a few gigabytes. `object_counts` limits the number of objects.
 """
 
 from typing import Final
@@ -11,6 +9,7 @@ from typing import Final
 DATA_SIZE: Final = 64 * 1024
 TEMPLATE_SIZE: Final = 32 * 1024
 OBJECT_SIZE: Final = 16 * 1024
+# Resources of other API groups than the core group have the format RESOURCE.GROUP.
 DATA_RESOURCES: Final = ("configmaps", "secrets")
 TEMPLATE_RESOURCES: Final = (
     "pods",
@@ -24,3 +23,10 @@ TEMPLATE_RESOURCES: Final = (
     "cronjobs.batch",
     "jobs.batch",
 )
+
+
+def size_limit(resource: str) -> int:
+    """The maximum size of an object in bytes. `resource` has the format RESOURCE or RESOURCE.GROUP."""
+    if resource in DATA_RESOURCES:
+        return DATA_SIZE
+    return TEMPLATE_SIZE if resource in TEMPLATE_RESOURCES else OBJECT_SIZE

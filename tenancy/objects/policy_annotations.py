@@ -1,7 +1,8 @@
 """A tenant's allow lists, as annotations of its namespaces. The admission policies read the annotations.
 
-If an annotation is missing, every value is allowed. If an annotation is empty, no value is allowed. The items
-of a list are separated by commas, and no item can contain a comma.
+If an annotation is empty, no value is allowed. If an annotation is missing, every value is allowed. There are
+four exceptions: if the list of tolerations, load balancer classes, allowed annotations or extended resources
+is missing, no value is allowed. Commas separate the items of a list, and no item can contain a comma.
 """
 
 from collections.abc import Iterable
@@ -30,7 +31,7 @@ ALLOWED_ANNOTATIONS: Final = f"{POLICY_PREFIX}allowed-annotations"
 
 
 def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, str]:
-    """The annotations that each of the tenant's namespaces gets."""
+    """The annotations of every namespace of the tenant, which the admission policies read."""
     allow_lists: dict[str, Iterable[str] | None] = {
         REGISTRIES: settings.registries,
         PULL_POLICIES: settings.image_pull_policies,
@@ -64,7 +65,7 @@ def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, 
 
 
 def _extended_resources(settings: TenantSettings) -> list[str]:
-    """The extended resources, such as GPUs, and the huge pages that a quota limits."""
+    """The extended resources (such as `nvidia.com/gpu`) and huge pages that the tenant's quotas limit."""
     names = {key.removeprefix("requests.") for quota in settings.quotas for key in quota.hard}
     return sorted(name for name in names if _is_extended(name))
 
@@ -80,7 +81,7 @@ def hostnames(tenant_name: str, settings: TenantSettings) -> tuple[str, ...]:
 
 
 def hosts_overlap(one: str, other: str) -> bool:
-    """Whether there is a host that both patterns match. `*.DOMAIN` matches every subdomain."""
+    """Whether at least one host matches both patterns. `*.DOMAIN` matches every subdomain of DOMAIN."""
     return one == other or _is_subdomain(one, other) or _is_subdomain(other, one)
 
 

@@ -13,6 +13,7 @@ from tenancy.base.errors import InvalidSpec
 from tenancy.base.manifest import Manifest, namespaced_manifest
 from tenancy.base.quantity import canonical_quantity, quantity_value
 from tenancy.base.quota_keys import CPU_KEYS, OVERRIDE_KEYS, QUOTA_KEYS
+from tenancy.objects.object_counts import OBJECT_COUNTS
 from tenancy.spec.settings import QuotaScope, TenantSettings
 from tenancy.spec.tenant import TenantModel
 
@@ -24,9 +25,13 @@ UNSPLIT_KEYS: Final = frozenset(QUOTA_KEYS)
 def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: str) -> list[Manifest]:
     """The ResourceQuotas of one namespace.
 
-    A quota can limit the number of ResourceQuotas in a namespace. Raises InvalidSpec if this limit is lower
-    than the number of ResourceQuotas that the tenant has in each namespace.
+    Raises InvalidSpec in two cases:
+
+    - A quota limits the number of ResourceQuotas to less than the settings define for each namespace.
+    - A quota has the name `tenant-object-counts`, which is reserved for the platform.
     """
+    if any(quota.name == OBJECT_COUNTS for quota in settings.quotas):
+        raise InvalidSpec("spec.quotas", f"the platform has a quota {OBJECT_COUNTS!r}: use another name")
     _check_quota_count(settings)
     tenant_amounts = tenant.spec.resource_quotas.model_dump(exclude_none=True)
     overrides = {
@@ -42,6 +47,10 @@ def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: st
             hard = {
                 resource: _share(tenant, namespace, resource, amount) for resource, amount in hard.items()
             }
+        # If the limit on ResourceQuotas leaves no room for the platform's own ResourceQuota, raise it by 1.
+        for resource in hard.keys() & QUOTA_KEYS:
+            if quantity_value(hard[resource]) == _quota_count(settings):
+                hard[resource] = str(_quota_count(settings) + 1)
         quotas.append(
             namespaced_manifest(
                 "v1", "ResourceQuota", tenant.name, namespace, quota.name, spec={"hard": hard}
@@ -71,10 +80,10 @@ def limit_range(tenant: TenantModel, settings: TenantSettings, namespace: str) -
 
 @lru_cache(maxsize=1024)
 def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
-    """`total` split by weight into integers whose sum is `total`.
+    """Split `total` in proportion to the weights. The shares are integers, and their sum is `total`.
 
-    All shares are rounded down first. The units that are left over go to the shares with the largest
-    remainders. If remainders are equal, earlier shares get a unit first.
+    All shares are rounded down first. The shares with the largest remainders then get one more unit each,
+    until no units are left. If remainders are equal, earlier shares get a unit first.
     """
     weight_sum = sum(weights)
     quotients = [divmod(total * weight, weight_sum) for weight in weights]
@@ -85,9 +94,9 @@ def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> str:
-    """One namespace's share of a budget.
+    """The share of one namespace in the tenant's budget `amount` for a resource.
 
-    CPU is split into thousandths of a core, every other resource into whole units.
+    Shares of CPU are multiples of a thousandth of a core. Shares of other resources are whole numbers.
     """
     if resource in UNSPLIT_KEYS:
         return amount
@@ -103,13 +112,12 @@ def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> s
 
 
 def _check_quota_count(settings: TenantSettings) -> None:
-    """Raise InvalidSpec if a quota allows fewer ResourceQuotas than the tenant has in each namespace.
+    """Raise InvalidSpec if a quota allows fewer ResourceQuotas than the settings define for each namespace.
 
     Without this check, the API server would reject the surplus ResourceQuotas later, when other objects of
     the tenant already exist.
     """
-    extra = sum(1 for manifest in settings.extra_resources if manifest.get("kind") == "ResourceQuota")
-    quota_count = len(settings.quotas) + extra
+    quota_count = _quota_count(settings)
     for quota in settings.quotas:
         for resource in QUOTA_KEYS:
             if resource in quota.hard and quantity_value(quota.hard[resource]) < quota_count:
@@ -118,3 +126,9 @@ def _check_quota_count(settings: TenantSettings) -> None:
                     f"each namespace has {quota_count} ResourceQuotas, but quota {quota.name!r} limits "
                     f"{resource} to {quota.hard[resource]}: raise this limit, or remove quotas",
                 )
+
+
+def _quota_count(settings: TenantSettings) -> int:
+    """The number of ResourceQuotas that the settings define for each namespace."""
+    extra = sum(1 for manifest in settings.extra_resources if manifest.get("kind") == "ResourceQuota")
+    return len(settings.quotas) + extra

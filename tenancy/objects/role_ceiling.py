@@ -8,51 +8,61 @@ from tenancy.objects.roles import ROLE_RULES, role_name
 from tenancy.spec.access import AccessRole
 from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
 
+# Permissions. The keys are pairs of API group and resource, and then verbs. The values are the names of the
+# objects to which the permission applies. An empty set means all objects.
+Grants = dict[tuple[str, str], dict[str, frozenset[str]]]
+
 
 def rules_beyond_admin(roles: RoleRules) -> Iterator[tuple[str, str]]:
-    """The rules of operator and viewer with a permission that the admin lacks.
+    """The additional rules of operator and viewer that grant a permission which `tenant-admin` lacks.
 
-    Each item is a pair: the path of the invalid field below `roles`, and a description of the problem.
+    Each item is a pair: the path of the invalid field in `roles`, such as `viewer[0].verbs`, and a text about
+    the problem.
     """
     admin_rules = [
         *ROLE_RULES[AccessRole.ADMIN],
         *(rule.model_dump(by_alias=True) for rule in roles.of("admin")),
     ]
+    granted = _granted_names(admin_rules)
     for role in (AccessRole.OPERATOR, AccessRole.VIEWER):
         for index, rule in enumerate(roles.of(role.value)):
-            if (excess := _first_excess(rule, admin_rules)) is not None:
+            if (excess := _first_excess(rule, granted)) is not None:
                 field, problem = excess
                 yield f"{role.value}[{index}].{field}", problem
 
 
-def _first_excess(rule: PolicyRule, admin_rules: Iterable[Mapping[str, Any]]) -> tuple[str, str] | None:
-    """The invalid field of the rule, and a description of the problem.
+def _granted_names(rules: Iterable[Mapping[str, Any]]) -> Grants:
+    """The permissions that the rules grant."""
+    granted: Grants = {}
+    for rule in rules:
+        names = frozenset(rule.get("resourceNames") or ())
+        verbs = set(rule["verbs"])
+        for group, resource in product(set(rule["apiGroups"]), set(rule["resources"])):
+            by_verb = granted.setdefault((group, resource), {})
+            for verb in verbs:
+                known = by_verb.get(verb, names)
+                # A rule without `resourceNames` applies to all objects.
+                by_verb[verb] = known | names if known and names else frozenset()
+    return granted
 
-    None if the admin has all permissions that the rule grants.
+
+def _first_excess(rule: PolicyRule, granted: Grants) -> tuple[str, str] | None:
+    """The first field of the rule that grants more than the admin has, and a description of the problem.
+
+    `granted` are the permissions of the admin. None if the admin has all permissions that the rule grants.
     """
-    for group, resource, verb in product(rule.api_groups, rule.resources, rule.verbs):
-        for_resource = [
-            admin_rule
-            for admin_rule in admin_rules
-            if group in admin_rule["apiGroups"] and resource in admin_rule["resources"]
-        ]
-        for_verb = [admin_rule for admin_rule in for_resource if verb in admin_rule["verbs"]]
+    names, verbs = frozenset(rule.resource_names), dict.fromkeys(rule.verbs)
+    for group, resource in product(dict.fromkeys(rule.api_groups), dict.fromkeys(rule.resources)):
         target = f"{resource!r} in API group {group!r}"
         admin = role_name(AccessRole.ADMIN)
         advice = f"{admin} lacks this permission, so no other role can have it; add it to `admin` too"
-        if not for_resource:
+        by_verb = granted.get((group, resource))
+        if by_verb is None:
             return "resources", f"{target}: {advice}"
-        if not for_verb:
-            return "verbs", f"{verb!r} on {target}: {advice}"
-        if not _covers_names(for_verb, rule.resource_names):
-            return "resourceNames", f"{verb!r} on some objects of {target}: {advice}"
+        for verb in verbs:
+            if verb not in by_verb:
+                return "verbs", f"{verb!r} on {target}: {advice}"
+            allowed = by_verb[verb]
+            if allowed and not (names and names <= allowed):
+                return "resourceNames", f"{verb!r} on some objects of {target}: {advice}"
     return None
-
-
-def _covers_names(rules: Iterable[Mapping[str, Any]], names: tuple[str, ...]) -> bool:
-    """Whether the rules together apply to every object whose name is in `names`.
-
-    If `names` is empty, the rules must apply to all objects.
-    """
-    allowed_names = [set(rule.get("resourceNames") or ()) for rule in rules]
-    return not all(allowed_names) or (bool(names) and set(names) <= set().union(*allowed_names))

@@ -158,7 +158,7 @@ def _subjects(
         (access.kind.value, access.namespace or namespace, access.name)
         if access.kind is SubjectKind.SERVICE_ACCOUNT
         else (access.kind.value, "", access.name)
-        for access in _all_access(tenant)
+        for access in all_access(tenant)
         if access.role is role and (not access.namespaces or short_name in access.namespaces)
     }
     return [
@@ -169,8 +169,8 @@ def _subjects(
     ]
 
 
-def _all_access(tenant: TenantModel) -> Iterator[Access]:
-    """The entries of `adminUsers`, `rbacConfig` and `access` in the spec, all converted to `Access`."""
+def all_access(tenant: TenantModel) -> Iterator[Access]:
+    """All entries of `adminUsers`, `rbacConfig` and `access` in the spec, as `Access` objects."""
     spec = tenant.spec
     for user in (*spec.admin_users, *spec.rbac_config.users):
         yield Access(kind=SubjectKind.USER, name=user, role=AccessRole.ADMIN)

@@ -1,8 +1,8 @@
 """The ComponentResource of the platform's own objects, for `pulumi up --stack platform`.
 
-The component defines the order of operations. Pulumi creates the CRDs of Tenants last and deletes them first.
-While Tenants exist, the API server rejects the deletion of these CRDs. So `pulumi destroy` fails before it
-deletes any other object.
+The component defines in which order Pulumi creates and deletes the objects. Pulumi creates the CRDs of
+Tenants last and deletes them first. While Tenants exist, the API server rejects the deletion of these CRDs.
+So `pulumi destroy` fails before it deletes any other object.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def _stage(entry: tuple[ObjectKey, Manifest]) -> int:
 
 
 def _wait_annotations(key: ObjectKey) -> Mapping[str, str]:
-    """The annotations that define what `pulumi up` waits for."""
+    """The annotations that define what Pulumi waits for when it creates or deletes the object."""
     if key.kind == CRD.kind:
         return {"pulumi.com/waitFor": "condition=Established"}
     if key.kind == "StatefulSet":
@@ -66,6 +66,6 @@ def _wait_annotations(key: ObjectKey) -> Mapping[str, str]:
         # creates the CRDs later. `skipAwait` is no alternative: if Pulumi replaced the StatefulSet, it would
         # not wait for the deletion of the old one.
         return {"pulumi.com/waitFor": "jsonpath={.metadata.uid}"}
-    # For a namespace, keep the default: Pulumi waits until it is deleted. The next install would fail while
-    # the namespace is still terminating.
+    # By default, Pulumi waits until a namespace is deleted. Keep this default, because the next installation
+    # would fail while the namespace is still terminating.
     return {} if key.kind == NAMESPACE.kind else NO_AWAIT

@@ -1,8 +1,8 @@
 """Cluster-wide configuration of Gatekeeper and HNC: ConstraintTemplates and the HNCConfiguration.
 
 The module `tenancy.objects.gatekeeper` defines the constraints of each tenant. The ConstraintTemplates check
-only the parts of a pod that a request adds. So users can still label and delete a pod that violates a newer
-constraint.
+only those parts of a pod that a request adds. So if a pod violates a constraint that is newer than the pod,
+users can still label and delete the pod.
 """
 
 from pathlib import Path

@@ -12,19 +12,22 @@ from typing import Final
 
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import namespace_name
-from tenancy.base.platform_names import SHARED_NAMESPACE
+from tenancy.base.platform_names import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, SHARED_NAMESPACE
 
-# The namespace of the ConfigMap. It must be the namespace of CoreDNS, because a pod can mount only ConfigMaps
-# of its own namespace.
-COREDNS_NAMESPACE: Final = "kube-system"
-COREDNS_CONFIG_MAP: Final = "tenancy-coredns"
 COREFILE_KEY: Final = "Corefile"
 # Every pod may resolve names in these namespaces. The empty string stands for names outside any namespace,
 # such as the cluster domain itself.
 _SHARED_NAMESPACES: Final = ("", "default", "kube-system", SHARED_NAMESPACE)
 
+# The maximum size of the list of namespace groups, in bytes. A ConfigMap can contain 1 MiB, and the other
+# parts of the Corefile need a few kB.
+_MAX_LIST_SIZE: Final = 1_000_000
+
 # The prefix of all namespaces that the platform creates. Adopted namespaces can have any name.
 _PREFIX: Final = namespace_name("")
+
+# An expression for the namespace of the pod that sends the query. Empty if CoreDNS does not know the pod.
+_CLIENT: Final = "metadata('kubernetes/client-namespace')"
 
 _MOUNT: Final = (
     '{"spec": {"template": {"spec": {"volumes": [{"name": "config-volume", '
@@ -58,21 +61,24 @@ class CorednsSettings:
 
 
 def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSettings | None = None) -> str:
-    """The Corefile. `namespace_groups` are groups of namespaces.
+    """The text of the Corefile. Each item of `namespace_groups` is a group, usually a tenant's namespaces.
 
-    A pod can resolve the names in all namespaces that are in the same group as its own namespace.
+    A pod can resolve the names in all namespaces of its group. If the groups do not fit into a ConfigMap, the
+    Corefile does not list all of them. `unlisted_groups` returns the number of the other groups.
     """
     settings = settings or CorednsSettings()
-    group_lines = _group_lines(namespace_groups)
+    group_lines, _ = _group_lines(namespace_groups)
     domain, port = settings.domain, settings.port
     kubeconfig = f"\n        kubeconfig {settings.kubeconfig}" if settings.kubeconfig else ""
     common = f"errors\n    prometheus {settings.address}:{settings.metrics_port}"
     if settings.address:
         common += f"\n    bind {settings.address}"
+    authority = f"{domain}. 5 IN SOA ns.dns.{domain}. hostmaster.{domain}. 1 7200 1800 86400 5"
     forward = f"forward . {settings.upstream} {{\n        max_concurrent 1000\n    }}"
     # The server block with `kubernetes` must come first, because it sets the metadata that the views of the
-    # other blocks read. At most one view may match a query, because CoreDNS answers DS queries from the last
-    # block that matches.
+    # other blocks read. CoreDNS answers a query from the first block whose view matches. The exception is DS
+    # queries, for which CoreDNS uses the last block whose view matches. So the block with the view `ds`
+    # answers all DS queries, in the same way for all names.
     return f"""{_HEAD}
 {domain}:{port} in-addr.arpa:{port} ip6.arpa:{port} {{
     {common}
@@ -82,7 +88,7 @@ def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSetti
     ready {settings.address}:{settings.ready_port}
     reload
     metadata
-{_view("allowed", "is_allowed", group_lines)}
+{_allowed_view(group_lines)}
     kubernetes {domain} in-addr.arpa ip6.arpa {{{kubeconfig}
         pods verified
         ttl 30
@@ -96,19 +102,29 @@ def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSetti
 # The client may not resolve the name. Answer that the name does not exist.
 {domain}:{port} {{
     {common}
-{_view("denied", "client != '' && not is_allowed", group_lines)}
+{_view("denied", f"{_CLIENT} != ''")}
     template ANY ANY {{
         rcode NXDOMAIN
-        authority "{domain}. 5 IN SOA ns.dns.{domain}. hostmaster.{domain}. 1 7200 1800 86400 5"
+        authority "{authority}"
     }}
 }}
 
 # CoreDNS does not know the client yet, for example a new pod. Refuse the query, so that the client retries.
 {domain}:{port} {{
     {common}
-{_view("unknown", "client == '' && not is_allowed", group_lines)}
+{_view("unknown", f"{_CLIENT} == ''")}
     acl {{
         block
+    }}
+}}
+
+# No name in the cluster has a DS record.
+{domain}:{port} {{
+    {common}
+{_view("ds", "type() == 'DS'")}
+    template ANY ANY {{
+        rcode NOERROR
+        authority "{authority}"
     }}
 }}
 
@@ -131,30 +147,55 @@ def coredns_config_map(namespace_groups: Iterable[Collection[str]]) -> Manifest:
     }
 
 
-def _group_lines(namespace_groups: Iterable[Collection[str]]) -> list[str]:
-    """One line for each group that the Corefile must list.
+def unlisted_groups(namespace_groups: Iterable[Collection[str]]) -> int:
+    """The number of groups that the Corefile cannot list, because the ConfigMap would be too large.
+
+    The pods of such a group can resolve only the names in their own namespace and in shared namespaces.
+    """
+    _, unlisted = _group_lines(namespace_groups)
+    return len(unlisted)
+
+
+def _group_lines(namespace_groups: Iterable[Collection[str]]) -> tuple[list[str], list[str]]:
+    """The lines of the groups that the Corefile lists, and the lines that do not fit. A line is a group.
+
+    A group is listed only if one of these reasons applies:
 
     - A group of several namespaces must be listed, because the name of a namespace does not show its tenant.
       For example, `tenant-a-b` can belong to tenant `a` or to tenant `a-b`.
-    - A group with an adopted namespace must be listed. Otherwise, the Corefile would treat the adopted
-      namespace as a namespace of the platform.
+    - A group with an adopted namespace must be listed. Otherwise, CoreDNS would treat the adopted namespace
+      as a namespace of the platform. So these groups are listed even if the list becomes too large.
     """
-    return sorted(
-        f"/{'/'.join(sorted(group))}/"
-        for group in namespace_groups
-        if len(group) > 1 or not all(name.startswith(_PREFIX) for name in group)
-    )
+    adopted, others = [], []
+    for group in namespace_groups:
+        line = f"/{'/'.join(sorted(group))}/"
+        if not all(name.startswith(_PREFIX) for name in group):
+            adopted.append(line)
+        elif len(group) > 1:
+            others.append(line)
+    others.sort()
+    size, fitting = sum(len(line) + 1 for line in adopted), 0
+    for line in others:
+        size += len(line) + 1
+        if size > _MAX_LIST_SIZE:
+            break
+        fitting += 1
+    return sorted([*adopted, *others[:fitting]]), others[fitting:]
 
 
-def _view(name: str, condition: str, group_lines: list[str]) -> str:
+def _allowed_view(group_lines: list[str]) -> str:
+    """The CoreDNS view that matches a query if the client may resolve the name.
+
+    Only this view contains the list of groups, because the list can be large.
+    """
     # The groups are one string, which the expression splits for each query. A list with an element for each
     # group could exceed the limit of 10,000 nodes in an expression.
     families = "\n".join(group_lines)
     shared = ", ".join(f"'{namespace}'" for namespace in _SHARED_NAMESPACES)
-    return f"""\
-    view {name} {{
-        expr "
-            let client = metadata('kubernetes/client-namespace');
+    return _view(
+        "allowed",
+        f"""
+            let client = {_CLIENT};
             let target = metadata('kubernetes/namespace');
             let families = `
 {families}
@@ -163,10 +204,16 @@ def _view(name: str, condition: str, group_lines: list[str]) -> str:
             let is_platform = client != '' && not is_tenant;
             let is_shared = target in [{shared}] && not (name() endsWith '.arpa.');
             let is_own = client != '' && client == target;
-            let is_allowed = is_platform || is_shared || is_own || any(
+            is_platform || is_shared || is_own || any(
                 split(families, '\\n'),
                 # contains ('/' + client + '/') && # contains ('/' + target + '/')
-            );
-            {condition}
-        "
+            )
+        """,
+    )
+
+
+def _view(name: str, expression: str) -> str:
+    return f"""\
+    view {name} {{
+        expr "{expression}"
     }}"""

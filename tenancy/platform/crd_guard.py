@@ -25,7 +25,7 @@ def crd_guard() -> list[Manifest]:
 
 
 def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
-    """A policy and its binding. The policy rejects the deletion of CRDs while Tenants of this kind exist.
+    """A policy and its binding. The policy rejects the deletion of a CRD while Tenants of this kind exist.
 
     If `is_strict` is true, the policy applies only to the CRD of this kind. If the API server cannot list
     Tenants of this kind, the policy rejects the deletion.
@@ -34,8 +34,8 @@ def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
     exist, neither of the CRDs can be deleted. The policy also applies to a request that deletes all CRDs at
     once. The strict policy does not match this request, because the request names no object.
 
-    If the CRD of this kind has already been deleted, the API server cannot list Tenants of this kind. Then
-    the policy that is not strict allows the deletion of the other CRD.
+    If the CRD of this kind has already been deleted, the API server cannot list Tenants of this kind. In this
+    case, the policy with `is_strict=False` allows the deletion of the other CRD.
     """
     metadata = {"name": f"tenancy-{'keep' if is_strict else 'keep-all'}-{kind.crd}"}
     names = {"resourceNames": [kind.crd]} if is_strict else {}
@@ -74,7 +74,7 @@ def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
         "spec": {
             "policyName": metadata["name"],
             "validationActions": ["Deny"],
-            # The empty selector matches all Tenants. The API server evaluates the policy once for each.
+            # The empty selector matches all Tenants. The API server evaluates the policy for each Tenant.
             "paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"},
         },
     }

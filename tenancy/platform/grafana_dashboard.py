@@ -19,7 +19,7 @@ _COLUMNS: Final = 2
 _WIDTH: Final = 24 // _COLUMNS
 _HEIGHT: Final = 8
 
-# PromQL queries by legend.
+# PromQL queries of a panel. The keys are the texts in the legend.
 Queries = dict[str, str]
 
 

@@ -15,7 +15,7 @@ from tenancy.base.platform_names import WATCHER_USER
 from tenancy.platform.constraint_templates import constraint_templates, hnc_configuration
 from tenancy.platform.crd_guard import crd_guard
 from tenancy.platform.grafana_dashboard import dashboard_config_map
-from tenancy.platform.namespaces import platform_namespaces, shared_network_policies
+from tenancy.platform.namespaces import platform_namespaces, platform_network_policies
 from tenancy.platform.prometheus import prometheus_rule, service_monitor
 from tenancy.platform.reader_roles import reader_roles
 from tenancy.platform.settings import PlatformSettings
@@ -29,7 +29,7 @@ _DEFAULTS: Final = PlatformSettings()
 def platform_manifests(
     settings: PlatformSettings = _DEFAULTS, served: Collection[Kind] = ()
 ) -> list[Manifest]:
-    """All manifests, in an order in which they can be applied.
+    """All manifests. Each manifest comes after the manifests that it needs, so they can be applied in order.
 
     `served` are the optional kinds that the cluster serves. Objects of other optional kinds are left out.
     `served` can also contain versions of MutatingAdmissionPolicy.
@@ -37,13 +37,13 @@ def platform_manifests(
     mutating = [kind for kind in MUTATING_POLICIES if kind in served][:1]
     return [
         *crds(),
-        *platform_namespaces(),
+        *platform_namespaces(settings),
         *watcher_rbac(),
         *reader_roles(),
         *crd_guard(),
         *admission_manifests(WATCHER_USER),
         *(manifest for kind in mutating for manifest in spec_author_mutations(kind)),
-        *shared_network_policies(),
+        *platform_network_policies(settings),
         *plans_config_map(settings),
         *watcher_workload(settings),
         dashboard_config_map(),

@@ -10,7 +10,7 @@ from tenancy.base.platform_names import HTTP_PORT_NAME, SYSTEM_NAMESPACE, WATCHE
 from tenancy.platform.settings import PlatformSettings
 
 _API: Final = "monitoring.coreos.com/v1"
-# Quotas of 0 are left out, because the division by 0 has no useful result.
+# The used share of each quota. Quotas of 0 are left out, because a division by 0 has no useful result.
 QUOTA_SHARE: Final = "tenancy_quota_used / (tenancy_quota_hard > 0)"
 
 
@@ -29,7 +29,7 @@ def prometheus_rule(settings: PlatformSettings) -> Manifest:
 
 
 def service_monitor(settings: PlatformSettings) -> Manifest:
-    endpoint = {
+    endpoint: dict[str, Any] = {
         "port": HTTP_PORT_NAME,
         "path": "/metrics",
         "interval": "30s",
@@ -37,6 +37,9 @@ def service_monitor(settings: PlatformSettings) -> Manifest:
         # Prometheus would replace its value by the watcher's namespace.
         "honorLabels": True,
     }
+    if settings.protect_metrics:
+        # The token of Prometheus' own ServiceAccount.
+        endpoint["bearerTokenFile"] = "/var/run/secrets/kubernetes.io/serviceaccount/token"
     return {
         "apiVersion": _API,
         "kind": "ServiceMonitor",

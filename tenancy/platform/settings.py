@@ -1,16 +1,17 @@
 """The settings of the platform's stack, from the stack's Pulumi configuration. All settings have defaults."""
 
 from typing import Annotated, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, field_validator
 
-from tenancy.base.fields import DnsName, Image, LabelValue
+from tenancy.base.fields import Cidr, DnsName, Image, LabelValue
 from tenancy.base.model import Model
 from tenancy.base.quantity import Quantity
 from tenancy.plans import plans_from_text
 
 STATE_FOLDER: Final = "/var/lib/tenancy"
+_POSTGRES_PORT: Final = 5432
 
 
 class PlatformSettings(Model):
@@ -41,9 +42,25 @@ class PlatformSettings(Model):
         default=False,
         description="Whether the watcher serves its web page. Only users who may read Tenants can use it.",
     )
+    protect_metrics: bool = Field(
+        default=False,
+        description="Whether the watcher serves /metrics only to clients whose token allows them to get the "
+        "path /metrics.",
+    )
+    egress_ports: tuple[Annotated[int, Field(ge=1, le=65535)], ...] = Field(
+        default=(443, 6443),
+        description="The TCP ports to which the pods in tenancy-system can connect, in addition to the port "
+        "in the URL of the backend. One of them must be the port of the API server.",
+    )
     dns_isolation: bool = Field(
         default=False,
         description="Whether the watcher writes a CoreDNS configuration that hides other tenants' services.",
+    )
+    cluster_networks: tuple[Cidr, ...] = Field(
+        default=(),
+        max_length=64,
+        description="The networks of the cluster's pods, Services and nodes, as CIDRs. The endpoints of "
+        "tenants cannot use addresses in these networks.",
     )
     keep_updates: Annotated[int, Field(ge=1)] = Field(
         default=100, description="The number of updates to keep in the history of each tenant."
@@ -76,6 +93,15 @@ class PlatformSettings(Model):
         if url.scheme == "file":
             return url.path
         return STATE_FOLDER if self.storage is not None else None
+
+    @property
+    def backend_port(self) -> int | None:
+        """The TCP port of the backend. None if the URL of the backend does not determine a port."""
+        url = urlsplit(self.backend)
+        # An S3-compatible backend has its address in the URL's query: s3://bucket?endpoint=minio.example:9000.
+        endpoint = parse_qs(url.query).get("endpoint", [""])[0].rpartition("//")[2]
+        port = url.port or urlsplit(f"//{endpoint}").port
+        return port or (_POSTGRES_PORT if url.scheme.startswith("postgres") else None)
 
     @field_validator("backend")
     @classmethod

@@ -1,25 +1,31 @@
 """The watcher's ServiceAccount and RBAC.
 
-The watcher has only the rights that it uses. In the namespaces of tenants, it has rights on three groups of
+The watcher has only the rights that it uses. In the namespaces of tenants, it has rights on four groups of
 kinds:
 
 - the kinds of the objects that the platform creates for tenants
 - AISessions
 - the Jobs, pods and Events of AISessions
+- the kinds of objects that name hosts, and PodMetrics (only `list`)
 
 The rules for the first group are derived from the tables of kinds in `tenancy.base.kinds`, so they include
 new kinds automatically.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from tenancy.base.kinds import (
     CRD,
+    HOST_KINDS,
     MANAGED_KINDS,
     OPTIONAL_KINDS,
     POD_METRICS,
+    POLICY_BINDING,
     SUBJECT_ACCESS_REVIEW,
     TOKEN_REVIEW,
+    VALIDATING_POLICY,
+    Kind,
 )
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import GROUPS
@@ -93,15 +99,14 @@ def _cluster_rules() -> Rules:
         *_managed_rules(),
         *session_rules(),
         {
-            # HNC allows a user to add a child namespace only if the user has this right in the parent
-            # namespace.
+            # HNC lets the watcher add a child namespace only if it has this right in the parent namespace.
             "apiGroups": ["hnc.x-k8s.io"],
             "resources": ["hierarchyconfigurations"],
             "verbs": ["update"],
         },
         {
-            # RBAC allows users to grant only rights that they have. These verbs let the watcher grant other
-            # rights too, but only with the three Roles of tenants.
+            # Without these verbs, RBAC lets the watcher grant only rights that it has itself. With these
+            # verbs, it can grant any right, but only in Roles with one of these three names.
             "apiGroups": [API_GROUP],
             "resources": ["roles"],
             "verbs": ["escalate", "bind"],
@@ -114,9 +119,22 @@ def _cluster_rules() -> Rules:
             "resources": [CRD.plural],
             "verbs": ["get", "list", "watch"],
         },
+        # The watcher looks for the tenant's hosts in these objects. A host stays reserved for a tenant while
+        # an object of the tenant names the host.
+        *(
+            {"apiGroups": [group], "resources": resources, "verbs": ["list"]}
+            for group, resources in _plurals(HOST_KINDS).items()
+        ),
+        # The watcher checks whether somebody has changed the admission policies.
+        {
+            "apiGroups": [VALIDATING_POLICY.group],
+            "resources": [VALIDATING_POLICY.plural, POLICY_BINDING.plural],
+            "verbs": ["list", "watch"],
+        },
         # This API group exposes only the resource usage of pods, not the pods themselves.
         {"apiGroups": [POD_METRICS.group], "resources": [POD_METRICS.plural], "verbs": ["list"]},
-        # The watcher uses these reviews to authenticate and authorize the users of its web page.
+        # The watcher uses these reviews to authenticate and authorize the users of its web page, and to check
+        # the rights of tenants' users.
         *(
             {"apiGroups": [review.group], "resources": [review.plural], "verbs": ["create"]}
             for review in (TOKEN_REVIEW, SUBJECT_ACCESS_REVIEW)
@@ -125,10 +143,16 @@ def _cluster_rules() -> Rules:
 
 
 def _managed_rules() -> Rules:
-    plurals: dict[str, list[str]] = {}
-    for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS):
-        plurals.setdefault(kind.group, []).append(kind.plural)
     return [
         {"apiGroups": [group], "resources": resources, "verbs": _MANAGE}
-        for group, resources in plurals.items()
+        for group, resources in _plurals((*MANAGED_KINDS, *OPTIONAL_KINDS)).items()
     ]
+
+
+def _plurals(kinds: Iterable[Kind]) -> dict[str, list[str]]:
+    """The plural names of these kinds, by API group."""
+    plurals: dict[str, list[str]] = {}
+    for kind in kinds:
+        if kind.plural not in plurals.setdefault(kind.group, []):
+            plurals[kind.group].append(kind.plural)
+    return plurals

@@ -13,8 +13,9 @@ def session_rules() -> list[dict[str, Any]]:
         _rule(AISESSION, "patch", subresource="/status"),
         _rule(JOB, "get", *_FOLLOW, "create", "delete"),
         _rule(POD, *_FOLLOW),
-        # Only Events report why a Job cannot create its pod. The watcher creates Events about sessions in the
-        # namespaces of tenants, and Events about Tenants and plans in other namespaces.
+        # The watcher lists Events, because only Events report why a Job cannot create its pod. It creates
+        # Events about sessions in the namespaces of tenants, and Events about Tenants and plans in other
+        # namespaces.
         _rule(EVENT, "list", "create"),
     ]
 

@@ -27,10 +27,10 @@ _STORAGE: Final = "1Gi"
 # The file of the usage database. It is on the volume, next to Pulumi's folder. Without a volume, the usage
 # database is lost when the pod is deleted.
 _USAGE_FILE: Final = "usage.db"
-# The memory of the watcher, the warm engine and its provider.
+# The memory of the watcher, the warm engine (a process that executes Pulumi operations) and its provider.
 _BASE_MEMORY_MI: Final = 512
-# The memory for one operation if the warm engine cannot be used. The Pulumi CLI and its provider are limited
-# to 192 MiB each.
+# The memory of one Pulumi operation if the watcher cannot use the warm engine and runs the Pulumi CLI. The
+# CLI and its provider are limited to 192 MiB each.
 _MEMORY_PER_WORKER_MI: Final = 384
 
 
@@ -147,6 +147,8 @@ def _arguments(settings: PlatformSettings) -> list[str]:
         arguments += ["--plans-configmap", f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"]
     if settings.page:
         arguments.append("--page")
+    if settings.protect_metrics:
+        arguments.append("--protect-metrics")
     if settings.dns_isolation:
         arguments.append("--dns-isolation")
     return arguments

@@ -14,7 +14,7 @@ from tenancy.base.quantity import quantity_value
 from tenancy.base.quota_keys import CPU_KEYS, JOB_KEYS, MEMORY_KEYS, POD_KEYS
 from tenancy.spec.aisession import AISessionSpec
 
-# The amounts that one or more sessions add to the usage of ResourceQuotas, by resource (`limits.cpu`).
+# The amounts that one or more sessions use. The keys are keys of a ResourceQuota, such as `limits.cpu`.
 Demand = Mapping[str, Decimal]
 
 # The quota scopes that match the pod of a session. The pod has resource requests, and it has no
@@ -24,13 +24,13 @@ _SCOPES: Final = frozenset({"NotTerminating", "NotBestEffort"})
 
 @dataclass(frozen=True)
 class Shortage:
-    """A quota that does not allow the session, and the resource that the quota limits."""
+    """A quota that does not allow one more session, and the resource that would exceed the quota."""
 
     quota: str
     resource: str
     requested: str
     hard: str
-    # Whether the session would exceed the quota even if nothing else used the quota.
+    # Whether the session would exceed the quota even if the namespace were empty.
     can_never_fit: bool
 
     @property
@@ -65,10 +65,10 @@ def total_demand(demands: Iterable[Demand]) -> dict[str, Decimal]:
 
 
 def shortage(quotas: Iterable[Manifest], demand: Demand, reserved: Demand) -> Shortage | None:
-    """The first quota that does not allow this demand. None if all quotas allow it.
+    """The first quota that does not allow a session with this demand. None if all quotas allow it.
 
     Kubernetes updates the status of a quota with a delay. `reserved` is the demand of sessions that have
-    started, but are not included in the status yet.
+    started, but that the status does not include yet.
     """
     for quota in quotas:
         if not _applies_to_sessions(quota):

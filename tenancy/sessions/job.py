@@ -29,7 +29,7 @@ _MODEL_VARIABLE: Final = "AISESSION_MODEL"
 def session_job(
     session: Manifest, spec: AISessionSpec, config: SessionsConfig, settings: TenantSettings
 ) -> Manifest:
-    """The Job of this session. Raises NotOffered if `config` lacks the type or the model of the session."""
+    """The Job of this session. Raises NotOffered if `config` does not contain the session's type or model."""
     type_config, model, model_name = _selected_config(spec, config)
     name: str = session["metadata"]["name"]
     label = {SESSION_LABEL: label_value(name)}
@@ -80,7 +80,7 @@ def is_job_of(job: Manifest, session: Manifest) -> bool:
 
 
 def selected_model(job: Manifest) -> str | None:
-    """The model in the environment of the Job's container. None if the environment contains no model."""
+    """The AI model of the session, from an environment variable of the Job's container. None if not set."""
     for container in job["spec"]["template"]["spec"]["containers"]:
         for variable in container.get("env") or ():
             if container["name"] == CONTAINER and variable["name"] == _MODEL_VARIABLE:

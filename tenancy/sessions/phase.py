@@ -37,7 +37,7 @@ def status_from_job(
 ) -> AISessionStatus:
     """The new status of the session.
 
-    `previous` is the session's current status. `pod` is the pod of the Job. `pod` is None if the pod does not
+    `previous` is the session's current status. `pod` is the pod of the Job. It is None if the pod does not
     exist yet or no longer exists.
     """
     final_condition = _final_condition(job)
@@ -64,9 +64,9 @@ def status_from_job(
 
 
 def with_execution_time(status: AISessionStatus) -> AISessionStatus:
-    """The status with the execution time in its results.
+    """A copy of the status with `results.metrics.executionTime`.
 
-    Returns the status unchanged if its start time or its completion time is not set.
+    If the start time or the completion time is not set, the status itself.
     """
     if not status.start_time or not status.completion_time:
         return status
@@ -144,7 +144,7 @@ def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest |
 
 
 def _start_delay(pod: Manifest | None) -> tuple[str, str | None]:
-    """The reason why the pod does not run yet, and the message in the pod's status or None."""
+    """The reason why the pod does not run yet, and the message about it in the pod's status, if any."""
     status = (pod or {}).get("status") or {}
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":

@@ -17,7 +17,7 @@ class SessionRow(Model):
     name: str
     tenant: str
     session_type: str
-    # The selected model. Before the Job exists, the model in the spec. Empty if the spec has none.
+    # The model that the session uses. Before the Job exists, the model in the spec, or empty if it has none.
     ai_model: str = ""
     phase: SessionPhase
     # Empty if there is no reason, or the watcher has not reconciled the session yet.
@@ -29,12 +29,12 @@ class SessionRow(Model):
 
     @property
     def is_active(self) -> bool:
-        """Whether the session waits or runs."""
+        """Whether the session is waiting or running."""
         return self.phase not in FINAL_PHASES
 
 
 def tenant_ref_name(session: Manifest) -> str:
-    """The tenant that the session names. Empty if the session was stored with an older CRD and names none."""
+    """`spec.tenantRef.name` of an AISession. Empty if an older CRD allowed a session without this field."""
     name = ((session.get("spec") or {}).get("tenantRef") or {}).get("name")
     return name if isinstance(name, str) else ""
 

@@ -15,7 +15,7 @@ from tenancy.spec.aisession import SessionReason
 
 @dataclass(frozen=True)
 class Candidate:
-    """A session that could start."""
+    """A session that waits for its start."""
 
     key: ObjectKey
     created: str
@@ -53,8 +53,8 @@ def decision(
     - `max_sessions` is the number of sessions that the tenant may run at the same time.
     - `quotas` contains the ResourceQuotas of each namespace. Kubernetes updates the status of a quota with a
       delay.
-    - `reserved` contains the demand of sessions that have started, but are not included in the status of the
-      quotas yet. The keys are namespaces.
+    - `reserved` contains the demand of sessions that have started, but that the status of the quotas does not
+      include yet. The keys are namespaces.
     """
     result = StartDecision()
     reserved_by_namespace = dict(reserved)
@@ -79,7 +79,7 @@ def decision(
 
 
 def _queued(max_sessions: int) -> StartDelay:
-    """The delay of a session that waits for other sessions.
+    """The reason and the message of a session that waits for other sessions.
 
     The message lists all possible causes. A message with only the current cause would change often, and the
     watcher would have to write the status of every queued session after each change.

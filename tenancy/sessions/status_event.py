@@ -11,8 +11,8 @@ _REASONS: Final = {
     SessionPhase.FAILED: "Failed",
     SessionPhase.TERMINATED: "Terminated",
 }
-# The session waits for its tenant or for other sessions. Every other wait is a problem that somebody may have
-# to solve.
+# The reasons of sessions that wait for their tenant or for other sessions. If a session waits for any other
+# reason, the Event is a warning, because somebody may have to solve a problem.
 _USUAL_WAITS: Final = frozenset(
     {
         SessionReason.QUEUED,
@@ -31,7 +31,7 @@ class StatusEvent(NamedTuple):
 
 
 def status_event(status: AISessionStatus) -> StatusEvent | None:
-    """The Event for a new status. None while the Job starts: the Event `Started` follows within seconds."""
+    """The Event for a new status. None while the Job starts, because the Event `Started` follows soon."""
     if status.phase is SessionPhase.PENDING:
         if status.reason in (None, SessionReason.STARTING):
             return None

@@ -1,4 +1,4 @@
-"""The models of those fields of a Tenant that give subjects access to the tenant's namespaces.
+"""The models of `spec.rbacConfig` and `spec.access`, which give subjects access to the tenant's namespaces.
 
 A subject is a user, a group or a service account.
 """

@@ -22,7 +22,7 @@ _DURATION_ADVICE: Final = f"must be between 1s and {_DURATION_MAX_H}h, such as 9
 
 
 def duration_s(text: str) -> int:
-    """The seconds in a duration such as 1h30m. Raises ValueError if the text is not a duration."""
+    """A duration in seconds. For `1h30m`, the result is 5400. Raises ValueError if `text` is no duration."""
     match = re.fullmatch(_DURATION, text)
     if not text or match is None:
         raise ValueError(f"{text!r} {_DURATION_ADVICE}")
@@ -31,7 +31,7 @@ def duration_s(text: str) -> int:
 
 
 def duration_text(seconds: int) -> str:
-    """Seconds as a duration such as 1h30m. This is the inverse of `duration_s`. Negative values become 0s."""
+    """A number of seconds as text. For 5400, the result is `1h30m`. For negative numbers, it is `0s`."""
     hours, remainder_s = divmod(max(seconds, 0), 3600)
     parts = ((hours, "h"), (remainder_s // 60, "m"), (remainder_s % 60, "s"))
     return "".join(f"{count}{unit}" for count, unit in parts if count) or "0s"
@@ -115,8 +115,8 @@ def _check_is_positive(text: str) -> str:
 
 
 def _positive_rule(field: str) -> JsonDict:
-    # This rule accepts a text that is not a quantity. The rule of the type `Quantity` rejects such a text
-    # with a better message.
+    # This rule accepts text that is not a quantity. A rule of the type `Quantity` rejects such text with a
+    # better message.
     text_rule = f"!isQuantity(self.{field}) || quantity(self.{field}).isGreaterThan(quantity('0'))"
     rule = f"!has(self.{field}) || (type(self.{field}) == int ? self.{field} > 0 : {text_rule})"
     return {"rule": rule, "message": _AMOUNT_ADVICE, "fieldPath": f".{field}"}

@@ -30,7 +30,7 @@ CRD_FILE: Final = Path(__file__).with_name("crds.yaml")
 # `kubectl get CATEGORY` lists the objects of all kinds in the category.
 CATEGORY: Final = "tenancy"
 
-# The maximum length of `<tenant>` and `<name>` together in the namespace name `tenant-<tenant>-<name>`.
+# The maximum length of `<tenant>` plus the length of `<name>` in the namespace name `tenant-<tenant>-<name>`.
 _JOINED_MAX_LENGTH = NAMESPACE_MAX_LENGTH - len(namespace_name("", "")) - 1
 
 # These rules are on the whole object, because a rule on the spec can't read `metadata.name`.
@@ -54,6 +54,13 @@ _OBJECT_RULES: Final = [
         f"size(self.metadata.name) + size(self.spec.name) <= {_JOINED_MAX_LENGTH}",
         "message": "spec.name: tenant-<tenant>-<name> must be at most 63 characters",
         "fieldPath": ".spec.name",
+    },
+]
+_SPEC_RULES: Final = [
+    {
+        "rule": "self.adopt || !has(self.namespaces) || self.namespaces.all(n, !has(n.existing))",
+        "message": "must be true, because an entry of namespaces sets existing",
+        "fieldPath": ".adopt",
     },
 ]
 _ACCESS_RULES: Final = [
@@ -112,7 +119,8 @@ def crds_text() -> str:
 
 def aisession_crd() -> Manifest:
     spec = structural_schema(AISessionSpec)
-    # The API server sets defaults in `resources` only if `resources` exists, so its own default is `{}`.
+    # The API server sets the defaults of the fields in `resources` only if `resources` exists. So the default
+    # of `resources` is `{}`.
     spec["properties"]["resources"]["default"] = {}
     schema = _object_schema(
         "A task that an AI model performs for a tenant, run as a Job in one of the tenant's namespaces.",
@@ -182,8 +190,9 @@ def _crd(
 
 def _spec_schema() -> Manifest:
     schema = structural_schema(TenantSpec)
-    # Server-side apply removes the spec together with its last field. With this default, the API server
-    # creates an empty spec and sets the defaults of its fields.
+    # If server-side apply removes the last field of the spec, it removes the spec too. With this default, the
+    # API server creates an empty spec and sets the defaults of its fields.
     schema["default"] = {}
+    schema["x-kubernetes-validations"] = _SPEC_RULES
     schema["properties"]["access"]["items"]["x-kubernetes-validations"] = _ACCESS_RULES
     return schema

@@ -11,7 +11,7 @@ from tenancy.base.model import Model
 
 
 def structural_schema(model: type[Model]) -> Manifest:
-    """The structural schema of a model."""
+    """The structural schema of a model, for `openAPIV3Schema` of a CRD."""
     document = model.model_json_schema(by_alias=True)
     definitions = document.pop("$defs", {})
 

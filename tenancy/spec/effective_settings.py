@@ -13,7 +13,7 @@ def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
 
     There are three exceptions:
 
-    - The settings in `_NESTED_MODELS` are merged field by field.
+    - `network`, `roles`, `istio`, `gatekeeper` and `hnc` are merged field by field.
     - The quotas of the tenant are added to the quotas of the plan. If two quotas have the same name, the
       tenant's quota is used.
     - The extra resources of the tenant are added to the extra resources of the plan.
@@ -33,7 +33,7 @@ def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
 
 
 def settings_from_plan(plan: Settings, tenant_spec: Settings) -> dict[str, Any]:
-    """The settings of the plan that the tenant does not override. The names of the fields are camelCase."""
+    """The settings of the plan that the tenant does not override, as JSON. The keys are camelCase."""
     plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
     kept = {name: value for name, value in plan_fields.items() if name not in tenant_fields}
     for name in _NESTED_MODELS:
@@ -49,9 +49,9 @@ def settings_from_plan(plan: Settings, tenant_spec: Settings) -> dict[str, Any]:
 
 
 def _set_fields(model: Model) -> dict[str, Any]:
-    """The fields of a model, without fields whose value is None.
+    """The names and values of a model's fields, without fields whose value is None.
 
-    For a plan or the spec of a Tenant, the result contains only fields of `Settings`.
+    For a plan or the spec of a Tenant, the result contains only fields that `Settings` defines.
     """
     fields = Settings.model_fields if isinstance(model, Settings) else type(model).model_fields
     return {name: value for name in fields if (value := getattr(model, name)) is not None}

@@ -1,7 +1,7 @@
 """The schemas of the objects that are allowed in `extraResources`, by kind.
 
-The schemas reject fields that would weaken the tenant's isolation. They also add the API server's defaults,
-so that the desired object has the same fields as the live object.
+The schemas reject fields that would weaken the tenant's isolation. They also set the same defaults as the API
+server, so that the desired object has the same fields as the live object.
 """
 
 from collections.abc import Mapping

@@ -5,16 +5,16 @@ Only some permissions can be granted:
 - Cluster-scoped resources are rejected. A Role can't grant access to them, so such a rule is a mistake.
 - For resources that isolate the tenant, only read access can be granted.
 - Namespaced resources of other projects are allowed. Rules are added mainly to give access to such resources.
-- `serviceaccounts/token` is allowed. A subject that can create pods can already use any service account of
-  the namespace, so the subject gets no new access.
+- `serviceaccounts/token` is allowed. A subject with this permission can get a token of every service account
+  of the namespace, and so all rights of these service accounts.
 
 `role_ceiling` checks that `tenant-operator` and `tenant-viewer` get no permission that `tenant-admin` lacks.
 """
 
 import re
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from tenancy.base.kinds import RBAC_GROUP
 from tenancy.base.model import Model
@@ -79,24 +79,31 @@ _READ_ONLY_RESOURCES: Final = {
 }
 
 
+_Text = Annotated[str, StringConstraints(max_length=253)]
+# Only the API server uses these patterns. In Python, the validators of `PolicyRule` make the same checks, but
+# have better messages.
+_ApiGroup = Annotated[_Text, Field(json_schema_extra={"pattern": f"^{_GROUP.pattern}$"})]
+_Resource = Annotated[_Text, Field(json_schema_extra={"pattern": f"^{_RESOURCE.pattern}$"})]
+_Verb = Annotated[_Text, Field(json_schema_extra={"enum": list(_VERBS)})]
+
+
 class PolicyRule(Model):
     """One RBAC rule, as in a Kubernetes Role. Wildcards are not allowed."""
 
-    api_groups: tuple[str, ...] = Field(
+    api_groups: tuple[_ApiGroup, ...] = Field(
         min_length=1, max_length=64, description='API groups of the resources. `""` is the core group.'
     )
-    resources: tuple[str, ...] = Field(
+    resources: tuple[_Resource, ...] = Field(
         min_length=1,
         max_length=64,
         description="Resources that the rule applies to, in their plural form, such as `configmaps`.",
     )
-    verbs: tuple[str, ...] = Field(
+    verbs: tuple[_Verb, ...] = Field(
         min_length=1,
         max_length=64,
-        description="The allowed verbs. Possible values: `get`, `list`, `watch`, `create`, `update`, "
-        "`patch`, `delete`, `deletecollection`.",
+        description="The allowed verbs.",
     )
-    resource_names: tuple[str, ...] = Field(
+    resource_names: tuple[_Text, ...] = Field(
         default=(),
         max_length=64,
         description="Names of the objects that the rule applies to. Default: all objects.",
@@ -125,10 +132,9 @@ class PolicyRule(Model):
     @classmethod
     def _verbs_are_allowed(cls, verbs: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         groups, resources = info.data.get("api_groups", ()), info.data.get("resources", ())
+        read_only = next((each for each in resources if _is_read_only(groups, each)), None)
         raise_problems(
-            ((index,), text)
-            for index, verb in enumerate(verbs)
-            if (text := _verb_problem(verb, groups, resources))
+            ((index,), text) for index, verb in enumerate(verbs) if (text := _verb_problem(verb, read_only))
         )
         return verbs
 
@@ -159,7 +165,7 @@ class RoleRules(Model):
 
 
 def _is_in(resources: set[tuple[str, str]], group: str, resource: str) -> bool:
-    """Whether `resources` contains the resource or, for a subresource, its parent resource."""
+    """Whether `resources` contains the resource. For `pods/log`, also whether it contains `pods`."""
     return (group, resource) in resources or (group, resource.partition("/")[0]) in resources
 
 
@@ -180,13 +186,19 @@ def _resource_problem(resource: str, groups: tuple[str, ...]) -> str | None:
     return None
 
 
-def _verb_problem(verb: str, groups: tuple[str, ...], resources: tuple[str, ...]) -> str | None:
+def _is_read_only(groups: tuple[str, ...], resource: str) -> bool:
+    return any(_is_in(_READ_ONLY_RESOURCES, group, resource) for group in groups)
+
+
+def _verb_problem(verb: str, read_only: str | None) -> str | None:
+    """The reason why a rule can't grant the verb. None if the rule can grant it.
+
+    `read_only` is the name of a resource in the rule. Only read verbs can be granted for this resource. It is
+    None if the rule has no such resource.
+    """
     if verb not in _VERBS:
         return f"{verb!r} can't be granted to a tenant; allowed verbs: {', '.join(_VERBS)}"
-    if verb in READ_VERBS:
+    if verb in READ_VERBS or read_only is None:
         return None
-    for resource in resources:
-        if any(_is_in(_READ_ONLY_RESOURCES, group, resource) for group in groups):
-            allowed = ", ".join(READ_VERBS)
-            return f"{verb!r} on {resource!r} can't be granted to a tenant; allowed verbs: {allowed}"
-    return None
+    allowed = ", ".join(READ_VERBS)
+    return f"{verb!r} on {read_only!r} can't be granted to a tenant; allowed verbs: {allowed}"

@@ -4,6 +4,7 @@ The type `ExtraResource` checks each template when the spec or the plans file is
 replaces the placeholders later, for each namespace.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -16,6 +17,8 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.validation import FieldPath, raise_problems
 from tenancy.spec.extra_kinds import SCHEMAS
 
+# The maximum size of a template. The API server accepts at most this much data in a ConfigMap.
+_MAX_BYTES: Final = 1024 * 1024
 _PLACEHOLDER_NAMES: Final = ("name", "namespace", "purpose", "plan")
 # Also matches a placeholder without the closing brace, so that such a placeholder is rejected.
 _PLACEHOLDER = re.compile(r"\$\{tenant\.[^}]*\}?")
@@ -42,14 +45,19 @@ def filled_template(node: Any, values: Mapping[str, str], field: str) -> Any:
         placeholder = match[0]
         if placeholder not in values:
             namespace = values["${tenant.namespace}"]
-            raise InvalidSpec(field, f"namespace {namespace!r} has no value for {placeholder}")
+            raise InvalidSpec(
+                field, f"namespace {namespace!r} has no value for {placeholder}; use another placeholder"
+            )
         return values[placeholder]
 
     return _PLACEHOLDER.sub(replacement, node)
 
 
 def _checked_template(manifest: Manifest) -> Manifest:
-    """The template with the API server's defaults. Raises ValidationError if the template is not allowed."""
+    """A copy of the template in which the API server's defaults are set.
+
+    Raises ValidationError or ValueError if the template is not allowed.
+    """
     kinds = {(kind.api_version, kind.kind): kind for kind in EXTRA_KINDS}
     api_version, kind_name = str(manifest.get("apiVersion")), str(manifest.get("kind"))
     if (api_version, kind_name) not in kinds:
@@ -59,6 +67,8 @@ def _checked_template(manifest: Manifest) -> Manifest:
         raise_problems([((field,), f"{value!r} is not allowed; allowed kinds: {allowed}")])
     model = SCHEMAS[kinds[api_version, kind_name]].model_validate(manifest)
     template: Manifest = model.model_dump(by_alias=True, exclude_none=True)
+    if (size := len(json.dumps(template, ensure_ascii=False).encode())) > _MAX_BYTES:
+        raise ValueError(f"has {size} bytes, but must have at most {_MAX_BYTES}")
     known = ", ".join(f"${{tenant.{name}}}" for name in (*_PLACEHOLDER_NAMES, "labels[KEY]"))
     raise_problems(
         (path, f"unknown placeholder {placeholder}; known: {known}")

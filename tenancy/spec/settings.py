@@ -15,13 +15,14 @@ from tenancy.base.fields import (
     DnsLabel,
     HostPatterns,
     LabelKeys,
+    NonEmptyQuantities,
+    Quantities,
     Registries,
     SelectorLabels,
     Taints,
 )
 from tenancy.base.labels import NODE_POOL_LABEL
 from tenancy.base.model import Model
-from tenancy.base.quantity import Quantity
 from tenancy.spec.extra_role_rules import RoleRules
 from tenancy.spec.extra_template import ExtraResources
 from tenancy.spec.integration_settings import Gatekeeper, Hnc, Istio
@@ -29,8 +30,6 @@ from tenancy.spec.network_settings import Network
 
 # The longest grace period of a pod, in seconds, if neither the plan nor the tenant sets one.
 MAX_GRACE_PERIOD_S: Final = 3600
-
-Quantities = Annotated[dict[str, Quantity], Field(max_length=64)]
 
 
 class PodSecurity(StrEnum):
@@ -62,7 +61,7 @@ class QuotaSpec(Model):
     """A ResourceQuota that each namespace of the tenant gets."""
 
     name: DnsLabel = Field(description="The name of the ResourceQuota.")
-    hard: Annotated[Quantities, Field(min_length=1)] = Field(
+    hard: NonEmptyQuantities = Field(
         description="The limit of each resource, as in `spec.hard` of a ResourceQuota.",
     )
 
@@ -160,13 +159,14 @@ class Settings(Model):
     tolerations: Taints | None = Field(
         default=None,
         description="Taints that pods can tolerate, as `KEY`, `KEY:EFFECT`, `KEY=VALUE` or "
-        "`KEY=VALUE:EFFECT`. Pods can always have the tolerations that Kubernetes adds. Default: no others.",
+        "`KEY=VALUE:EFFECT`. Pods can always have the tolerations that Kubernetes adds. Default: no "
+        "other tolerations.",
     )
     dedicated_nodes: DnsLabel | None = Field(
         default=None,
         description="The name of a pool of nodes that only tenants with this setting use. Every pod must "
-        f"select the label `{NODE_POOL_LABEL}` with this value, and can tolerate the taint of this key and "
-        "value. Pods of other tenants can do neither.",
+        f"select the label `{NODE_POOL_LABEL}` with this value, and can tolerate the taint with the same "
+        "key and value. Pods of other tenants cannot select this label or tolerate this taint.",
     )
     max_grace_period_seconds: Annotated[int, Field(ge=0, le=86400)] | None = Field(
         default=None,
@@ -181,7 +181,8 @@ class Settings(Model):
     allowed_annotations: LabelKeys | None = Field(
         default=None,
         description="Annotations for load balancers, ingress controllers and ExternalDNS that Services, "
-        "Ingresses, Gateways and routes can have, in addition to the harmless ones. Default: none.",
+        "Ingresses, Gateways and routes can have. Some harmless annotations of ingress-nginx are always "
+        "allowed. Default: no other annotations.",
     )
     max_sessions: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None,

@@ -7,7 +7,7 @@ of these checks too. Some checks need the plan, such as the check of the number 
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
@@ -17,43 +17,15 @@ from tenancy.base.model import Model
 from tenancy.base.names import NAMESPACE_MAX_LENGTH, namespace_name, tenant_name_problem
 from tenancy.base.pulumi_signature import SIGNATURE_PROBLEM, signature_paths
 from tenancy.base.quantity import Quantity
-from tenancy.base.validation import Problem, raise_problems, validation_problems
+from tenancy.base.validation import Problem, raise_problems, structure_problems, validation_problems
 from tenancy.spec.access import Access, RbacConfig
+from tenancy.spec.namespace_spec import NamespaceSpec
 from tenancy.spec.settings import Settings
-
-
-class Purpose(StrEnum):
-    DEVELOPMENT = "development"
-    STAGING = "staging"
-    PRODUCTION = "production"
 
 
 class DeletionPolicy(StrEnum):
     DELETE = "Delete"
     RETAIN = "Retain"
-
-
-class NamespaceSpec(Model):
-    """One namespace of the tenant."""
-
-    name: DnsLabel = Field(
-        description="The short name of the namespace. The full name is `tenant-<tenant>-<name>`, unless "
-        "`existing` is set.",
-    )
-    purpose: Purpose = Field(
-        default=Purpose.DEVELOPMENT,
-        description="The purpose of the namespace. The namespace gets it as a label.",
-    )
-    existing: DnsLabel | None = Field(
-        default=None,
-        description="The full name of a namespace that already exists. The tenant adopts it, and no new "
-        "namespace is created. Requires `adopt: true`.",
-    )
-    weight: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1,
-        description="The weight of the namespace. With `quotaScope: Tenant`, each namespace gets a share of "
-        "the quotas in proportion to its weight.",
-    )
 
 
 class ResourceQuotas(Model):
@@ -87,9 +59,9 @@ class TenantSpec(Settings):
     )
     username: Text | None = Field(
         default=None,
-        description="The user name of the account that the tenant belongs to. It is only a label: the "
-        "tenant's namespaces get it as the label `kleff.io/tenant-username`, and unchanged as the annotation "
-        "of the same name. It grants no access. To give a user access, use `adminUsers` or `access`.",
+        description="The user name of the account that the tenant belongs to. It grants no access. To give a "
+        "user access, use `adminUsers` or `access`. The tenant's namespaces get the name as the label "
+        "`kleff.io/tenant-username`, converted to a label value, and as the annotation of the same name.",
     )
     display_name: Text | None = Field(
         default=None,
@@ -141,8 +113,8 @@ class TenantSpec(Settings):
     adopt: bool = Field(
         default=False,
         validate_default=True,
-        description="If true, the tenant can adopt (take over) namespaces that already exist and belong to "
-        "no other tenant.",
+        description="If true, the tenant can adopt (take over) existing namespaces that belong to no tenant "
+        "and have the annotation `adoption.platform.ai/tenant` with the name of the tenant.",
     )
     deletion_policy: DeletionPolicy = Field(
         default=DeletionPolicy.DELETE,
@@ -185,13 +157,17 @@ class TenantModel(Model):
         """
         if not self.spec.namespaces:
             return {namespace_name(self.name, self.spec.name): None}
-        return {
-            namespace.existing or namespace_name(self.name, namespace.name): namespace
+        return dict(zip(self.full_names(), self.spec.namespaces, strict=True))
+
+    def full_names(self) -> list[str]:
+        """The full name of each namespace in `spec.namespaces`."""
+        return [
+            namespace.existing or namespace_name(self.name, namespace.name)
             for namespace in self.spec.namespaces
-        }
+        ]
 
     def namespace_field(self, index: int) -> str:
-        """The path of the field that sets a namespace's name.
+        """The path of the field that sets the name of a namespace, such as `spec.namespaces[0].name`.
 
         `index` is the position of the namespace in `namespaces()`.
         """
@@ -202,8 +178,10 @@ class TenantModel(Model):
 
 
 def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
-    """The tenant that a manifest describes. Raises InvalidSpec with the path of each invalid field."""
+    """The tenant in a manifest. Raises one InvalidSpec that contains the problems of all invalid fields."""
     name, spec = manifest["metadata"]["name"], {} if manifest.get("spec") is None else manifest["spec"]
+    if unusable := structure_problems(spec, "spec"):
+        raise combined([InvalidSpec(*problem) for problem in unusable])
     problems = [Problem(path, SIGNATURE_PROBLEM) for path in signature_paths(spec, "spec")]
     try:
         valid_spec: TenantSpec | None = _validated(spec)
@@ -218,12 +196,12 @@ def tenant_from_manifest(manifest: dict[str, Any]) -> TenantModel:
 
 
 def _validated(spec: Any) -> TenantSpec:
-    """The parsed spec. As in the API server, only the camelCase names of fields are valid."""
+    """Parse the spec. As in the API server, field names must be camelCase. Raises ValidationError."""
     return TenantSpec.model_validate(spec, by_alias=True, by_name=False)
 
 
 def _valid_part(spec: Any, error: ValidationError) -> TenantSpec | None:
-    """The spec without its invalid fields. None if `_name_problems` needs an invalid field."""
+    """The spec without its invalid fields. None if a field that `_name_problems` reads is invalid."""
     invalid = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
     if not isinstance(spec, Mapping) or invalid & {"access", "name", "namespaces"}:
         return None
@@ -242,9 +220,12 @@ def _name_problems(tenant: TenantModel) -> Iterator[Problem]:
         for position, short_name in enumerate(access.namespaces):
             if short_name not in short_names:
                 field = f"spec.access[{index}].namespaces[{position}]"
-                yield Problem(field, f"{short_name!r} is not in spec.namespaces")
-    for index, full_name in enumerate(tenant.namespaces()):
+                yield Problem(field, f"there is no namespace {short_name!r} in spec.namespaces")
+    full_names = tenant.full_names() or list(tenant.namespaces())
+    for index, full_name in enumerate(full_names):
         field = tenant.namespace_field(index)
+        if full_name in full_names[:index]:
+            yield Problem(field, f"namespace {full_name!r} is given twice")
         if len(full_name) > NAMESPACE_MAX_LENGTH and field != "metadata.name":
             limit = f"but the name of a namespace can have at most {NAMESPACE_MAX_LENGTH}"
             yield Problem(field, f"namespace {full_name!r} has {len(full_name)} characters, {limit}")

@@ -23,6 +23,7 @@ class ConditionType(StrEnum):
     SPEC_APPLIED = "SpecApplied"
     DRIFTED = "Drifted"
     INTEGRATIONS_READY = "IntegrationsReady"
+    ISOLATED = "Isolated"
 
 
 class Condition(Model):
@@ -30,7 +31,7 @@ class Condition(Model):
 
     type: str = Field(
         description="The type of the condition: `Ready`, `TenantReady`, `NamespaceReady`, `SpecApplied`, "
-        "`Drifted` or `IntegrationsReady`.",
+        "`Drifted`, `IntegrationsReady` or `Isolated`.",
     )
     status: str = Field(
         description="Whether the condition is true.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
@@ -157,7 +158,8 @@ class SpecChange(StoredModel):
         default="", description="The author of the commit, according to a GitOps tool."
     )
     claims_hash: str = Field(
-        default="", description="A hash of the annotations that describe the commit. Empty without them."
+        default="",
+        description="A hash of the annotations that describe the commit. Empty if there are none.",
     )
     result: SpecResult = Field(default=SpecResult.PENDING, description="The result of the change.")
     reason: str = Field(
@@ -166,6 +168,18 @@ class SpecChange(StoredModel):
     detail: str = Field(default="", description="Details about the reason, as readable text.")
     spec: AnyObject | None = Field(
         default=None, description="The rejected spec. Other specs, and very long specs, are not stored here."
+    )
+
+
+class BoundSubject(Model):
+    """A user, a group or a service account to which the spec gives access."""
+
+    kind: str = Field(description="The kind of the subject: `User`, `Group` or `ServiceAccount`.")
+    name: str = Field(description="The name of the subject.")
+    namespace: str | None = Field(
+        default=None,
+        description="The namespace of a service account. If it is omitted, the entry is for the service "
+        "account of this name in each of the tenant's namespaces.",
     )
 
 
@@ -205,6 +219,11 @@ class TenantStatus(Model):
         "this.",
     )
     hostnames: tuple[str, ...] = Field(default=(), description="The hosts that are reserved for this tenant.")
+    subjects: tuple[BoundSubject, ...] = Field(
+        default=(),
+        description="The subjects in the applied spec. If one of them leaves the spec, the watcher removes "
+        "it from all RoleBindings in the tenant's namespaces.",
+    )
     applied_digest: str | None = Field(
         default=None,
         description="The digest (hash) of the desired state that was applied last.",
@@ -223,7 +242,7 @@ def condition(tenant: Manifest, condition_type: ConditionType) -> Manifest:
 
 
 def is_spec_applied(tenant: Manifest) -> bool:
-    """Whether the watcher has applied the newest spec."""
+    """Whether the watcher has applied the current generation of the spec."""
     applied = condition(tenant, ConditionType.SPEC_APPLIED)
     is_current = applied.get("observedGeneration") == tenant["metadata"]["generation"]
     return bool(is_current and applied["status"] == "True")

@@ -9,9 +9,8 @@ from cluster.errors import ClusterError
 from tenancy.base.kinds import CONFIG_MAP, CRD, RBAC_GROUP, ROLE, ROLE_BINDING, SERVICE_ACCOUNT, Kind
 from tests.admission.people import (
     CLAIM,
-    GATEWAY,
-    HTTP_ROUTE,
     NAMESPACE,
+    ROUTE_KINDS,
     Attempt,
     Person,
     claim_spec,
@@ -48,7 +47,7 @@ ACME = tenant_manifest(
     quotas=[{"name": "devices", "hard": {"requests.amd.com/gpu": "4"}}],
     network={"egress": [{"cidr": "203.0.113.0/24"}, {"cidr": "198.51.100.0/24", "ports": [{"port": 443}]}]},
 )
-# The allow lists of this tenant are empty. The tenant has nodes of its own.
+# The allow lists of this tenant are empty. The tenant has nodes of its own, and egress to all addresses.
 RIVAL = tenant_manifest(
     "rival",
     adminUsers=["mallory"],
@@ -56,6 +55,7 @@ RIVAL = tenant_manifest(
     storageClasses=[],
     priorityClasses=[],
     dedicatedNodes="rivals",
+    network={"egress": [{"cidr": "0.0.0.0/0"}, {"cidr": "::/0"}]},
 )
 
 # Rights beyond those of a tenant's admin: admission policies must hold even where RBAC allows a request.
@@ -65,7 +65,10 @@ EXTRA_RULES = [
         "": ["pods/attach", "pods/ephemeralcontainers", "pods/eviction", "resourcequotas"],
         "discovery.k8s.io": ["endpointslices"],
         "events.k8s.io": ["events"],
-        "gateway.networking.k8s.io": ["gateways", "httproutes"],
+        **{
+            kind.group: [each.plural for each in ROUTE_KINDS if each.group == kind.group]
+            for kind in ROUTE_KINDS
+        },
     }.items()
 ]
 PRIORITY_CLASS = Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False)
@@ -76,12 +79,12 @@ CLUSTER_ROLE_BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterro
 @pytest.fixture(scope="session")
 def administrator(running_platform: Platform) -> Iterator[Person]:
     """A cluster administrator. Creates the cluster-wide objects that the tests need: classes, the CRDs of the
-    Gateway API, and a binding of user `carol` to `cluster-admin`."""
+    Gateway API and of Istio, and a binding of user `carol` to `cluster-admin`."""
     admin = Person.named(running_platform.admin_kubeconfig, "root", "system:masters")
     requests = [
         *(create(PRIORITY_CLASS, name, value=10) for name in ("low", "high")),
         *(create(RUNTIME_CLASS, name, handler=name) for name in ("sandbox", "raw")),
-        *(_crd(kind) for kind in (GATEWAY, HTTP_ROUTE)),
+        *(_crd(kind) for kind in ROUTE_KINDS),
         create(
             CLUSTER_ROLE_BINDING,
             "carol",
@@ -115,7 +118,7 @@ def people(running_platform: Platform, administrator: Person) -> Iterator[People
             eventually(
                 partial(administrator.get, kind, name, namespace), f"{kind.kind} {name} exists in {namespace}"
             )
-    for kind in (GATEWAY, HTTP_ROUTE):
+    for kind in ROUTE_KINDS:
         reaches = partial(_reaches_admission, person("alice"), kind)
         eventually(reaches, f"{kind.plural} are served, and alice may write them")
     # This policy is created last: once the API server enforces it, it enforces all policies.
@@ -145,9 +148,10 @@ def carol(people: People) -> Person:
 
 def _grant_extra_rules(administrator: Person) -> None:
     role_ref = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "extra"}
-    subjects = [{"apiGroup": RBAC_GROUP, "kind": "User", "name": "alice"}]
-    administrator.do(create(ROLE, "extra", rules=EXTRA_RULES))
-    administrator.do(create(ROLE_BINDING, "extra", roleRef=role_ref, subjects=subjects))
+    for namespace, user in ((NAMESPACE, "alice"), ("tenant-rival", "mallory")):
+        subjects = [{"apiGroup": RBAC_GROUP, "kind": "User", "name": user}]
+        administrator.do(create(ROLE, "extra", namespace, rules=EXTRA_RULES))
+        administrator.do(create(ROLE_BINDING, "extra", namespace, roleRef=role_ref, subjects=subjects))
 
 
 def _reaches_admission(person: Person, kind: Kind) -> bool:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from cluster.client import Cluster
+from cluster.connection.impersonation import Impersonation
 from cluster.errors import ClusterError
-from cluster.impersonation import Impersonation
 from tenancy.base.kinds import Kind
 from tenancy.base.manifest import Manifest
 
@@ -20,6 +20,27 @@ ENDPOINT_SLICE = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 INGRESS = Kind("networking.k8s.io/v1", "Ingress", "ingresses")
 GATEWAY = Kind("gateway.networking.k8s.io/v1", "Gateway", "gateways")
 HTTP_ROUTE = Kind("gateway.networking.k8s.io/v1", "HTTPRoute", "httproutes")
+LISTENER_SET = Kind("gateway.networking.k8s.io/v1", "ListenerSet", "listenersets")
+TCP_ROUTE = Kind("gateway.networking.k8s.io/v1", "TCPRoute", "tcproutes")
+TLS_ROUTE = Kind("gateway.networking.k8s.io/v1", "TLSRoute", "tlsroutes")
+UDP_ROUTE = Kind("gateway.networking.k8s.io/v1", "UDPRoute", "udproutes")
+DESTINATION_RULE = Kind("networking.istio.io/v1", "DestinationRule", "destinationrules")
+SERVICE_ENTRY = Kind("networking.istio.io/v1", "ServiceEntry", "serviceentries")
+VIRTUAL_SERVICE = Kind("networking.istio.io/v1", "VirtualService", "virtualservices")
+WORKLOAD_ENTRY = Kind("networking.istio.io/v1", "WorkloadEntry", "workloadentries")
+# Kinds of other projects. The tests create their CRDs.
+ROUTE_KINDS = (
+    GATEWAY,
+    HTTP_ROUTE,
+    LISTENER_SET,
+    TCP_ROUTE,
+    TLS_ROUTE,
+    UDP_ROUTE,
+    DESTINATION_RULE,
+    SERVICE_ENTRY,
+    VIRTUAL_SERVICE,
+    WORKLOAD_ENTRY,
+)
 DEPLOYMENT = Kind("apps/v1", "Deployment", "deployments")
 REPLICA_SET = Kind("apps/v1", "ReplicaSet", "replicasets")
 JOB = Kind("batch/v1", "Job", "jobs")

@@ -1,11 +1,12 @@
-"""A tenant's users cannot fill etcd, which all tenants share, with large objects or with Events."""
+"""A tenant's users cannot fill etcd, which all tenants share, with many or large objects or with Events."""
 
 from typing import Any
 
 import pytest
 
-from tenancy.base.kinds import CONFIG_MAP, EVENT, ROLE, Kind
+from tenancy.base.kinds import CONFIG_MAP, EVENT, RESOURCE_QUOTA, ROLE, Kind
 from tenancy.base.manifest import Manifest
+from tenancy.objects.object_counts import OBJECT_COUNTS
 from tests.admission.conftest import People
 from tests.admission.people import (
     DEPLOYMENT,
@@ -19,8 +20,10 @@ from tests.admission.people import (
     denied_by,
     pod_spec,
 )
+from tests.waiting import eventually
 
 REVISION = Kind("apps/v1", "ControllerRevision", "controllerrevisions")
+POD_TEMPLATE = Kind("v1", "PodTemplate", "podtemplates")
 NEW_EVENT = Kind("events.k8s.io/v1", "Event", "events")
 KIB = 1024
 CONDITION = {"type": "A", "status": "True", "message": "x" * 99_000}
@@ -92,6 +95,28 @@ def test_large_object_is_refused(attack: str, alice: Person) -> None:
 @pytest.mark.parametrize("use", ORDINARY)
 def test_object_of_ordinary_size_is_allowed(use: str, alice: Person) -> None:
     assert alice.refusal(ORDINARY[use]) == ""
+
+
+def test_number_of_objects_is_limited(alice: Person, administrator: Person) -> None:
+    def counts() -> Manifest | None:
+        """The quota, if Kubernetes counts every kind in it. Otherwise, it rejects the other kinds."""
+        quota = administrator.get(RESOURCE_QUOTA, OBJECT_COUNTS, NAMESPACE)
+        assert quota is not None
+        used = quota.get("status", {}).get("used", {})
+        return quota if used.keys() == quota["spec"]["hard"].keys() else None
+
+    quota = eventually(counts, "all kinds are counted")
+    *templates, one_more = (
+        create(POD_TEMPLATE, f"counted-{index}", template={"spec": pod_spec()})
+        for index in range(int(quota["spec"]["hard"]["count/podtemplates"]) + 1)
+    )
+    try:
+        for template in templates:
+            alice.do(template)
+        refusal = alice.refusal(one_more, is_dry_run=False)
+        assert f"exceeded quota: {OBJECT_COUNTS}, requested: count/podtemplates=1" in refusal
+    finally:
+        alice.do(Attempt("DELETE", POD_TEMPLATE.path(NAMESPACE)))
 
 
 @pytest.mark.parametrize("kind", [EVENT, NEW_EVENT], ids=["core", "events.k8s.io"])

@@ -5,7 +5,6 @@ import pytest
 from tenancy.base.kinds import SERVICE
 from tests.admission.people import (
     CLAIM,
-    ENDPOINTS,
     INGRESS,
     POD,
     Attempt,
@@ -53,10 +52,6 @@ DENIED: dict[str, tuple[Attempt, str, str]] = {
             "ingresses",
             "a.test is not one of the tenant's hosts, or is a wildcard; allowed: none",
         ),
-    ),
-    "endpoint without networks": (
-        create(ENDPOINTS, "attempt", NAMESPACE, subsets=[{"addresses": [{"ip": "203.0.113.7"}]}]),
-        *("endpoints", "must be in the tenant's egress networks; allowed: none"),
     ),
 }
 

@@ -160,7 +160,6 @@ def test_cluster_admin_keeps_what_is_not_the_platforms(attempt: str, carol: Pers
         pytest.param("system:serviceaccount:tenancy-system:tenancy-watcher", "", id="the watcher"),
         pytest.param("root", "system:masters", id="an administrator"),
         pytest.param("carol", "tenancy:operators", id="an operator"),
-        pytest.param("carol", "system:serviceaccounts:hnc-system", id="an integration's controller"),
         pytest.param("system:serviceaccount:kube-system:namespace-controller", "", id="a namespace's end"),
     ],
 )

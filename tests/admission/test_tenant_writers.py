@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
+from cli.manifests.read import ManifestSet, TenantDocument
+from cli.preview.compare import Comparison
+from cli.preview.comparison_base import empty_base
+from cli.preview.findings.finding import Severity
 from tenancy.base.kinds import RBAC_GROUP, TENANTS, Kind
 from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import WATCHER_USER
+from tenancy.plans import read_plans
 from tests.admission.conftest import CLUSTER_ROLE_BINDING, People
 from tests.admission.people import Attempt, Person, create, denied_by
 from tests.waiting import eventually
@@ -20,7 +26,16 @@ VERBS = {
     "wendy": WRITE,
     "paul": (*WRITE, "relax-pod-security"),
     "rita": (*WRITE, "grant-roles"),
+    "stan": (*WRITE, "write-status"),
 }
+# Fields of a status that the watcher and the page trust.
+FORGED_STATUS: dict[str, Manifest] = {
+    "an author": {"specChanges": [{"generation": 1, "time": "2026-01-01T00:00:00Z", "user": "alice"}]},
+    "an applied spec": {"appliedDigest": "0123456789abcdef"},
+    "a namespace": {"namespaceStatus": {"kube-system": {"ready": True}}},
+}
+# A Tenant of the second API group. The watcher creates nothing for a paused Tenant.
+PAUSED = create(TENANTS[1], "status-target", spec={"paused": True})
 
 
 def tenant(group: int = 0, **spec: Any) -> Attempt:
@@ -77,9 +92,10 @@ ORDINARY: dict[str, tuple[str, Attempt]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def writers(people: People, administrator: Person) -> Iterator[None]:
-    requests = []
+    requests = [PAUSED]
     for user, verbs in VERBS.items():
-        rules = [{"apiGroups": [kind.group], "resources": ["tenants"], "verbs": verbs} for kind in TENANTS]
+        resources = ["tenants", "tenants/status"]
+        rules = [{"apiGroups": [kind.group], "resources": resources, "verbs": verbs} for kind in TENANTS]
         role = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": user}
         subject = {"apiGroup": RBAC_GROUP, "kind": "User", "name": user}
         requests += [
@@ -120,3 +136,42 @@ def test_ordinary_tenant_is_written(use: str, people: People) -> None:
 )
 def test_one_verb_does_not_include_the_other(user: str, request_: Attempt, people: People) -> None:
     assert denied_by("privileged-settings") in people(user).refusal(request_)
+
+
+@pytest.mark.parametrize("field", FORGED_STATUS)
+def test_only_the_watcher_writes_the_status_of_tenants(field: str, people: People, carol: Person) -> None:
+    for kind, name in ((TENANTS[0], "acme"), (TENANTS[1], "status-target")):
+        path, body = kind.path(name=name, subresource="status"), {"status": FORGED_STATUS[field]}
+        request = Attempt("PATCH", path, body, "application/merge-patch+json")
+        assert denied_by("status") in people("wendy").refusal(request)
+        # An administrator can repair a status.
+        for writer in (people(WATCHER_USER), people("stan"), carol):
+            assert writer.refusal(request) == ""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"podSecurity": "privileged"},
+        {"podSecurity": "baseline"},
+        {"podSecurity": "restricted"},
+        {"roles": {"admin": [HELM]}},
+        {"roles": {}},
+        {"plan": "pro", "adminUsers": ["wendy"]},
+    ],
+    ids=str,
+)
+def test_preview_warns_about_a_new_tenant_whose_author_needs_a_verb(
+    spec: dict[str, Any], people: People
+) -> None:
+    manifest = tenant(**spec).body
+    assert manifest is not None
+    documents = ManifestSet((TenantDocument(manifest, "tenants.yaml", 1),), (), 0)
+    preview = Comparison(read_plans(), empty_base()).preview(documents, is_complete=False)
+    warnings = [finding.message for finding in preview.findings(Severity.WARNING)]
+    refusal = people("wendy").refusal(tenant(**spec))
+    assert (denied_by("privileged-settings") in refusal) == bool(warnings)
+    verbs = [verb for verb in ("relax-pod-security", "grant-roles") if verb in refusal]
+    assert [
+        verb for verb in verbs if not any(f"the verb {verb} on tenants" in text for text in warnings)
+    ] == []

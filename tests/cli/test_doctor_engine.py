@@ -24,8 +24,12 @@ from cli.doctor.pulumi_state import check_engine
             "ok",
             "the program tenancy-engine is not installed. This is correct if the watcher runs on another",
         ),
-        ({"TENANCY_ENGINE_BINARY": "other"}, "warning", "its version is 1.2.3, but the Python package"),
-        ({"TENANCY_ENGINE_BINARY": "broken"}, "warning", "it cannot be started: "),
+        (
+            {"TENANCY_ENGINE_BINARY": "other"},
+            "warning",
+            "tenancy-engine has version 1.2.3, but the Python package",
+        ),
+        ({"TENANCY_ENGINE_BINARY": "broken"}, "warning", "tenancy-engine cannot be started: "),
         ({"TENANCY_ENGINE": "cli"}, "ok", "not used, because TENANCY_ENGINE is cli"),
     ],
 )

@@ -26,7 +26,7 @@ def row(name: str, minutes: int, reason: str = "Queued", phase: str = "Pending")
 def test_a_long_wait_is_a_warning_with_reason_and_advice() -> None:
     (finding,) = waiting_findings([row("new", 1), row("stuck", 14, "QuotaExceeded")])
     assert (finding.level, finding.subject) == (Level.WARNING, "tenant acme")
-    expected = "session tenant-acme/stuck is Pending for 14 min: QuotaExceeded: a message"
+    expected = "session tenant-acme/stuck has been Pending for 14 min: QuotaExceeded: a message"
     assert finding.message == expected
     assert finding.fix == "wait, raise the quota, or create the session with less CPU and memory"
 
@@ -34,7 +34,7 @@ def test_a_long_wait_is_a_warning_with_reason_and_advice() -> None:
 def test_sessions_with_the_same_reason_share_a_warning() -> None:
     rows = [row("b", 20), row("a", 30), row("c", 10), row("d", 10, "TenantPaused")]
     queued, paused = waiting_findings(rows)
-    assert queued.message.startswith("session tenant-acme/a is Pending for 30 min, like 2 more of the tenant")
+    assert queued.message.startswith("session tenant-acme/a has been Pending for 30 min (and 2 more sessions")
     assert paused.fix == "tenancy resume acme"
 
 

@@ -81,7 +81,7 @@ def test_rollback_to_the_first_of_three_and_back_again(
     assert "~ Tenant undone\n    spec.plan\n      - pro\n      + basic\n" in result.stdout
     assert "- Namespace tenant-undone-b\n" in result.stdout
     assert "spec.paused" not in result.stdout
-    assert result.stdout.endswith("undone is back to the spec of update 1: update 4.\n")
+    assert result.stdout.endswith("undone has the spec of update 1 again; update 4 has applied it.\n")
     assert live(platform, manifest)["spec"] == spec
     eventually(lambda: content(platform, "undone") == as_first, "all objects are as they were at first")
     newest, *_ = updates(tenancy, "undone")
@@ -146,7 +146,7 @@ def test_failed_spec_is_rolled_back_to_the_last_good_one(platform: Platform, ten
     platform.await_condition(manifest, "UnknownPlan")
     result = tenancy("rollback", "rescued", "--yes")
     assert result.returncode == 0, result.stderr
-    assert result.stdout.endswith("rescued is back to the spec of update 1: no update was necessary.\n")
+    assert result.stdout.endswith("rescued has the spec of update 1 again; no update was necessary.\n")
     assert live(platform, manifest)["status"]["phase"] == "Active"
 
 

@@ -83,9 +83,9 @@ def test_watcher_imports_no_models_of_the_kubernetes_package() -> None:
 
 def test_other_code_can_import_the_complete_kubernetes_package() -> None:
     program = (
-        "import cluster.transport, sys; assert 'kubernetes' not in sys.modules; import kubernetes;"
+        "import cluster.connection.transport, sys; assert 'kubernetes' not in sys.modules; import kubernetes;"
         "assert kubernetes.client.CoreV1Api().api_client.deserialize;"
-        "assert kubernetes.client.ApiClient is not cluster.transport.client.ApiClient;"
+        "assert kubernetes.client.ApiClient is not cluster.connection.transport.client.ApiClient;"
         "import kubernetes.client.models as models; assert models.V1Pod is kubernetes.client.V1Pod"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from cluster.client import Cluster
+from cluster.connection.impersonation import Impersonation
 from cluster.errors import ClusterError
-from cluster.impersonation import Impersonation
 from embedded.controlplane.kubeconfig import write_kubeconfig
 from embedded.controlplane.loopback import HOST
 from embedded.controlplane.plane import ControlPlane

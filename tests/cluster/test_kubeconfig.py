@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from cluster.client import Cluster
+from cluster.connection.impersonation import Impersonation
+from cluster.connection.kubeconfig import NoContext, read_context
+from cluster.connection.proxy import Proxy, proxy_of_context, proxy_of_environment
 from cluster.errors import ClusterError
-from cluster.impersonation import Impersonation
-from cluster.kubeconfig import NoContext, read_context
-from cluster.proxy import Proxy, proxy_of_context, proxy_of_environment
 
 SECRET = "s3cr3t"
 

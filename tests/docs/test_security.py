@@ -1,19 +1,42 @@
-"""The tests that the security page names exist."""
+"""The docs build finds statements on the security page that name no test, or a test that does not exist."""
 
-import re
-
-import pytest
+import subprocess
+import sys
+from pathlib import Path
 
 from embedded.environment import ROOT
 
-_PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-_TESTS = sorted(set(re.findall(r"`(tests/[a-z_/]+\.py)::(test_\w+)`", _PAGE)))
+_PAGE = """\
+# Security
+
+## What tenants cannot do
+
+- **Good.** A statement. {test}`tests/docs/test_security.py::test_build_finds_statements_without_a_test`
+- **Without.** A statement.
+- **Unknown.** A statement. {test}`tests/docs/test_security.py::test_unknown`
+
+| layer | test |
+|---|---|
+| row | none |
+
+## What is not protected
+
+- A limit needs no test.
+"""
 
 
-@pytest.mark.parametrize(("file", "test"), _TESTS)
-def test_test_on_the_security_page_exists(file: str, test: str) -> None:
-    assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
-
-
-def test_security_page_names_tests() -> None:
-    assert len(_TESTS) > 10
+def test_build_finds_statements_without_a_test(tmp_path: Path) -> None:
+    (tmp_path / "index.md").write_text("# Docs\n\n```{toctree}\nsecurity\n```\n")
+    (tmp_path / "security.md").write_text(_PAGE)
+    folder = ROOT / "docs"
+    (tmp_path / "conf.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(folder)!r})\nextensions = ['myst_parser', 'named_tests']\n"
+    )
+    command = [sys.executable, "-m", "sphinx", "-q", "--no-color", "-b", "dummy", str(tmp_path), str(tmp_path / "out")]
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    warnings = [line.partition("WARNING: ")[2] for line in completed.stderr.splitlines()]
+    assert warnings == [
+        "test 'tests/docs/test_security.py::test_unknown' does not exist",
+        "the statement 'Without. A statement.' names no test",
+        "the statement 'row' names no test",
+    ]

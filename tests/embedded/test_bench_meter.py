@@ -59,14 +59,6 @@ def test_memory_is_the_peak_during_the_measurement() -> None:
         assert 64 < usage.peak_mib < 128
 
 
-def test_names_of_the_running_programs() -> None:
-    with started(ALLOCATION) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        (child,) = psutil.Process(process.pid).children()
-        assert Meter(process.pid).names() == {child.name()}
-
-
 def test_reaper_forwards_sigterm_and_the_exit_code(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     os.mkfifo(ready)

@@ -92,9 +92,9 @@ def test_targets_say_whether_they_are_met() -> None:
     assert len(missing) == 2
     missed = [target.text for target in targets(WITHOUT_WARM) if target.is_met is False]
     assert missed == [
-        "create: times as fast as documented",
-        "create: times as long as the floor",
-        "burst: times as fast as documented",
+        "create: time of the Automation API / watcher",
+        "create: time of the watcher / server-side apply",
+        "burst: speed of the watcher / Automation API",
         "burst: peak memory with 4 workers, MiB",
     ]
 

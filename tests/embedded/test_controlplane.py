@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from embedded.controlplane import loopback
+from embedded.controlplane import loopback, start_errors
 from embedded.controlplane import plane as controlplane
 from embedded.controlplane.components import IDENTITIES
-from embedded.controlplane.plane import ControlPlane, ControlPlaneError
+from embedded.controlplane.plane import ControlPlane
+from embedded.controlplane.start_errors import ControlPlaneError
 
 Kubectl = Callable[..., str]
 
@@ -97,7 +98,7 @@ def test_port_that_is_taken_in_between_is_replaced(
 def test_start_is_given_up_when_its_port_is_taken_every_time(
     tools: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(controlplane, "START_ATTEMPTS", 3)
+    monkeypatch.setattr(start_errors, "START_ATTEMPTS", 3)
     apiserver = tmp_path / "kube-apiserver"
     apiserver.write_text(
         f"#!/bin/sh\necho x >> {tmp_path}/attempts\necho bind: address already in use\nexit 1\n"

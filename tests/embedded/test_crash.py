@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 import embedded
-from embedded.controlplane.plane import ControlPlane, ControlPlaneError
+from embedded.controlplane.plane import ControlPlane
+from embedded.controlplane.start_errors import ControlPlaneError
 
 ROOT = Path(embedded.__file__).parents[1]
 

@@ -28,6 +28,7 @@ def test_samples_become_active_and_the_next_run_finds_them(dev: Dev) -> None:
     assert "stack applied" not in dev.folder.watcher_log.read_text()
 
 
+@pytest.mark.long
 def test_signal_stops_foreground_instances_and_their_builds(
     dev: Dev, other: Dev, tools: dict[str, Path], tmp_path: Path, alive: Alive
 ) -> None:

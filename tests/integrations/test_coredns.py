@@ -50,7 +50,6 @@ FORMS = [
     ("web.{}.svc.cluster.local.", "A"),
     ("WEB.{}.SVC.cluster.LOCAL.", "A"),
     ("web.{}.svc.cluster.local.", "ANY"),
-    ("web.{}.svc.cluster.local.", "DS"),
     ("web.{}.svc.cluster.local.", "HTTPS"),
     ("_http._tcp.web.{}.svc.cluster.local.", "SRV"),
     ("db.{}.svc.cluster.local.", "A"),
@@ -142,6 +141,12 @@ def test_no_form_of_a_name_tells_that_it_exists(dns_server: Dns, form: str, kind
             # A client that may resolve the name asks first: a shared cache would then hold the answer.
             dns_server.ask(ADDRESS["kube-system"], form.format(target), kind)
             assert dns_server.ask(ADDRESS[client], form.format(target), kind) == ABSENT, (client, target)
+
+
+def test_ds_queries_tell_nothing(dns_server: Dns) -> None:
+    for client in ("tenant-a", "kube-system"):
+        for name in (name_in("tenant-a"), name_in("tenant-b"), name_in("not-there")):
+            assert dns_server.ask(ADDRESS[client], name, "DS") == Answer("NOERROR"), (client, name)
 
 
 def test_addresses_tell_names_to_the_platform_only(dns_server: Dns, admin: Cluster) -> None:

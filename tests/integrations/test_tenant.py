@@ -166,5 +166,5 @@ def test_gatekeeper_keeps_foreign_images_and_privileged_pods_out(
 def test_tenant_with_an_unknown_parent_says_so(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("orphan", hnc={"enabled": True, "parent": "nowhere"})
     failed = platform.await_condition(manifest, "InvalidSpec")
-    assert failed["message"] == "spec.hnc.parent: 'nowhere' is not in spec.namespaces"
+    assert failed["message"] == "spec.hnc.parent: there is no namespace 'nowhere' in spec.namespaces"
     assert platform.namespace("tenant-orphan") is None

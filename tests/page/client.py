@@ -32,6 +32,8 @@ class Response:
 class PageClient:
     port: int
     headers: dict[str, str] = field(default_factory=dict)
+    # The address from which the requests are sent.
+    source: str = HOST
 
     def get(self, path: str, **headers: str) -> Response:
         return self.send("GET", path, None, headers)
@@ -40,7 +42,7 @@ class PageClient:
         return self.send("POST", path, json.dumps(data), {"Content-Type": content_type, **headers})
 
     def send(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Response:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
+        connection = http.client.HTTPConnection(HOST, self.port, 60, (self.source, 0))
         try:
             connection.request(method, path, body, {**self.headers, **headers})
             response = connection.getresponse()

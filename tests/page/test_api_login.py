@@ -1,6 +1,7 @@
 """On other than loopback addresses, the page needs a token with read access to tenants."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from tenancy.base.kinds import RBAC_GROUP, Kind
 from tenancy.base.names import GROUPS
+from tests.kubeconfigs import service_account_token
 from tests.own_cluster import platform_on_own_cluster
 from tests.page.accounts import create_token, is_allowed
 from tests.page.client import PageClient, Response
@@ -42,6 +44,8 @@ def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 def tokens(open_platform: Platform) -> dict[str, str]:
     """A token of each account, by the account's name. The accounts' rights are in effect."""
     tokens = {name: create_token(open_platform, name, rules) for name, rules in RULES.items()}
+    metrics = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
+    tokens["page-prometheus"] = service_account_token(open_platform.admin, "page-prometheus", metrics)
     for name, rules in RULES.items():
         for rule in rules:
             eventually(
@@ -200,6 +204,26 @@ def test_revoked_right_ends_the_stream(
     assert not any(row["displayName"] == "Hidden" for _, row in stream.seen)
 
 
+def test_flood_of_made_up_tokens_does_not_stop_users(page: PageClient, tokens: dict[str, str]) -> None:
+    reader = as_bearer(page, tokens["page-reader"])
+    assert reader.get("/api/tenants").status == 200
+
+    def guess(number: int) -> Response:
+        headers = {"Authorization": f"Bearer made-up-{number}"}
+        return PageClient(page.port, headers, "127.0.0.2").get("/api/tenants")
+
+    with ThreadPoolExecutor(16) as attackers:
+        guesses = attackers.map(guess, range(300))
+        assert {reader.get("/api/tenants").status for _ in range(20)} == {200}
+        assert page.post("/api/login", {"token": tokens["page-friend"]}).status == 200
+        responses = list(guesses)
+    checked = sum(response.status == 401 for response in responses)
+    limited = [response for response in responses if response.status == 429]
+    assert (checked, len(limited)) in {(20, 280), (21, 279)}, "two checks can run at once"
+    assert limited[0].headers["retry-after"] == "60"
+    assert "too many invalid tokens from your address" in limited[0].data["message"]
+
+
 def test_no_token_is_logged(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
     used = (*tokens.values(), INVALID_TOKEN)
     for token in used:
@@ -215,10 +239,20 @@ def test_probes_need_no_token(page: PageClient) -> None:
         assert page.get(path).status == 200, path
 
 
-def test_page_is_off_without_the_option(open_platform: Platform, tokens: dict[str, str]) -> None:
+def test_page_is_off_and_metrics_need_a_right_with_these_options(
+    open_platform: Platform, tokens: dict[str, str]
+) -> None:
     open_platform.stop()
-    open_platform.start()
+    open_platform.start("--protect-metrics")
     try:
+        page = PageClient(open_platform.port)
+        assert page.get("/healthz").status == page.get("/readyz").status == 200
+        assert page.get("/metrics").status == 401
+        assert as_bearer(page, INVALID_TOKEN).get("/metrics").status == 401
+        response = as_bearer(page, tokens["page-reader"]).get("/metrics")
+        assert response.status == 403
+        assert "page-reader may not get /metrics: ask for a ClusterRole" in response.text
+        assert "tenancy_tenants" in as_bearer(page, tokens["page-prometheus"]).get("/metrics").text
         reader = as_bearer(PageClient(open_platform.port), tokens["page-reader"])
         for path in ("/", "/login", "/static/page.js", "/tenants/acme", *DATA):
             response = reader.get(path)

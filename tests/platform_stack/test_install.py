@@ -6,6 +6,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SHARED_NAMESPACE, SYSTEM_NAMESPACE, WATCHER
 from tenancy.plans import SHIPPED_PLANS
 from tenancy.platform.manifests import optional_kinds, platform_manifests
+from tenancy.platform.namespaces import platform_network_policies
 from tenancy.platform.settings import PlatformSettings
 from tenancy.platform.watcher_workload import watcher_workload
 from tenancy.spec.crd import crds
@@ -24,6 +25,11 @@ OPTIONAL = [
 ]
 
 _, STATEFUL_SET = watcher_workload(PlatformSettings(image=IMAGE))
+[EGRESS_POLICY] = [
+    manifest
+    for manifest in platform_network_policies(SETTINGS)
+    if manifest["metadata"]["name"] == "allow-api-server-and-backend"
+]
 
 
 def stateful_set(platform: Platform) -> Manifest:
@@ -111,11 +117,21 @@ def test_objects_of_other_projects_come_with_their_crds_and_break_nothing_when_t
             if crd["metadata"]["name"] in crd_names:
                 platform.apply(crd)
     eventually(lambda: all(is_served(platform.admin, kind) for kind in KINDS), "all kinds are served")
-    output = empty.up(**IMAGE_ONLY, monitoringLabels='{"release": "mine"}')
+    settings = {
+        "monitoringLabels": '{"release": "mine"}',
+        "clusterNetworks": '["10.0.0.0/16", "fd00::/48"]',
+        "protectMetrics": "true",
+    }
+    output = empty.up(**IMAGE_ONLY, **settings)
     assert "left out" not in output
     assert len(uids(platform, OPTIONAL)) == len(OPTIONAL) == 5
     [monitor] = platform.admin.list(next(kind for kind in KINDS if kind.kind == "ServiceMonitor"))[0]
     assert monitor["metadata"]["labels"]["release"] == "mine"
+    system = platform.admin.get(NAMESPACE, SYSTEM_NAMESPACE) or {}
+    assert system["metadata"]["annotations"]["policy.platform.ai/cluster-networks"] == "10.0.0.0/16,fd00::/48"
+    assert monitor["spec"]["endpoints"][0]["bearerTokenFile"]
+    [container] = stateful_set(platform)["spec"]["template"]["spec"]["containers"]
+    assert "--protect-metrics" in container["args"]
 
     for kind in KINDS:
         platform.admin.delete(CRD, kind.crd)
@@ -145,21 +161,16 @@ def test_settings_change_the_workload_and_touch_no_crd(deployed: PlatformStack) 
     platform = deployed.platform
     before, crds_before = uids(platform, [STATEFUL_SET]), uids(platform, crds())
     # The claim templates of a StatefulSet are immutable, so a larger volume replaces it.
-    deployed.up(**IMAGE_ONLY, storage="5Gi")
+    deployed.up(**IMAGE_ONLY, storage="5Gi", egressPorts="[8443]")
     claim = stateful_set(platform)["spec"]["volumeClaimTemplates"][0]["spec"]
     assert claim["resources"]["requests"]["storage"] == "5Gi"
     larger = uids(platform, [STATEFUL_SET])
     assert before.keys() == larger.keys()
     assert before != larger
 
-    # A remote backend needs no volume.
-    deployed.up(**IMAGE_ONLY, backend="s3://states", workers="2")
-    spec = stateful_set(platform)["spec"]
-    assert "volumeClaimTemplates" not in spec
-    [container] = spec["template"]["spec"]["containers"]
-    assert {"name": "PULUMI_BACKEND_URL", "value": "s3://states"} in container["env"]
-    assert [mount["name"] for mount in container["volumeMounts"]] == ["tmp", "run"]
-    assert container["resources"]["limits"] == {"cpu": "2", "memory": "1280Mi"}
+    policy = live(platform, EGRESS_POLICY)
+    assert policy is not None
+    assert [port["port"] for port in policy["spec"]["egress"][0]["ports"]] == [8443]
 
     # Without an image, no watcher is deployed.
     deployed.up()

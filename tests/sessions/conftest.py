@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from embedded.controlplane.plane import ControlPlane
+from embedded.run.install_platform import install_session_crd
 from embedded.toolchain.resolver import path_with
 from tenancy.base.manifest import Manifest
 from tests.platform import NewTenant, Platform, tenant_manifest
@@ -18,7 +19,9 @@ from tests.sessions.sessions import PLANS, SHARED_TENANT, Sessions, sessions_of,
 @pytest.fixture(scope="package")
 def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     folder = tmp_path_factory.mktemp("sessions-plane")
-    with ControlPlane(tools, folder, is_throw_away=True, has_nodes=True) as plane:
+    with ControlPlane(
+        tools, folder, is_throw_away=True, has_nodes=True, before_controllers=install_session_crd
+    ) as plane:
         yield plane
 
 

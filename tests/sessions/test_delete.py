@@ -53,7 +53,7 @@ def test_deleted_tenant_ends_its_sessions_before_its_stack(platform: Platform, n
         sessions.create(name, "endless")
     for name in ("one", "two", "three"):
         sessions.await_phase(name, "Running")
-    # The watcher does not wait for a Job that only has the label of a session.
+    # The watcher does not wait for a Job that a user has created with the label and the owner of a session.
     job = sessions.job("two")
     assert job is not None
     set_finalizers(sessions, JOB, create_forged(sessions, job), ["test.example/keep"])
@@ -99,6 +99,7 @@ def create_forged(sessions: Sessions, job: Manifest) -> str:
         "name": "forged",
         "namespace": sessions.namespace,
         "labels": {"platform.ai/session": "two"},
+        "ownerReferences": job["metadata"]["ownerReferences"],
     }
     template = {"metadata": {}, "spec": job["spec"]["template"]["spec"]}
     sessions.platform.admin.create(JOB, {"metadata": metadata, "spec": {"template": template}})

@@ -1,10 +1,13 @@
 """Backend URLs, and stacks in a file backend."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from stacks.backend import backend_url, create_stack_in_file_backend, is_passphrase_backend
+from tests.platform import ROOT
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,28 @@ def test_existing_state_is_never_overwritten(suffix: str, tmp_path: Path) -> Non
     (folder / f"tenant-x.json{suffix}").write_text("precious")
     create_stack_in_file_backend(f"file://{tmp_path}", "tenant-x")
     assert [entry.name for entry in folder.iterdir()] == [f"tenant-x.json{suffix}"]
+
+
+_ON_A_FULL_DISK = """
+import resource, sys
+from stacks.backend import create_stack_in_file_backend
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+for _ in range(2):
+    try:
+        create_stack_in_file_backend(sys.argv[1], "tenant-x")
+    except OSError:
+        continue
+    sys.exit("written")
+"""
+
+
+def test_full_disk_leaves_no_temporary_files(tmp_path: Path) -> None:
+    """The limit of the file size lets each write fail, as a full disk does."""
+    folder = tmp_path / ".pulumi"
+    folder.mkdir()
+    (folder / "meta.yaml").write_text("version: 1")
+    subprocess.run([sys.executable, "-c", _ON_A_FULL_DISK, f"file://{tmp_path}"], check=True, cwd=ROOT)
+    assert [entry.name for entry in folder.rglob("*") if entry.is_file()] == ["meta.yaml"]
 
 
 def test_only_the_service_keeps_keys_of_its_own() -> None:

@@ -3,8 +3,10 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from stacks.cli import PulumiCli
+from stacks.command import PulumiProcess
 from stacks.histories import Histories
 from stacks.history import updates_from_entries
 from stacks.storage.deleted_tenants import deleted_tenants
@@ -36,8 +38,10 @@ def stack_with_update(backend: Path) -> list[Path]:
 
 
 def histories(backend: Path) -> Histories:
-    """Histories without a CLI, because a file backend is read without it."""
-    return Histories(f"file://{backend}", backend / "none", {}, None)  # type: ignore[arg-type]
+    """Histories without a command, because a file backend is read without it."""
+    url, command = f"file://{backend}", cast(PulumiProcess, None)
+    cli = PulumiCli(url, backend / "none", command, {})
+    return Histories(url, backend / "none", {}, command, cli)
 
 
 def test_history_survives_a_crash_after_the_stack_is_destroyed(tmp_path: Path) -> None:

@@ -49,7 +49,9 @@ def script(path: Path, text: str) -> Path:
             id="failing",
         ),
         pytest.param("echo hello; cat", "did not print its version", id="another program"),
-        pytest.param("""echo '{"version": "v1.2.3"}'; cat""", "its version is 1.2.3", id="another version"),
+        pytest.param(
+            """echo '{"version": "v1.2.3"}'; cat""", "tenancy-engine has version 1.2.3", id="another version"
+        ),
     ],
 )
 def test_cli_replaces_an_unusable_engine_until_it_is_usable(

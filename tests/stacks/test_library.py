@@ -104,7 +104,12 @@ def test_example_creates_and_destroys_a_tenant(program: Program, cluster: Cluste
     program.run("up", "--yes", "--skip-preview", "--stack", "test")
     assert program.outputs() == {
         "namespaces": {"dev": "tenant-library-dev", "prod": "tenant-library-prod"},
-        "quotas": ["tenant-quota", "tenant-quota-objects", "tenant-quota-storage"],
+        "quotas": [
+            "tenant-quota",
+            "tenant-quota-objects",
+            "tenant-quota-storage",
+            "tenant-object-counts",
+        ],
     }
     prod = cluster.get(NAMESPACE, "tenant-library-prod")
     assert prod is not None

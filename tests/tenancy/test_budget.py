@@ -190,6 +190,6 @@ def sums(live: LiveObjects) -> Sums:
             written = manifest["spec"]["hard"]
             in_force = manifest.get("status", {}).get("hard", {})
             for resource in ("cpu", "memory", "pods"):
-                total["written", resource] += quantity_value(written[resource])
+                total["written", resource] += quantity_value(written.get(resource, "0"))
                 total["in force", resource] += quantity_value(in_force.get(resource, "0"))
     return total

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tenancy.platform.coredns import CorednsSettings, coredns_config_map, corefile
+from tenancy.platform.coredns import CorednsSettings, coredns_config_map, corefile, unlisted_groups
+
+# The API server rejects a ConfigMap with more data than this, in bytes.
+MAX_CONFIG_MAP = 1024 * 1024
 
 
 def namespace_lines(text: str) -> set[str]:
@@ -27,8 +30,26 @@ def test_only_what_a_name_does_not_tell_is_listed(families: list[list[str]], lin
     assert namespace_lines(corefile(families)) == lines
 
 
-def test_all_views_go_by_the_same_list() -> None:
-    assert corefile([["tenant-a", "tenant-a-x"]]).count("/tenant-a/tenant-a-x/\n") == 3
+def test_five_thousand_tenants_fit_into_a_config_map() -> None:
+    names = ("development", "staging", "production")
+    tenants = [[f"tenant-customer-number-{number:05}-{name}" for name in names] for number in range(5000)]
+    data = coredns_config_map([*tenants, ["payments"]])["data"]
+    assert len(namespace_lines(data["Corefile"])) == 5001
+    assert sum(len(key) + len(text.encode()) for key, text in data.items()) < MAX_CONFIG_MAP
+    assert unlisted_groups(tenants) == 0
+
+
+def test_list_that_is_too_long_stays_within_a_config_map_and_keeps_adopted_namespaces() -> None:
+    tenants = [[f"tenant-{number:05}-{'x' * 40}-{name}" for name in "ab"] for number in range(20_000)]
+    adopted = [[f"adopted-{number}"] for number in range(100)]
+    groups = [*tenants, *adopted]
+    data = coredns_config_map(groups)["data"]
+    assert sum(len(key) + len(text.encode()) for key, text in data.items()) < MAX_CONFIG_MAP
+    lines = namespace_lines(data["Corefile"])
+    # Without a line, an adopted namespace would count as a namespace of the platform.
+    assert lines >= {f"/{name}/" for (name,) in adopted}
+    assert len(lines) + unlisted_groups(groups) == len(groups)
+    assert unlisted_groups(groups) > 0
 
 
 def test_order_of_tenants_and_namespaces_changes_nothing() -> None:
@@ -50,7 +71,7 @@ def test_surroundings_hold_throughout() -> None:
     settings = CorednsSettings("example.internal", address="192.0.2.1", port=1053, kubeconfig=kubeconfig)
     text = corefile([], settings)
     assert "cluster.local" not in text
-    assert text.count("    bind 192.0.2.1\n") == 4
+    assert text.count("    bind 192.0.2.1\n") == 5
     assert ":53 " not in text
     assert "        kubeconfig /somewhere/kubeconfig\n" in text
 

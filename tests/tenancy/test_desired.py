@@ -10,6 +10,7 @@ from tenancy.base.manifest import ObjectKey, object_key
 from tenancy.desired import DesiredState, desired_state
 from tenancy.objects.roles import ROLE_RULES
 from tenancy.plans import read_plans
+from tenancy.registrations import registrations
 from tenancy.spec.access import AccessRole
 from tenancy.spec.tenant import tenant_from_manifest
 
@@ -66,6 +67,15 @@ def test_every_namespace_comes_before_its_content() -> None:
             seen.add(key.name)
         else:
             assert key.namespace in seen
+
+
+def test_role_bindings_depend_on_all_other_objects() -> None:
+    """Users get access only after the namespace is isolated."""
+    objects = registrations(desired())
+    others = {index for index, entry in enumerate(objects) if entry.inputs["kind"] != "RoleBinding"}
+    bindings = [entry for entry in objects if entry.inputs["kind"] == "RoleBinding"]
+    assert len(bindings) == 3
+    assert all(set(binding.depends_on) == others for binding in bindings)
 
 
 def test_every_pod_is_selected_both_ways_by_each_policy() -> None:

@@ -20,9 +20,9 @@ def digest(manifest: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("simple.yaml", "9a74c528ef688b93"),
-        ("team.yaml", "03c838638c7a9f73"),
-        ("more/everything.yaml", "63d21d016beb90ab"),
+        ("simple.yaml", "032752b9399296f1"),
+        ("team.yaml", "80004e8563b764dc"),
+        ("more/everything.yaml", "63badcb4316a1cc0"),
     ],
 )
 def test_example_has_the_same_digest(file: str, expected: str) -> None:
@@ -31,7 +31,7 @@ def test_example_has_the_same_digest(file: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("plan", "expected"),
-    [("basic", "ad4e554daf6353a9"), ("pro", "7f4434785771a469"), ("enterprise", "1d9d16131b087ee0")],
+    [("basic", "d186f639306637ef"), ("pro", "65e7513b9f8587f6"), ("enterprise", "5dd3f1a1449e719a")],
 )
 def test_tenant_on_a_shipped_plan_has_the_same_digest(plan: str, expected: str) -> None:
     assert digest({"metadata": {"name": "acme"}, "spec": {"plan": plan}}) == expected

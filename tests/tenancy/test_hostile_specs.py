@@ -98,3 +98,68 @@ def test_namespace_is_adopted_only_with_its_annotation(annotation: str) -> None:
     with pytest.raises(NamespaceTaken, match=command):
         decide(manifest, Facts(PLANS, live={key: live(annotation)}))
     decide(manifest, Facts(PLANS, live={key: live("adopter")}))
+
+
+def nested(levels: int) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+SURROGATE = "\ud800"
+LONG = "x" * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "problem"),
+    [
+        pytest.param(
+            {"extraResources": [config_map(a=nested(5000))]}, ".data.a.a.a", "nested too", id="deep"
+        ),
+        pytest.param({"displayName": SURROGATE}, "spec.displayName", "valid Unicode", id="half a character"),
+        pytest.param(
+            {"nodeSelector": {SURROGATE: "a"}}, "spec.nodeSelector", "valid Unicode", id="half in a key"
+        ),
+        pytest.param(
+            {"adopt": True, "namespaces": [{"name": "a", "existing": "tenant-hostile-b"}, {"name": "b"}]},
+            "spec.namespaces[1].name",
+            "namespace 'tenant-hostile-b' is given twice",
+            id="namespace twice",
+        ),
+        pytest.param(
+            {"network": {"egress": [{"cidr": "fe80::1%eth0/128"}]}}, "egress[0].cidr", "no zone", id="zone"
+        ),
+        pytest.param({"resourceQuotas": {"cpu": 10**5000}}, "resourceQuotas.cpu", "2^63-1", id="5000 digits"),
+        pytest.param(
+            {"extraResources": [config_map(a=LONG * 2)]}, "extraResources[0]", "at most 1048576", id="2 MB"
+        ),
+        pytest.param({"extraResources": [config_map(LONG)]}, "metadata.name", "valid object name", id="name"),
+    ],
+)
+def test_unusable_value_is_rejected_with_its_field(spec: dict[str, Any], field: str, problem: str) -> None:
+    with pytest.raises(InvalidSpec) as error:
+        decide(tenant_manifest("hostile", **spec), Facts(PLANS))
+    [rejection] = error.value.each
+    assert field in rejection.field
+    assert problem in rejection.problem
+
+
+def test_long_value_is_shortened_in_the_message() -> None:
+    template = {"apiVersion": LONG, "kind": "ConfigMap", "metadata": {"name": "a"}, LONG: 5}
+    with pytest.raises(InvalidSpec) as error:
+        decide(tenant_manifest("hostile", extraResources=[template, template]), Facts(PLANS))
+    assert len(str(error.value)) < 5000
+    assert "is not allowed; allowed kinds: ConfigMap" in str(error.value)
+
+
+def test_rules_with_many_combinations_are_checked_in_linear_time() -> None:
+    """Each rule has 64 groups, 64 resources and 64 verbs. Checks of all combinations would take hours."""
+    rule = {
+        "apiGroups": [f"g{number}.example" for number in range(64)],
+        "resources": [f"r{number}" for number in range(64)],
+        "verbs": ["get", "update"] * 32,
+    }
+    roles = {"admin": [rule] * 32, "viewer": [rule] * 31 + [{**rule, "verbs": ["get", "delete"]}]}
+    with pytest.raises(InvalidSpec, match=r"spec\.roles\.viewer\[31\]\.verbs: 'delete' on 'r0'"):
+        decide(tenant_manifest("hostile", roles=roles), Facts(PLANS))

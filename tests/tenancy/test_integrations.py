@@ -202,7 +202,7 @@ def test_what_is_slipped_into_the_roots_hierarchy_is_drift_and_is_taken_back() -
 
 @pytest.mark.parametrize("spec", [{"namespaces": NAMESPACES}, {}])
 def test_unknown_parent_is_refused_by_its_field(spec: dict[str, Any]) -> None:
-    with pytest.raises(InvalidSpec, match=r"'nowhere' is not in spec\.namespaces") as error:
+    with pytest.raises(InvalidSpec, match=r"there is no namespace 'nowhere' in spec\.namespaces") as error:
         desired(hnc={"enabled": True, "parent": "nowhere"}, **spec)
     assert error.value.field == "spec.hnc.parent"
 

@@ -26,6 +26,8 @@ def test_unknown_plan_is_named_with_those_there_are() -> None:
     ("text", "message"),
     [
         ("plans: {", "not YAML"),
+        ("plans: 2026-13-45", "can't be read: month must be in"),
+        ("[" * 2000, "can't be read: maximum recursion depth"),
         ("", "plans file"),
         ("plans: {}", "plans"),
         (VALID.replace("cpu: 1", "cpu: lots"), r"plans\.p\.quotas\[0\]\.hard\.cpu"),

@@ -44,6 +44,16 @@ def test_record_of_use_has_a_volume_of_its_own_where_the_state_has_none_and_one_
     assert usage_storage(backend="s3://bucket") is None
 
 
+def test_remote_backend_needs_no_volume_and_fewer_workers_need_less_memory() -> None:
+    settings = PlatformSettings(image="watcher:1", backend="s3://states", workers=2)
+    _, stateful_set = watcher_workload(settings)
+    assert "volumeClaimTemplates" not in stateful_set["spec"]
+    [container] = stateful_set["spec"]["template"]["spec"]["containers"]
+    assert {"name": "PULUMI_BACKEND_URL", "value": "s3://states"} in container["env"]
+    assert [mount["name"] for mount in container["volumeMounts"]] == ["tmp", "run"]
+    assert container["resources"]["limits"] == {"cpu": "2", "memory": "1280Mi"}
+
+
 def test_watcher_may_follow_pods_and_read_their_figures_and_no_more() -> None:
     [role] = [manifest for manifest in watcher_rbac() if manifest["kind"] == "ClusterRole"]
     for group, verbs in (("", ["list", "watch"]), (POD_METRICS.group, ["list"])):

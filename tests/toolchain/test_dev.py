@@ -107,7 +107,7 @@ def test_progress_says_what_happens_and_how_it_ended() -> None:
             pass
     assert stream.getvalue().splitlines()[0] == "Building …"
     assert stream.getvalue().splitlines()[-1].startswith("Building: 7 packages, ")
-    assert stream.getvalue().endswith("s: done\n")
+    assert stream.getvalue().endswith(" s elapsed: done\n")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Adoption and release of existing namespaces. Neither changes the workloads."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -140,6 +141,29 @@ def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tena
     namespace = platform.namespace("tenant-victim")
     assert namespace is not None
     assert namespace["metadata"]["labels"]["tenant.platform.ai/name"] == "victim"
+
+
+def test_namespaces_of_an_earlier_tenant_need_the_same_account(
+    platform: Platform, new_tenant: NewTenant
+) -> None:
+    """A customer cannot get the data of an earlier customer by a Tenant of the same name."""
+    account = {"userId": "17", "username": "first"}
+    earlier = new_tenant("returning", **account)
+    platform.await_active(earlier)
+    created = (platform.namespace("tenant-returning") or {})["metadata"]["creationTimestamp"]
+    platform.abandon(earlier)
+    # Kubernetes stores times without fractions of a second.
+    next_second = datetime.fromisoformat(created) + timedelta(seconds=1)
+    eventually(lambda: datetime.now(UTC) >= next_second, "the next Tenant is newer than the namespace")
+
+    other = new_tenant("returning", userId="18", username="first")
+    message = platform.await_condition(other, "NamespaceTaken")["message"]
+    assert "was left by an earlier tenant 'returning' with another account (userId: 17, " in message
+    # The same account gets its namespaces back, as after a reinstallation of the CRD.
+    platform.apply({**other, "spec": account})
+    platform.await_active(other)
+    platform.abandon(other)
+    platform.await_active(new_tenant("returning", username="second", adopt=True))
 
 
 def test_retained_namespaces_stay_with_their_workloads_and_without_platform_objects(

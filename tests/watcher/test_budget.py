@@ -14,6 +14,7 @@ from tenancy.base.kinds import CONFIG_MAP, RESOURCE_QUOTA
 from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest
 from tenancy.base.quantity import quantity_value
+from tenancy.objects.object_counts import OBJECT_COUNTS
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
@@ -230,12 +231,15 @@ def assert_never_exceeded(platform: Platform, active: Manifest, record: QuotaRec
 
 
 def sums(quotas: Quotas) -> Sums:
-    """Sums of the desired limits (spec) and of the limits that the API server enforces (status)."""
+    """Sums of the desired limits (spec) and of the limits that the API server enforces (status).
+
+    Some limits are not a part of the budget: every namespace has all of them.
+    """
     totals: Sums = defaultdict(Decimal)
     for (_, name), quota in quotas.items():
         for field in ("spec", "status"):
             for resource, amount in (quota.get(field, {}).get("hard") or {}).items():
-                if resource != "resourcequotas":
+                if resource != "resourcequotas" and name != OBJECT_COUNTS:
                     totals[field, name, resource] += quantity_value(amount)
     return totals
 

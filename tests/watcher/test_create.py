@@ -10,7 +10,7 @@ from tenancy.base.kinds import kind_of
 from tests.platform import NewTenant, Platform, condition
 
 ROLES = ("tenant-admin", "tenant-operator", "tenant-viewer")
-QUOTAS = ("tenant-quota", "tenant-quota-objects", "tenant-quota-storage")
+QUOTAS = ("tenant-quota", "tenant-quota-objects", "tenant-quota-storage", "tenant-object-counts")
 POLICIES = (
     "default-deny-all",
     "allow-intra-tenant",

@@ -1,6 +1,9 @@
 """A deleted Tenant disappears after its objects and its stack are deleted, and not before."""
 
 import contextlib
+import json
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,19 +12,22 @@ import pytest
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from embedded.run.install_platform import install_platform
-from tenancy.base.kinds import CRD, POD, Kind
+from tenancy.base.kinds import CONFIG_MAP, CRD, POD, RBAC_GROUP, ROLE_BINDING, Kind
 from tenancy.base.manifest import Manifest
+from tests.admission.people import Person
 from tests.checkpoint import stack_file
-from tests.platform import NewTenant, Platform, condition, tenant_manifest
+from tests.commandline import run_tenancy
+from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
 def tenants(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
     """One tenant per test, each applied. Two of them are already being deleted."""
-    running_platform.ensure_started()
+    running_platform.stop()
+    running_platform.start("--deletion-blocked-after", "0.5")
     manifests = {
-        name: tenant_manifest(name, namespaces=[{"name": "a"}, {"name": "b"}])
+        name: tenant_manifest(name, adminUsers=["clara"], namespaces=[{"name": "a"}, {"name": "b"}])
         for name in ("ends", "spoiled", "stuck", "clung-to", "state-lost")
     }
     for manifest in manifests.values():
@@ -94,25 +100,40 @@ def test_failed_destroy_keeps_finalizer_and_says_why(
     assert platform.objects("stuck") == {}
 
 
-def test_namespace_that_stays_terminating_blocks_the_deletion_and_is_named(
+def test_users_cannot_block_the_deletion_of_their_tenant_unnoticed(
     platform: Platform, tenants: dict[str, Manifest]
 ) -> None:
+    """The tenant's admin adds finalizers, and creates a RoleBinding that outlives the managed ones."""
     manifest, namespace = tenants["clung-to"], "tenant-clung-to-a"
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []}
-    metadata = {"name": "holder", "namespace": namespace, "finalizers": ["example.com/hold"]}
-    platform.apply({**role, "metadata": metadata})
+    clara = Person.named(platform.admin_kubeconfig, "clara")
+    held = {"name": "holder", "namespace": namespace, "finalizers": ["example.com/hold"]}
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": held}
+    role_ref = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "tenant-admin"}
+    subjects = [{"apiGroup": RBAC_GROUP, "kind": "User", "name": "clara"}]
+    binding = {**config_map, "apiVersion": f"{RBAC_GROUP}/v1", "kind": "RoleBinding"}
+    clara.create(CONFIG_MAP, config_map)
+    clara.create(ROLE_BINDING, {**binding, "roleRef": role_ref, "subjects": subjects})
     platform.delete(manifest)
 
-    def is_reported() -> bool:
-        message = condition(platform.tenant(manifest) or {}, "Ready").get("message", "")
-        return (
-            f"waiting for namespaces to be deleted: {namespace} (" in message
-            and "example.com/hold" in message
-        )
-
-    eventually(is_reported, "the status names the namespace and the finalizer")
+    message = platform.await_condition(manifest, "DeletionBlocked")["message"]
+    assert f"objects block the deletion of namespaces: {namespace} (" in message
+    assert "configmaps. has " in message
+    assert "example.com/hold in 1 resource instances" in message
+    assert message.endswith("; to remove them, run: tenancy doctor")
+    assert ("DeletionBlocked", message) in platform.events("clung-to")
     assert (platform.tenant(manifest) or {})["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
-    platform.patch("Role", namespace, "holder", {"metadata": {"finalizers": None}})
+    assert platform.admin.list(ROLE_BINDING, namespace=namespace)[0] == []
+    with pytest.raises(ClusterError, match="forbidden"):
+        clara.patch(CONFIG_MAP, "holder", {"data": {"a": "b"}}, namespace=namespace)
+
+    environment = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
+    findings = json.loads(run_tenancy("doctor", "-o", "json", environment=environment).stdout)
+    (fix,) = [finding["fix"] for finding in findings if "holder" in finding["message"]]
+    assert fix == (
+        f"kubectl -n {namespace} patch configmaps holder --type=merge "
+        """-p '{"metadata": {"finalizers": null}}'"""
+    )
+    subprocess.run(shlex.split(fix), env=environment, check=True)
     platform.await_gone(manifest)
     assert platform.namespace(namespace) is None
 

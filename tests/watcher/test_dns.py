@@ -5,14 +5,17 @@ from uuid import uuid4
 
 import pytest
 
+from cluster.client import Cluster
 from cluster.errors import ClusterError
+from cluster.informer import Informer
 from tenancy.base.kinds import CONFIG_MAP, NAMESPACE, Kind
 from tenancy.base.labels import ADOPTION_ANNOTATION, object_labels
-from tenancy.base.manifest import Manifest
-from tenancy.platform.coredns import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, COREFILE_KEY
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
+from tenancy.base.platform_names import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE
+from tenancy.platform.coredns import COREFILE_KEY
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
-from watcher.dns import namespace_groups
+from watcher.dns import DnsConfig, namespace_groups
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 POLICY = Kind(ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False)
@@ -108,6 +111,33 @@ def test_group_is_a_tenants_live_namespaces() -> None:
         ["tenant-a-b"],
         ["tenant-a-old"],
     ]
+
+
+class KnownNamespaces(Informer):
+    """Knows these namespaces, and sends no requests."""
+
+    def __init__(self, cluster: Cluster, namespaces: list[Manifest]) -> None:
+        super().__init__(cluster, NAMESPACE, lambda _before, _after: None)
+        self.namespaces = {object_key(manifest): manifest for manifest in namespaces}
+
+    def object_keys(self) -> list[ObjectKey]:
+        return list(self.namespaces)
+
+    def get(self, key: ObjectKey) -> Manifest | None:
+        return self.namespaces.get(key)
+
+
+def test_too_many_tenants_for_the_config_map_are_reported(platform: Platform) -> None:
+    names = [f"tenant-{number:05}-{'x' * 45}" for number in range(20_000)]
+    namespaces = [namespace(name, str(number // 2)) for number, name in enumerate(names)]
+    known = KnownNamespaces(platform.admin, namespaces[:1000])
+    config = DnsConfig(platform.admin, known)
+    assert config.desired() is not None
+    assert config.notes() == []
+    known.namespaces = {object_key(manifest): manifest for manifest in namespaces}
+    config.desired()
+    (note,) = config.notes()
+    assert note.startswith("DNS isolation: ConfigMap kube-system/tenancy-coredns is full; the pods of ")
 
 
 def test_second_namespace_is_listed_and_removed_with_its_tenant(

@@ -49,7 +49,7 @@ def test_created_tenant_has_its_objects_and_nothing_to_change_by_hand(
     name = f"created-{engine}"
     manifest = new_tenant(name, plan="basic")
     platform.await_active(manifest)
-    assert len(platform.objects(name)) == 18
+    assert len(platform.objects(name)) == 19
     assert ("up" in operations(platform, name)) is (engine is EngineName.CLI)
     platform.expect_no_changes(name)
     by_hand = platform.pulumi(f"tenant-{name}", "up", "--yes", "--skip-preview", "--message", "by hand")

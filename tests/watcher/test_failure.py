@@ -11,7 +11,7 @@ from tenancy.base.kinds import RESOURCE_QUOTA, Kind, kind_of
 from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tests.holding import held_updates
-from tests.platform import ROOT, NewTenant, Platform, condition
+from tests.platform import CANARIES, ROOT, NewTenant, Platform, condition
 from tests.waiting import eventually
 
 REVIEW = Kind("authorization.k8s.io/v1", "SubjectAccessReview", "subjectaccessreviews", is_namespaced=False)
@@ -53,7 +53,7 @@ def test_denied_access_is_told_and_recovers_by_itself(platform: Platform, new_te
         assert tenant["status"]["phase"] == "Failed"
         assert "AccessDenied" in [reason for reason, _ in platform.events("denied")]
     platform.await_active(manifest)
-    assert len(platform.objects("denied")) == 18
+    assert len(platform.objects("denied")) == 19
 
 
 def test_refused_repair_is_reported_and_succeeds_when_it_is_allowed(
@@ -169,12 +169,12 @@ def test_stopped_watcher_finishes_a_running_update(platform: Platform, new_tenan
     tenant = platform.tenant(manifest)
     assert tenant is not None
     assert tenant["status"]["phase"] == "Active"
-    assert len(platform.objects("finishes")) == 3 * 18
+    assert len(platform.objects("finishes")) == 3 * 19
 
 
 def test_watcher_that_cannot_start_says_why_in_one_line(platform: Platform) -> None:
     passphrase = platform.folder / "passphrase"
-    passphrase.write_text("test")
+    passphrase.write_text(CANARIES["PULUMI_CONFIG_PASSPHRASE"])
     faults = {
         "set PULUMI_BACKEND_URL": {"PULUMI_BACKEND_URL": ""},
         "cannot run the pulumi command": {"PATH": "/nowhere"},

@@ -30,6 +30,6 @@ def test_watcher_prunes_a_history_and_rollback_still_uses_the_same_numbers(
     assert "has no update 2; choose an update (3 to 4)" in refused.stderr
     result = tenancy("rollback", "forgetful", "--to", "3", "--yes")
     assert result.returncode == 0, result.stderr
-    assert result.stdout.endswith("forgetful is back to the spec of update 3: update 5.\n")
+    assert result.stdout.endswith("forgetful has the spec of update 3 again; update 5 has applied it.\n")
     assert platform.await_active(manifest)["spec"]["displayName"] == "3"
     platform.stop()

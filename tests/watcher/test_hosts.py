@@ -3,6 +3,7 @@
 import pytest
 
 from tenancy.objects.policy_annotations import hosts_overlap
+from tests.admission.people import INGRESS, Attempt, Person, create
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 
@@ -56,6 +57,33 @@ def test_second_tenant_with_a_host_is_rejected_until_the_host_is_free(
     namespace = platform.namespace("tenant-copy")
     assert namespace is not None
     assert namespace["metadata"]["annotations"]["policy.platform.ai/hostnames"] == "pay.shop.example.com"
+
+
+def test_host_is_free_only_after_no_ingress_names_it(platform: Platform, new_tenant: NewTenant) -> None:
+    first = new_tenant(
+        "host-keeper", adminUsers=["hanna"], hostnames=["kept.example.com", "*.kept.example.net"]
+    )
+    platform.await_active(first)
+    hanna = Person.named(platform.admin_kubeconfig, "hanna")
+    backend = {"service": {"name": "any", "port": {"number": 80}}}
+    http = {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}
+    rules = [{"host": host, "http": http} for host in ("kept.example.com", "a.kept.example.net")]
+    ingress = create(INGRESS, "trap", "tenant-host-keeper", spec={"rules": rules})
+    eventually(lambda: not hanna.refusal(ingress), lambda: hanna.refusal(ingress), 30)
+    hanna.do(ingress)
+    platform.apply({**first, "spec": {"adminUsers": ["hanna"], "hostnames": ["new.example.com"]}})
+    held = ["new.example.com", "kept.example.com", "*.kept.example.net"]
+    assert platform.await_active(first)["status"]["hostnames"] == held
+    second = new_tenant("host-seeker", hostnames=["kept.example.com"])
+    assert "belongs to tenant 'host-keeper'" in platform.await_condition(second, "HostTaken")["message"]
+
+    # The watcher finds the removal of a host at the next reconcile of the tenant.
+    hanna.do(Attempt("DELETE", INGRESS.path("tenant-host-keeper", "trap")))
+    platform.apply({**first, "spec": {"adminUsers": ["hanna"], "displayName": "Keeper"}})
+    platform.await_active(second)
+    eventually(
+        lambda: (platform.tenant(first) or {})["status"]["hostnames"] == [], "the first tenant has no host"
+    )
 
 
 def test_host_is_free_only_after_its_removal_is_applied(platform: Platform, new_tenant: NewTenant) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import cast
+from unittest import mock
 
 import pytest
 
@@ -70,3 +71,25 @@ def test_watch_that_ends_at_once_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
     informer.stop()
     informer.join(30)
     assert cluster.watches == 2
+
+
+def test_object_that_cannot_be_handled_does_not_affect_others() -> None:
+    def handle(_before: Manifest | None, after: Manifest | None) -> None:
+        if after and after["metadata"]["name"] == "bad":
+            raise RecursionError
+        handled.append(after)
+
+    def manifest(name: str) -> Manifest:
+        metadata = {"name": name, "namespace": "a", "resourceVersion": "1"}
+        return {"apiVersion": AISESSION.api_version, "kind": AISESSION.kind, "metadata": metadata}
+
+    handled: list[Manifest | None] = []
+    cluster = LateCluster()
+    informer = Informer(cast(Cluster, cluster), AISESSION, handle)
+    manifests = [manifest(name) for name in ("first", "bad", "last")]
+    with mock.patch.object(cluster, "list", return_value=(manifests, "1")):
+        informer.start()
+        assert informer.is_synced.wait(30)
+    informer.stop()
+    informer.join(30)
+    assert handled == [manifests[0], manifests[2]]

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cluster.live_objects import ManagedObjects
 from cluster.tenants import Tenants
 from tenancy.base.kinds import TENANTS
+from tenancy.objects.object_counts import OBJECT_COUNTS
 from tests.platform import NewTenant, Platform
 from tests.waiting import eventually
 from watcher.metrics import Metrics
@@ -32,21 +33,28 @@ def test_quota_metrics_match_the_cluster_in_base_units(platform: Platform, new_t
     live_quotas = [
         item for (kind, *_), item in platform.objects("measured").items() if kind == "ResourceQuota"
     ]
-    assert hard.keys() == {
+    assert {key for key in hard if key[1] != OBJECT_COUNTS} == {
         (quota["metadata"]["namespace"], quota["metadata"]["name"], resource)
         for quota in live_quotas
         for resource in quota["spec"]["hard"]
+        if quota["metadata"]["name"] != OBJECT_COUNTS
     }
 
     def agrees() -> bool:
         used = quotas(platform, "measured", "tenancy_quota_used")
         quota = platform.get("ResourceQuota", "tenant-measured-a", "tenant-quota-objects")
         count = int((quota or {})["status"]["used"]["configmaps"])
+        roles = used.get(("tenant-measured-a", OBJECT_COUNTS, "count/roles.rbac.authorization.k8s.io"))
         # Kubernetes adds one ConfigMap of its own to each namespace.
-        return count == 2 == used.get(("tenant-measured-a", "tenant-quota-objects", "configmaps"))
+        return roles == 3 and count == 2 == used.get(
+            ("tenant-measured-a", "tenant-quota-objects", "configmaps")
+        )
 
-    eventually(agrees, "the ConfigMap is counted")
-    assert quotas(platform, "measured", "tenancy_quota_used").keys() == hard.keys()
+    eventually(agrees, "the ConfigMap and the Roles are counted")
+    used, hard = (quotas(platform, "measured", f"tenancy_quota_{name}") for name in ("used", "hard"))
+    assert used.keys() == hard.keys()
+    # Kinds without objects have no time series.
+    assert ("tenant-measured-a", OBJECT_COUNTS, "count/deployments.apps") not in hard
 
 
 def test_metrics_of_a_deleted_tenant_are_removed(platform: Platform, new_tenant: NewTenant) -> None:

@@ -38,6 +38,22 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"rbacConfig": {"serviceAccounts": ["A/b/c"]}},
         "spec.rbacConfig.serviceAccounts[0]",
     ),
+    "existing namespace without adoption": (
+        "bad",
+        {"namespaces": [{"name": "a", "existing": "b"}]},
+        "spec.adopt: Invalid value",
+    ),
+    "verb that no tenant can have": (
+        "bad",
+        {"roles": {"admin": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["*"]}]}},
+        "spec.roles.admin[0].verbs[0]",
+    ),
+    "resource of a quota that is not a name": (
+        "bad",
+        {"quotas": [{"name": "q", "hard": {"A b": "1"}}]},
+        "spec.quotas[0].hard",
+    ),
+    "host with an empty part": ("bad", {"hostnames": ["a..b"]}, "spec.hostnames[0]"),
     "plan that is not a name": ("bad", {"plan": "No Plan!"}, "spec.plan"),
     "escape in the display name": ("bad", {"displayName": "a\x1b[31m"}, "spec.displayName"),
     "line break in a user's name": ("bad", {"adminUsers": ["a\nb"]}, "spec.adminUsers[0]"),
@@ -64,17 +80,15 @@ FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
     "too many namespaces": (
         {"plan": "basic", "namespaces": [{"name": f"n{number}"} for number in range(6)]},
         "InvalidSpec",
-        "spec.namespaces: the tenant has 6 namespaces, but plan 'basic' allows 5",
-    ),
-    "existing namespace without adoption": (
-        {"namespaces": [{"name": "a", "existing": "b"}]},
-        "InvalidSpec",
-        "spec.adopt: must be true, because namespaces[0].existing is set",
+        (
+            "spec.namespaces: the tenant has 6 namespaces, but plan 'basic' allows 5; remove namespaces, or"
+            " choose another plan"
+        ),
     ),
     "access to an unknown namespace": (
         {"namespaces": [{"name": "a"}], "access": [{"kind": "User", "name": "x", "namespaces": ["b"]}]},
         "InvalidSpec",
-        "spec.access[0].namespaces[0]: 'b' is not in spec.namespaces",
+        "spec.access[0].namespaces[0]: there is no namespace 'b' in spec.namespaces",
     ),
 }
 
@@ -114,7 +128,9 @@ def test_namespace_of_another_tenant_is_never_shared(platform: Platform, new_ten
     platform.await_active(first)
     second = new_tenant("a-b", namespaces=[{"name": "c"}])
     ready = platform.await_condition(second, "NamespaceTaken")
-    assert ready["message"] == "spec.namespaces[0].name: namespace 'tenant-a-b-c' belongs to tenant 'a'"
+    assert ready["message"] == (
+        "spec.namespaces[0].name: namespace 'tenant-a-b-c' belongs to tenant 'a'; choose another namespace"
+    )
     labels = (platform.namespace("tenant-a-b-c") or {})["metadata"]["labels"]
     assert labels["tenant.platform.ai/name"] == "a"
 

@@ -66,7 +66,7 @@ def killed(running_platform: Platform) -> Iterator[Killed]:
 def test_kill_during_up_converges_after_restart(platform: Platform, killed: Killed) -> None:
     assert killed.locks["crash"], "the killed command has left its lock"
     platform.await_active(CRASH)
-    assert len(platform.objects("crash")) == 3 * 18
+    assert len(platform.objects("crash")) == 3 * 19
     assert not locks(platform, "crash")
     platform.expect_no_changes("crash")
 

@@ -15,10 +15,11 @@ from watcher.reconciler.status import (
     pending_status,
     terminating_status,
 )
+from watcher.reconciler.status_change import with_isolation
 
 MANIFEST: Manifest = {"metadata": {"name": "acme", "generation": 2}, "spec": {"plan": "basic"}}
 DESIRED = decide(MANIFEST, Facts(read_plans())).desired
-RESULT = StackResult("tenant-acme", "up", {"create": 18}, (), 1.5, version=7)
+RESULT = StackResult("tenant-acme", "up", {"create": 18}, 1.5, version=7)
 
 
 def with_status(status: Manifest) -> Manifest:
@@ -156,3 +157,24 @@ def test_condition_keeps_its_transition_time_while_its_status_stays() -> None:
     new = {entry["type"]: entry for entry in failed_status(with_status(old), "X", "y")["conditions"]}
     assert new["NamespaceReady"]["lastTransitionTime"] == "2020-01-01T00:00:00Z"
     assert new["Ready"]["lastTransitionTime"] != "2020-01-01T00:00:00Z"
+
+
+def test_long_message_of_the_api_server_is_cut_at_the_limit_of_kubernetes() -> None:
+    status = failed_status(MANIFEST, "UpdateFailed", "x" * 1_000_000)
+    assert {len(entry["message"]) for entry in status["conditions"]} <= {0, 32768}
+
+
+def test_failed_checks_are_named_in_the_condition_isolated() -> None:
+    unknown = active()
+    assert "Isolated" not in conditions(with_isolation(unknown, MANIFEST, None))
+    passed = with_isolation(unknown, MANIFEST, {})
+    assert conditions(passed)["Isolated"] == ("True", "ChecksPassed")
+    failures = {f"check-{number}": "policy a does not exist" for number in range(25)}
+    (isolated,) = (
+        entry
+        for entry in with_isolation(passed, with_status(passed), failures)["conditions"]
+        if entry["type"] == "Isolated"
+    )
+    assert isolated["status"] == "False"
+    assert isolated["message"].startswith("failed checks: check-0, check-1, ")
+    assert isolated["message"].endswith("check-19 and 5 more: policy a does not exist")

@@ -1,1 +1,1 @@
-"""The read-only web page of the watcher, with its data, live updates and login."""
+"""The read-only web page of the watcher: the data that it shows, its live updates, and the login."""

@@ -1,4 +1,4 @@
-"""Address blocks in NetworkPolicies, each with an example address. No I/O."""
+"""Finds an example address for each `ipBlock` in NetworkPolicies. No I/O."""
 
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -13,7 +13,7 @@ _FIRST_ADDRESSES: Final = (ip_address("0.0.0.0"), ip_address("::"))
 
 
 class Block(NamedTuple):
-    """An ipBlock of a policy. `address` is an example address in the block."""
+    """An `ipBlock` of a NetworkPolicy. `address` is an example address in the block."""
 
     label: str
     address: str
@@ -25,7 +25,10 @@ class Block(NamedTuple):
 
 
 def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
-    """The distinct ipBlocks of these peers. A block is left out if its exceptions cover its whole CIDR."""
+    """The distinct `ipBlock`s of these NetworkPolicy peers. Blocks that contain no address are left out.
+
+    A block contains no address if its `except` entries cover its whole CIDR.
+    """
     blocks = {
         block.label: block for peer in peers if "ipBlock" in peer for block in [_block(peer["ipBlock"])]
     }
@@ -44,9 +47,9 @@ def address_blocks(peers: Iterable[Manifest]) -> list[Block]:
 
 
 def outside_addresses(blocks: Iterable[Block]) -> list[str]:
-    """For each IP version, one address that no block contains.
+    """One IPv4 address and one IPv6 address that are in none of the blocks.
 
-    A version is left out if the blocks contain all of its addresses.
+    If the blocks contain all addresses of an IP version, the result has no address of this version.
     """
     blocks = list(blocks)
     free = [
@@ -67,10 +70,10 @@ def _is_within(inner: IpNetwork, outer: IpNetwork) -> bool:
 
 
 def _range_starts(blocks: Iterable[Block]) -> list[Address]:
-    """Divide all addresses into ranges. Returns the lowest address of each range, in ascending order.
+    """Divide all IP addresses into ranges. Returns the lowest address of each range, in ascending order.
 
-    Each block and each exception begins at the start of a range and stops at the end of a range. So all
-    addresses of a range are in the same blocks.
+    The ranges are as large as possible, but no block and no `except` entry begins or ends inside a range. So
+    all addresses of a range are in the same blocks.
     """
     starts: set[Address] = set(_FIRST_ADDRESSES)
     for block in blocks:

@@ -11,10 +11,11 @@ from typing import Final
 
 from tenancy.base.manifest import Manifest
 
-# The maximum total number of distinct policies, rules, peers and exceptions. The page cannot draw more.
+# The maximum total number of policies, rules, peers and `except` entries. The page cannot draw more. Policies
+# with equal specs count only once.
 _MAX_PARTS: Final = 500
-# The maximum amount of work: the number of tested connections multiplied by the length of the policies. This
-# amount takes about one second of CPU time.
+# The maximum amount of work: the number of tested connections multiplied by the length of the policies in
+# characters. This amount takes about one second of CPU time.
 _MAX_WORK: Final = 20_000_000_000
 
 
@@ -23,7 +24,7 @@ class LimitExceeded(Exception):
 
 
 class ComputeLimit:
-    """Limits the work for one graph. The methods raise LimitExceeded if the graph needs too much work."""
+    """Limits the CPU time for one graph. Both methods raise LimitExceeded if the graph needs too much."""
 
     def __init__(self, policies: Iterable[Manifest]) -> None:
         distinct = {json.dumps(policy["spec"], sort_keys=True) for policy in policies}
@@ -32,7 +33,7 @@ class ComputeLimit:
         self._remaining = _MAX_WORK
 
     def spend(self, connections: int, policies: Iterable[Manifest]) -> None:
-        """Count the work that is needed to test this number of connections against the policies."""
+        """Add the work for a test of this number of connections against the policies to the total work."""
         self._remaining -= connections * sum(len(str(policy["spec"])) for policy in policies)
         if self._remaining < 0:
             raise LimitExceeded

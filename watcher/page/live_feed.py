@@ -1,8 +1,8 @@
-"""The rows of the page's tenant list, and a stream of changed rows for each browser.
+"""The rows of the page's list of tenants, and a stream of changed rows for each open page.
 
-Informers mark tenants as changed. After a short time, a thread computes the rows of all marked tenants, and
-sends the changed rows to all browsers. A slow browser may miss older rows of a tenant, but never the newest
-row.
+Informers mark tenants as changed. A thread then computes the rows of all marked tenants, and sends the rows
+that have changed to all browsers. A slow browser may miss earlier versions of a tenant's row, but never the
+newest one.
 """
 
 import asyncio
@@ -16,15 +16,15 @@ from watcher.view import TenantRow
 
 log = structlog.get_logger(__name__)
 
-# Changes within this time are sent together.
+# The delay between a change and sending it. Changes within this time are sent together.
 _GATHER_S: Final = 0.1
 
-# Rows as JSON, by the tenant's name. None means that the tenant is deleted.
+# The tenants' names, each with its new row as JSON. None means that the tenant is deleted.
 Changes = Mapping[str, str | None]
 
 
 class _Listener:
-    """One open stream. `unsent` contains the newest row of each tenant whose row is not sent yet."""
+    """The stream to one browser. `unsent` contains the rows that have changed since the last send."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -56,7 +56,7 @@ class Feed(threading.Thread):
         self._stopping = threading.Event()
 
     def mark_changed(self, tenant: str) -> None:
-        """Let the feed's thread compute the tenant's row again. Returns at once."""
+        """Make the feed's thread compute the tenant's row again. Returns at once."""
         with self._condition:
             self._changed.add(tenant)
             self._condition.notify()
@@ -88,7 +88,7 @@ class Feed(threading.Thread):
         return [f"thread died: {self.name}"] if self.ident and not self.is_alive() else []
 
     async def changes(self) -> AsyncGenerator[Changes, None]:
-        """Yield all changes from now on, until the feed stops. Runs on the server's event loop."""
+        """Yield all changes from now on, until the feed stops. Must run on an asyncio event loop."""
         listener = _Listener()
         with self._guard:
             self._listeners.add(listener)
@@ -105,7 +105,10 @@ class Feed(threading.Thread):
                 self._listeners.discard(listener)
 
     def _changed_rows(self, tenant: str) -> list[str | None]:
-        """A list with the tenant's row. The list is empty if the row has not changed."""
+        """A list with the tenant's new row as JSON, or with None if the tenant is deleted.
+
+        The list is empty if the row has not changed, or if it could not be computed.
+        """
         try:
             row = self._row(tenant)
             text = row.model_dump_json(by_alias=True) if row else None

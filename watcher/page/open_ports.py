@@ -1,4 +1,7 @@
-"""Formats open ports as text: `all`, or a list such as `53/UDP, 8080-8085/TCP`. No I/O."""
+"""Finds the ports to which NetworkPolicies allow connections. No I/O.
+
+The result is a text: `all`, or a list such as `53/UDP, 8080-8085/TCP`.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,11 +16,14 @@ _LAST: Final = 65535
 
 
 class PortRanges(NamedTuple):
-    """Ranges of ports. The policies treat all ports of a range in the same way."""
+    """All ports, divided into ranges. The NetworkPolicies treat all ports of a range in the same way.
 
-    # First and last port of each range, by protocol.
+    So it is enough to test one port of each range.
+    """
+
+    # The first and the last port of each range, by protocol.
     ranges: dict[str, list[tuple[int, int]]]
-    # The named ports of policies, by protocol and name. Each name gets a number above the highest port.
+    # The named ports in the policies, by protocol and name. Each name gets a made-up number above 65535.
     named: dict[tuple[str, str], int]
 
     @property
@@ -46,10 +52,10 @@ def port_ranges(policies: Iterable[Manifest]) -> PortRanges:
 
 
 def open_ports(network: PodNetwork, pairs: Iterable[tuple[Endpoint, Endpoint]], ports: PortRanges) -> str:
-    """The open ports as text. Empty if no port is open.
+    """The open ports as text, e.g. `53/UDP, 8080-8085/TCP`. Empty if no port is open.
 
-    Each pair consists of a source and a target. A port is open if, for at least one pair, the policies allow
-    connections from the source to this port of the target.
+    Each pair consists of a source and a target. A port is open if, for at least one pair, the NetworkPolicies
+    allow connections from the source to this port of the target.
     """
     connections = [(source, replace(target, named_ports=ports.named)) for source, target in pairs]
 

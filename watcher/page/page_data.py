@@ -1,4 +1,4 @@
-"""The data of the page. It comes from the informers, the API server and the history of the stacks."""
+"""The data of the web page. It comes from the informers, the API server and the histories of the stacks."""
 
 import threading
 from collections.abc import Callable
@@ -25,24 +25,24 @@ from watcher.sessions.controller import SessionController
 from watcher.view import TenantRow, tenant_row, tenant_view
 
 # A cached history expires after this time. If a person runs `pulumi up`, the stack's history changes, but the
-# status does not change. So the watcher does not notice that the cached history is outdated.
+# Tenant's status does not. So the watcher does not notice that the cached history is outdated.
 _CACHE_S: Final = 60.0
 _CACHE_MAX_SIZE: Final = 64
-# The maximum number of sessions in a view. Waiting and running sessions come before ended sessions, which are
-# kept for weeks.
+# The maximum number of AISessions in the result of `view`. Waiting and running sessions come first. Ended
+# sessions are kept for weeks, so there can be many of them.
 _MAX_SESSIONS: Final = 50
 
 
 class PageRow(TenantRow):
     """A row in the page's list of tenants."""
 
-    # How often sessions of the tenant have changed. With each change, the stream sends the row again, so that
-    # an open page loads the tenant again.
+    # How often AISessions of the tenant have changed. Each change of this number sends the row to all open
+    # pages again. A page that shows the tenant then loads the sessions again.
     session_changes: int = 0
 
 
 class PageData:
-    """Read-only access to the data of the page. Thread-safe."""
+    """Provides the data of the page. Changes nothing. Thread-safe."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class PageData:
         self._sessions = sessions
         self._stacks = stacks
         self._plans = plans
-        # Cached updates, by the Tenant's uid and the version of its last update.
+        # The cached Pulumi updates of each stack, by the Tenant's uid and `status.lastUpdate.version`.
         self._updates: TTLCache[tuple[str, int], list[Update]] = TTLCache(_CACHE_MAX_SIZE, _CACHE_S)
         self._guard = threading.Lock()
 
@@ -85,7 +85,7 @@ class PageData:
         sessions = self._sessions.rows(name)
         return {
             **view,
-            "spec": tenant["spec"],
+            "spec": tenant.get("spec") or {},
             "planDefaults": self._plan_defaults(tenant),
             "network": network.model_dump(by_alias=True, mode="json"),
             "sessions": [row.model_dump(by_alias=True, mode="json") for row in sessions[:_MAX_SESSIONS]],
@@ -95,8 +95,8 @@ class PageData:
     def history(self, name: str) -> list[UpdateView] | None:
         """The history of a tenant, newest first. None if there is no such tenant.
 
-        If the updates are not cached, this method reads them from the backend. With some backends, this takes
-        about a second.
+        If the Pulumi updates are not cached, this method reads them from the state backend. With some
+        backends, this takes about a second.
         """
         tenant = self._tenant(name)
         if tenant is None:

@@ -1,4 +1,4 @@
-"""The settings that a tenant gets from its plan, for the page. No I/O."""
+"""The settings that a tenant gets from its plan, as the web page shows them. No I/O."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ _EXTRA_RESOURCES = "extraResources"
 
 
 def plan_defaults(tenant: Manifest, plans: Plans) -> dict[str, Any] | None:
-    """The settings of the plan that the Tenant does not override, with the names of the spec's fields.
+    """The settings of the plan that the Tenant's spec does not override. The keys are fields of the spec.
 
-    The extra objects of the plan have only their kind and name, because their content can be confidential.
-    Returns None if the spec is invalid, or if the plan does not exist.
+    Of the plan's extra objects, the result contains only kind and name, because the content can be
+    confidential. Returns None if the spec is invalid, or if the plan does not exist.
     """
     try:
         spec = tenant_from_manifest(tenant).spec

@@ -1,8 +1,8 @@
-"""Graph of the connections that the NetworkPolicies in a tenant's namespaces allow. No I/O.
+"""A graph of the connections that the NetworkPolicies in a tenant's namespaces allow. No I/O.
 
-Each node has example pods or example addresses. `tenancy.reachability` tests the connections between the
-nodes. The graph ignores policies in other namespaces. In the cluster, such policies can block a connection
-that the graph shows.
+A node is a namespace, a group of pods, or a block of IP addresses. Each node has example pods or example
+addresses, and `tenancy.reachability` tests the connections between these examples. The graph ignores policies
+in other namespaces. In the cluster, such policies can block a connection that the graph shows.
 """
 
 import json
@@ -20,7 +20,7 @@ from watcher.page.address_blocks import Block, address_blocks, outside_addresses
 from watcher.page.compute_limit import ComputeLimit, LimitExceeded
 from watcher.page.open_ports import open_ports, port_ranges
 
-# The label in which the API server stores a namespace's name, and the name of the cluster DNS's namespace.
+# The label in which the API server stores a namespace's name, and the namespace of the cluster DNS.
 [(_NAMESPACE_NAME, _DNS_NAMESPACE)] = CLUSTER_DNS["namespaceSelector"]["matchLabels"].items()
 _DNS_PODS: Final = CLUSTER_DNS["podSelector"]["matchLabels"]
 # The value of the tenant label for all other tenants. It is not a valid name, so no tenant can have it.
@@ -35,7 +35,7 @@ class ReachNode(Model):
 
 
 class ReachEdge(Model):
-    """A connection that the policies allow. `ports` lists the open ports of the target."""
+    """A connection that the policies allow. `ports` lists the open ports of the target, e.g. `53/UDP`."""
 
     source: str
     target: str
@@ -50,7 +50,7 @@ class Reachability(Model):
 
 
 class _Place(NamedTuple):
-    """A node and its endpoints. An endpoint is an example pod or an example address.
+    """A node of the graph, and its example pods or example addresses (`endpoints`).
 
     `labels` are the labels of the namespace that contains the example pods. `labels` is empty if the
     endpoints are addresses.
@@ -66,7 +66,10 @@ class _Place(NamedTuple):
 
 
 def reachability(namespaces: Iterable[Manifest], policies: Iterable[Manifest]) -> Reachability:
-    """The graph of the tenant that owns these namespaces. Policies in other namespaces are ignored."""
+    """The graph of the tenant that owns these namespaces. Ignores policies in other namespaces.
+
+    If there are too many policies, the graph is empty, and `note` says why.
+    """
     by_namespace: dict[str, list[Manifest]] = {namespace["metadata"]["name"]: [] for namespace in namespaces}
     own_policies = [policy for policy in policies if policy["metadata"]["namespace"] in by_namespace]
     for policy in own_policies:
@@ -108,10 +111,10 @@ def _edges(
 def _equivalence_classes(
     own: list[_Place], others: list[_Place], policies: Mapping[str, list[Manifest]]
 ) -> dict[str, str]:
-    """A key for each place. Two namespaces of the tenant have the same key if no policy distinguishes them.
+    """A key for each node ID. Two namespaces of the tenant have the same key if no policy distinguishes them.
 
-    The open ports are computed only once for each pair of keys. This saves time, because a tenant may have a
-    hundred namespaces, and most of these namespaces usually have the same policies.
+    The caller computes the open ports only once for each pair of keys. This saves time, because a tenant may
+    have a hundred namespaces, and most of these namespaces usually have the same policies.
     """
     all_policies = [policy for in_namespace in policies.values() for policy in in_namespace]
     selectors = [peer["namespaceSelector"] for peer in _peers(all_policies) if "namespaceSelector" in peer]
@@ -125,7 +128,7 @@ def _equivalence_classes(
 
 
 def _places(namespaces: Iterable[Manifest], policies: list[Manifest]) -> tuple[list[_Place], list[_Place]]:
-    """Two lists: the places of the tenant's namespaces, and all other places."""
+    """The nodes of the graph, in two lists: the tenant's namespaces, and all other nodes."""
     peers = list(_peers(policies))
     pods = _pod_labels(policies, peers)
     own = [_own_place(namespace, pods) for namespace in namespaces]
@@ -154,7 +157,7 @@ def _peers(policies: Iterable[Manifest]) -> Iterator[Manifest]:
 
 
 def _pod_labels(policies: Iterable[Manifest], peers: Iterable[Manifest]) -> list[Labels]:
-    """The labels of the example pods: one pod without labels, and one pod for each pod selector."""
+    """The labels of the example pods: one pod without labels, and one pod for each distinct `podSelector`."""
     selectors = [
         *(policy["spec"].get("podSelector") for policy in policies),
         *(peer.get("podSelector") for peer in peers),
@@ -168,7 +171,7 @@ def _pod_labels(policies: Iterable[Manifest], peers: Iterable[Manifest]) -> list
 
 
 def _example_labels(selector: Manifest | None) -> Labels:
-    """Labels that match the selector."""
+    """Example labels that match the label selector. Empty if the selector is None."""
     selector = selector or {}
     labels = dict(selector.get("matchLabels") or {})
     for expression in selector.get("matchExpressions") or ():
@@ -197,9 +200,9 @@ def _place(
     labels: Labels,
     pods: Iterable[Labels],
 ) -> _Place:
-    """A place outside the tenant.
+    """A node outside the tenant, with one example pod for each entry of `pods`.
 
-    The namespace of the place gets a name such as `<dns>`. No real namespace can have such a name.
+    The example pods are in a namespace with a name such as `<dns>`. No real namespace can have such a name.
     """
     endpoints = tuple(Endpoint("", f"<{key}>", pod) for pod in pods)
     return _Place(ReachNode(id=key, label=label, kind=kind), endpoints, labels)

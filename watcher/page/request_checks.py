@@ -17,16 +17,17 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
 }
 _API: Final = "/api/"
-# The values of Sec-Fetch-Site for a request that the page sends, and for an address that a user enters.
+# The values of the header Sec-Fetch-Site for a request that the page sends, and for an address that a user
+# enters in the browser.
 _OWN_SITE: Final = ("same-origin", "none")
 _HOST: Final = re.compile(r"(\[[^]]+\]|[^:]+)(?::\d+)?")
 
 
 class RequestRejected(Exception):
-    """The server rejects a request. It responds with the error status and the message of this exception.
+    """The server rejects a request. The response has the status and the message of this exception.
 
-    If the status is 401 and the path does not begin with `/api/`, the server redirects the browser to the
-    login instead.
+    If the status is 401 and the path does not begin with `/api/`, the response redirects the browser to the
+    login page instead.
     """
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -89,7 +90,7 @@ def _check_host(header: str) -> None:
 
 
 def _check_site(header: str) -> None:
-    """Reject requests from other websites. Such websites cannot read responses, but could cause high load."""
+    """Reject requests from other websites. Their scripts cannot read responses, but could cause high load."""
     if header not in _OWN_SITE:
         raise RequestRejected(403, "requests from other websites are not allowed")
 

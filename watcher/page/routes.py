@@ -1,4 +1,4 @@
-"""Routes of the page for the HTML file, the static files, the data as JSON, and the stream of changes."""
+"""The HTTP routes of the web page: the HTML file, static files, data as JSON, and the stream of changes."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -24,15 +24,15 @@ from watcher.usage.store import UsageStore
 _STATIC: Final = Path(__file__).parent / "static"
 _INDEX: Final = _STATIC / "index.html"
 _PING_S: Final = 15
-# A stream is closed if the browser reads nothing for this long.
+# The server closes a stream if the browser reads nothing for this long.
 _SEND_TIMEOUT_S: Final = 30
 _HISTORIES_AT_ONCE: Final = 2
-# Computing a view may take a second of CPU time. The workers also need CPU time.
+# The view of a tenant may take a second of CPU time. The limit leaves CPU time for the reconciling workers.
 _VIEWS_AT_ONCE: Final = 4
 
 
 class PageRoutes:
-    """The routes of the page. Without `login`, the page is available only on this machine."""
+    """The routes of the page. If `login` is None, users need no token, but must be on the same machine."""
 
     def __init__(
         self,
@@ -68,7 +68,10 @@ class PageRoutes:
         return [Mount("", Router(routes, redirect_slashes=False), middleware=[checks])]
 
     async def _authorize(self, request: Request, verb: str = "", tenant: str = "") -> str:
-        """The name of the user. Empty if the page needs no login. Raises RequestRejected."""
+        """The name of the user who sent the request. Raises RequestRejected like `Login.authorize`.
+
+        If the page needs no login, all requests are allowed, and the name is empty.
+        """
         return await self._login.authorize(request, verb, tenant) if self._login else ""
 
     async def _html(self, request: Request) -> Response:

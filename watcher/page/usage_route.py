@@ -1,4 +1,4 @@
-"""A route that returns quota usage over time as JSON."""
+"""The HTTP route `/api/usage`. It returns the usage of ResourceQuotas over time as JSON."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -15,10 +15,11 @@ from watcher.usage.store import UsageStore
 
 _DEFAULT_PERIOD: Final = timedelta(days=30)
 _MIN_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# A report may read a large part of the database.
+# The maximum number of reports at the same time. A report may read a large part of the database.
 _REPORTS_AT_ONCE: Final = 2
 
-# Arguments: the request, the verb, and the tenant's name (empty for all tenants). Raises RequestRejected.
+# A function such as `Login.authorize`. Arguments: the request, the verb, and the tenant's name (empty for all
+# tenants). Raises RequestRejected.
 Authorize = Callable[[Request, str, str], Awaitable[str]]
 
 
@@ -44,7 +45,10 @@ class UsageRoute:
 
 
 def _time(request: Request, name: str, default: datetime) -> datetime:
-    """The time in a query parameter. A time without a time zone counts as UTC."""
+    """The time in the query parameter `name`, or `default` if it is missing. Without a time zone, it is UTC.
+
+    Raises RequestRejected if the value is not a time in ISO 8601 format, or if it is before 1970.
+    """
     text = request.query_params.get(name)
     if text is None:
         return default

@@ -1,9 +1,12 @@
-"""Loads the last applied objects of each tenant from the tenant's stack.
+"""Loads the last applied objects of each tenant from the tenant's Pulumi stack.
 
-The watcher compares these objects with the live objects to detect drift. It repairs the drift of a tenant. If
-the tenant is paused, the watcher only reports the drift. The watcher loads the last applied objects after a
-restart, and after an update that failed before it was complete. A separate thread reads the stack's history
-and state. So the workers do not have to wait if the backend does not answer.
+The watcher compares these objects with the live objects to detect drift. It must load them in two cases:
+
+- The watcher has restarted.
+- A Pulumi update has failed before it was complete.
+
+A separate thread reads the stack's history and state. So the workers do not wait if the state backend does
+not answer.
 """
 
 from collections.abc import Callable
@@ -54,12 +57,12 @@ class AppliedLoader:
         self._problems: dict[str, str] = {}
 
     def load_from_spec(self, manifest: Manifest) -> bool:
-        """Compute the last applied objects from the Tenant's spec, without reading the backend.
+        """Compute the last applied objects from the Tenant's spec, without reading the state backend.
 
-        Returns False and changes nothing if this spec is not applied yet.
+        This works only if the spec is applied. Otherwise, returns False and changes nothing.
         """
         name, status = manifest["metadata"]["name"], manifest.get("status") or {}
-        desired = desired_from_spec(name, manifest["spec"], self._facts())
+        desired = desired_from_spec(name, manifest.get("spec") or {}, self._facts())
         if desired is None or desired.digest != status.get("appliedDigest"):
             return False
         known = self._applied.get(name)
@@ -67,18 +70,24 @@ class AppliedLoader:
         return self._applied.exchange(name, known, loaded)
 
     def load_from_specs(self) -> list[str]:
-        """Call `load_from_spec` for all tenants. Returns the tenants whose newest spec is applied."""
-        return [
-            name
-            for name in self._tenants.names()
-            for manifest in self._tenants.named(name)[:1]
-            if not is_deleting(manifest) and self.load_from_spec(manifest)
-        ]
+        """Call `load_from_spec` for all tenants. Returns the names of the tenants for which it succeeded."""
+        loaded: list[str] = []
+        for name in self._tenants.names():
+            for manifest in self._tenants.named(name)[:1]:
+                try:
+                    if not is_deleting(manifest) and self.load_from_spec(manifest):
+                        loaded.append(name)
+                except Exception:
+                    # An older CRD may have accepted a spec that this version cannot read. The watcher must
+                    # start nevertheless.
+                    log.exception("spec not read", tenant=name)
+        return loaded
 
     def want(self, manifest: Manifest) -> None:
         """Load a tenant's last applied objects in the background, if they are not known yet.
 
-        If the tenant is paused, also stop its repairs. Waits until a running repair has ended.
+        If `spec.paused` is true, also stop the repairs of the tenant's drift. Otherwise, allow them again.
+        Waits until a running repair has ended.
         """
         name = manifest["metadata"]["name"]
         known = self._applied.set_paused(name, is_paused(manifest))
@@ -88,11 +97,11 @@ class AppliedLoader:
         self._queue.add(name)
 
     def problem(self, tenant: str) -> str:
-        """The error of the last attempt to load the tenant's objects. Empty if there was no error."""
+        """The error of the last attempt to load the tenant's last applied objects. Empty if it succeeded."""
         return self._problems.get(tenant, "")
 
     def problem_text(self, tenant: str) -> str:
-        """A text to append to a message: the reason why drift is not repaired. Empty if drift is repaired."""
+        """The result of `problem` as a text to append to a status message. Empty if there is no problem."""
         problem = self.problem(tenant)
         return (
             f"; drift is not repaired: the last applied objects cannot be read: {problem}" if problem else ""

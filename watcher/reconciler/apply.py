@@ -2,10 +2,10 @@
 
 Usually, one run is sufficient. In two cases, an additional run comes first:
 
-- Some quotas must be lowered before other quotas of the same budget can be raised. The additional run lowers
-  quotas, and the last run raises the other quotas.
-- Namespaces are removed from the tenant but kept in the cluster. The additional run marks these namespaces as
-  retained in the stack's state.
+- The tenant has a budget: a maximum for the sum of its ResourceQuotas. Some quotas must be lowered before
+  others can be raised. The additional run lowers quotas, and the last run raises the other quotas.
+- The tenant loses namespaces that must stay in the cluster. The additional run sets Pulumi's resource option
+  `retain_on_delete` for these namespaces in the stack's state.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,10 @@ from tenancy.desired import DesiredState
 from tenancy.objects.namespace import with_managed_metadata_only
 from tenancy.quota_transition import budget_step
 from watcher.reconciler.last_applied import LastApplied
+from watcher.reconciler.removal.access import remove_access
 from watcher.reconciler.update_needed import MustWait, RunUpdate
 
-# A function that runs `pulumi up`. Arguments: the state to apply, and the message for the stack's history.
+# A function that runs `pulumi up`. Arguments: the state to apply, and the message of the Pulumi update.
 Up = Callable[[DesiredState, str], StackResult]
 
 
@@ -38,13 +39,13 @@ def apply(
     desired: DesiredState,
     update: RunUpdate,
 ) -> StackResult:
-    """Apply the desired state.
+    """Apply the desired state, and remove the access of subjects that are no longer in the spec.
 
-    `managed` contains the live objects of all tenants. Some updates need two or three runs of `up`. The
-    history then contains an update for each run. Raises MustWait if the tenant has to wait for a change in
-    the cluster. Raises Rejection, StackError or ClusterError if a step fails.
+    `managed` contains the live objects of all tenants. Runs `pulumi up` up to three times. Each run is a
+    separate update in the stack's history. Raises MustWait if the tenant has to wait for a change in the
+    cluster. Raises Rejection, StackError or ClusterError if a run or a request fails.
     """
-    # `objects` contains the tenant's objects before the next run.
+    # The tenant's objects before the next run of `pulumi up`.
     objects: Objects = managed.of(desired.tenant)
     live, record = objects, update.record
 
@@ -62,7 +63,9 @@ def apply(
         _mark_retained_namespaces(cluster, up, manifest, desired, update)
     if desired.has_budget:
         _lower_quotas(cluster, up, manifest, desired, update)
-    return up(desired, update.message)
+    result = up(desired, update.message)
+    remove_access(cluster, manifest, desired, live)
+    return result
 
 
 def _mark_retained_namespaces(
@@ -87,8 +90,8 @@ def _lower_quotas(
 ) -> None:
     """Lower some quotas before others are raised, so that the sum of all quotas never exceeds the budget.
 
-    Raises MustWait if terminating namespaces still use a part of the budget. In this case, quotas cannot be
-    raised yet.
+    Raises MustWait if quotas cannot be raised yet, because terminating namespaces still use a part of the
+    budget.
     """
     step = _next_state(cluster, desired)
     if step is desired:
@@ -96,11 +99,13 @@ def _lower_quotas(
     if (manifest.get("status") or {}).get("appliedDigest") != step.digest:
         up(step, f"{update.message}: lowers quotas first")
     if budget_step(desired, live_quotas(cluster, desired.tenant)) is not desired:
-        raise MustWait("waiting for terminating namespaces to release their quota", step)
+        raise MustWait(
+            "waiting until terminating namespaces are deleted and their share of the quotas is free", step
+        )
 
 
 def _next_state(cluster: Cluster, desired: DesiredState) -> DesiredState:
-    """The desired state, but quotas that cannot be raised yet keep their current limits."""
+    """The desired state, except that quotas which cannot be raised yet keep their current limits."""
     quotas = live_quotas(cluster, desired.tenant)
     check_quotas_in_use(desired, quotas)
     return budget_step(desired, quotas)

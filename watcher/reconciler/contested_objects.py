@@ -1,8 +1,9 @@
 """Detects objects that somebody else, such as another controller, changes again after each repair.
 
-A round consists of one repair of an object and the update that records this repair in the stack's history.
-After `_ROUNDS` rounds in a row, the watcher still repairs the object, but it no longer runs updates to record
-the repairs. When nobody has changed the object for `_REST_S` seconds, the watcher records repairs again.
+Usually, the watcher runs a Pulumi update after each repair, to record the repair in the stack's history. A
+repair and this update are one round. After `_ROUNDS` rounds in a row, the object is contested: the watcher
+still repairs the object, but no longer records the repairs. When nobody has changed the object for `_REST_S`
+seconds, the watcher records repairs again.
 """
 
 import threading
@@ -18,9 +19,9 @@ from tenancy.base.reasons import Reason
 
 _ROUNDS: Final = 4
 # Two rounds are in a row if the object changes again within this time after the first round. The time starts
-# at the end of the update, because on a slow cluster, the update itself may take longer than this time.
+# when the update of the first round has ended, because the update itself may take longer than this time.
 _REST_S: Final = 15.0
-# The watcher forgets the rounds of an object after this time. No update takes this long.
+# The watcher forgets the rounds of an object after this time. No Pulumi update takes this long.
 _FORGET_S: Final = 3600.0
 
 
@@ -30,7 +31,7 @@ class DriftContested(TenancyError):
     reason = Reason.DRIFT_CONTESTED
 
     def __init__(self, key: ObjectKey, cause: str) -> None:
-        """`cause` names the client, the time and the fields of a change, or is empty."""
+        """`cause` describes who changed which fields and when. It is empty if this is unknown."""
         kind = KIND_BY_KEY[key.kind]
         resource = kind.crd if kind.group else kind.plural
         place = f" -n {key.namespace}" if key.namespace else ""
@@ -44,11 +45,11 @@ class DriftContested(TenancyError):
 
 @dataclass
 class _Streak:
-    """The rounds in a row of one object.
+    """The consecutive rounds of one object. A round is a repair and the Pulumi update that records it.
 
     `rounds` is the number of rounds. `last_s` is the time when the last round ended. If the last round has
     not ended yet, `last_s` is the time when the round began. `repair` is the repair of the last round.
-    `cause` is the first known cause of the rounds.
+    `cause` describes the first change of which the client is known. It is empty if no client is known.
     """
 
     rounds: int
@@ -58,7 +59,10 @@ class _Streak:
 
 
 class ContestedObjects:
-    """Counts the rounds in a row of each object. Thread-safe."""
+    """Counts the consecutive rounds of each object. Thread-safe.
+
+    A round is a repair of the object and the Pulumi update that records the repair.
+    """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
@@ -66,16 +70,16 @@ class ContestedObjects:
         self._guard = threading.Lock()
 
     def in_round(self, repairs: Mapping[ObjectKey, object], keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Begin a round if there are repairs, and return its contested objects.
+        """The contested objects: those in `repairs` if there are repairs, and otherwise those in `keys`.
 
-        Without repairs, return the contested objects in `keys`.
+        If there are repairs, this method also begins a round (see `begin_round`).
         """
         return self.begin_round(repairs) if repairs else self.ongoing(keys)
 
     def begin_round(self, repairs: Mapping[ObjectKey, object]) -> set[ObjectKey]:
-        """Count a round for each repaired object. Returns the objects with too many rounds in a row.
+        """Begin a round for each repaired object. Returns the contested objects in `repairs`.
 
-        A repair is counted only once, even if the update that records it is retried.
+        A repair begins only one round, even if the update that records the repair is retried.
         """
         now_s = self._now_s()
         with self._guard:
@@ -92,10 +96,7 @@ class ContestedObjects:
             return {key for key in repairs if self._streaks[key].rounds > _ROUNDS}
 
     def ongoing(self, keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """The objects in `keys` that somebody else still changes again after each repair.
-
-        These objects had too many rounds in a row, and the last round was less than `_REST_S` seconds ago.
-        """
+        """The contested objects in `keys` whose last round was less than `_REST_S` seconds ago."""
         now_s = self._now_s()
         with self._guard:
             streaks = {key: streak for key in keys if (streak := self._streaks.get(key))}
@@ -106,10 +107,11 @@ class ContestedObjects:
         }
 
     def cause(self, key: ObjectKey, newest: str) -> str:
-        """The first known cause of the rounds of an object. `newest` is the cause of the last round.
+        """The text that describes who changed the object and when, from the object's first round.
 
-        The status contains the cause, and the cause contains a time. If the status contained the newest
-        cause, it would change in each round.
+        `newest` is this text for the last change. It is used if there is no earlier text. The status contains
+        the text of the first round, because the text contains a time, and the status would otherwise change
+        in each round.
         """
         with self._guard:
             streak = self._streaks.get(key)
@@ -119,7 +121,7 @@ class ContestedObjects:
             return streak.cause
 
     def end_round(self, repaired: Iterable[ObjectKey]) -> None:
-        """End the round of these objects. The update that records their repairs has succeeded or failed."""
+        """End the round of these objects, after the update that records their repairs succeeded or failed."""
         now_s = self._now_s()
         with self._guard:
             for key in repaired:

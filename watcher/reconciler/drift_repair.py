@@ -1,13 +1,13 @@
 """Reverts edits and deletions of applied objects within a second or two, on separate threads.
 
-Repairs do not use the stack. So objects are repaired even in these cases:
+Repairs send requests to the API server, and do not run Pulumi. So objects are repaired even in these cases:
 
 - The spec is rejected.
-- The stack is locked.
-- The backend does not answer.
-- The tenant is waiting for the end of its retry delay.
+- The Pulumi stack is locked.
+- The state backend does not answer.
+- The last reconcile of the tenant has failed, and the retry delay has not ended yet.
 
-The next update records the repairs in the stack's history.
+The next Pulumi update records the repairs in the stack's history.
 """
 
 import threading
@@ -37,7 +37,7 @@ from watcher.service import QueueWorkers, TryAgain
 log = structlog.get_logger(__name__)
 
 _THREADS: Final = 4
-# The minimum time between two repairs of one tenant. So repeated changes do not keep a thread busy.
+# The minimum time between two repairs of one tenant, so that repeated changes do not keep a thread busy.
 _PAUSE_S: Final = 0.2
 
 
@@ -50,8 +50,8 @@ class RepairFailed(TenancyError):
 class Repairs:
     """Repairs the objects of all tenants.
 
-    A worker thread calls `on_repaired` with the tenant's name after it has repaired objects of the tenant,
-    and after the tenant's list of failed repairs has changed.
+    A worker thread calls `on_repaired` with a tenant's name in two cases: it has repaired objects of the
+    tenant, or the set of objects that cannot be repaired has changed.
     """
 
     def __init__(
@@ -84,12 +84,18 @@ class Repairs:
         self.check(manifest["metadata"]["name"])
 
     def keep_applied(self) -> None:
-        """Start to repair the drift of tenants whose spec is applied. Call it before the workers start."""
+        """Start to repair the drift of all tenants whose newest spec is applied.
+
+        Call this method once, before the workers start.
+        """
         for tenant in self._loader.load_from_specs():
             self.check(tenant)
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Queue a changed object if the change must be reverted. The informers' threads call this method."""
+        """Queue a changed object for repair if the change must be reverted.
+
+        `before` and `after` are the object before and after the change. Thread-safe.
+        """
         for manifest in (before, after):
             if manifest is None:
                 continue
@@ -103,22 +109,22 @@ class Repairs:
                 self.check(tenant)  # Somebody else may have created the namespace without its objects.
 
     def check(self, tenant: str) -> None:
-        """Compare a tenant's live objects with the last applied objects. Queue the objects that differ."""
+        """Compare a tenant's live objects with the last applied objects. Queue the objects to repair."""
         if applied := self._applied.get(tenant):
             live = self._managed.of(tenant)
             self._suspect(tenant, {key for key in applied.all_keys if applied.to_restore(key, live.get(key))})
 
     def unrecorded(self, tenant: str) -> dict[ObjectKey, Repair]:
-        """The repairs that no update has recorded yet."""
+        """The repairs that are not in the stack's history yet, because no Pulumi update has recorded them."""
         with self._guard:
             return dict(self._unrecorded.get(tenant, {}))
 
     def unrecorded_text(self, tenant: str) -> str:
-        """The unrecorded repairs as one line of text. Empty if all repairs are recorded."""
+        """The result of `unrecorded` as one line of text. Empty if there are no such repairs."""
         return drift_text({key: repair.drift for key, repair in self.unrecorded(tenant).items()})
 
     def mark_recorded(self, tenant: str, repairs: Mapping[ObjectKey, Repair]) -> None:
-        """Forget repairs that an update has recorded."""
+        """Remove these repairs from the result of `unrecorded`."""
         with self._guard:
             left = {
                 key: repair
@@ -129,13 +135,13 @@ class Repairs:
                 self._unrecorded[tenant] = left
 
     def failure(self, tenant: str) -> RepairFailed | None:
-        """The error of the first object that could not be repaired. None if no repair has failed."""
+        """An error that names an object which could not be repaired. None if no repair has failed."""
         with self._guard:
             failures = self._failures.get(tenant, {})
             return RepairFailed(f"{min(failures)}: {failures[min(failures)]}") if failures else None
 
     def forget(self, tenant: str) -> None:
-        """Forget a tenant that is deleted."""
+        """Remove all data of a deleted tenant."""
         with self._guard:
             for by_tenant in (self._suspects, self._unrecorded, self._failures):
                 by_tenant.pop(tenant, None)
@@ -148,7 +154,7 @@ class Repairs:
         self._queue.add(tenant)
 
     def _repair_suspects(self, tenant: str) -> None:
-        """Repair the queued objects of a tenant. Raises TryAgain if some objects must be checked again."""
+        """Repair the queued objects of a tenant. Raises TryAgain if some of them are not repaired yet."""
         with self._guard:
             suspects = self._suspects.pop(tenant, set())
         try:
@@ -161,9 +167,10 @@ class Repairs:
             raise TryAgain
 
     def _repair_all(self, tenant: str, suspects: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """Restore each object that differs from its last applied version. Returns the objects to check again.
+        """Restore each of these objects that differs from its last applied version.
 
-        Reads the objects from the API server, because the informers' copies may be outdated.
+        Reads the objects from the API server, because the informers' copies may be outdated. Returns the
+        objects that are not fully restored, or whose repair has failed.
         """
         repairs: dict[ObjectKey, Repair] = {}
         failures: dict[ObjectKey, str] = {}
@@ -204,5 +211,8 @@ class Repairs:
 
 
 def _order(key: ObjectKey) -> tuple[bool, int, ObjectKey]:
-    """Sort key: namespaces first, RoleBindings last. So isolation is restored before users get access."""
+    """A sort key. RoleBindings come last, so that users get access only after isolation is restored.
+
+    Namespaces come first, because the other objects need them.
+    """
     return key.kind != NAMESPACE.kind, apply_stage(key), key

@@ -1,4 +1,4 @@
-"""Computes the condition Drifted, and the differences that the page shows. No I/O.
+"""Computes the condition Drifted, and the differences that the web page shows. No I/O.
 
 Drift is a manual change to a tenant's objects. A spec that is not applied yet is not drift. The condition
 SpecApplied reports such a spec.
@@ -16,9 +16,10 @@ from watcher.reconciler.status_change import KEEP, Keep, Verdict
 
 
 def drift_verdict(repaired: str, unrepaired: str = "") -> Verdict | Keep:
-    """The condition Drifted after an error, or while the tenant is waiting. KEEP if there is no new drift.
+    """The condition Drifted after an error, or while the tenant is waiting.
 
-    `repaired` describes repaired drift, and `unrepaired` describes drift that could not be repaired.
+    `repaired` describes drift that was repaired, and `unrepaired` describes drift that could not be repaired.
+    If both are empty, returns KEEP: the condition stays as it is.
     """
     if unrepaired:
         return Verdict(True, Reason.DRIFT_FOUND, unrepaired)
@@ -26,10 +27,10 @@ def drift_verdict(repaired: str, unrepaired: str = "") -> Verdict | Keep:
 
 
 def paused_drift_verdict(applied: Objects | None, live: Objects, problem: str) -> Verdict:
-    """The condition Drifted of a paused tenant. Its drift is not repaired.
+    """The condition Drifted of a paused tenant. The watcher reports the drift, but does not repair it.
 
-    `applied` contains the last applied objects, or is None if they are unknown. `problem` is the error that
-    occurred when these objects were read.
+    `applied` contains the last applied objects. It is None if they are unknown. `problem` is the error that
+    occurred when the watcher tried to read these objects, or empty.
     """
     if applied is None:
         unknown = f"cannot be read: {problem}" if problem else "have not been read yet"
@@ -41,7 +42,7 @@ def paused_drift_verdict(applied: Objects | None, live: Objects, problem: str) -
 def current_differences(
     tenant: Manifest, desired: DesiredState | None, applied: Objects | None, live: Objects, facts: Facts
 ) -> Differences:
-    """The tenant's drift, and the changes that are not applied yet.
+    """The manual changes to the tenant's objects (drift), and the changes that are not applied yet.
 
     `desired` is the desired state of the last accepted spec. `applied` contains the last applied objects.
     Each of the two parameters is None if its value is unknown.
@@ -51,6 +52,6 @@ def current_differences(
     if is_spec_applied(tenant):
         return Differences(drift=object_changes(desired, live) if desired else None)
     name = tenant["metadata"]["name"]
-    stored = desired_from_spec(name, tenant["spec"], facts)
+    stored = desired_from_spec(name, tenant.get("spec") or {}, facts)
     state = DesiredState(name, tuple(applied.values())) if applied is not None else None
     return tenant_differences(stored, state, live)

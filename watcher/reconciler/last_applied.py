@@ -1,8 +1,8 @@
-"""The last applied objects of each tenant.
+"""The last applied objects of each tenant, in memory.
 
-A live object has drifted if it differs from its last applied version. `apply` records the last applied
-objects before and after each update. `applied_loader` loads these objects after a restart and after a failed
-update. `drift_repair` reads these objects on its own threads.
+A live object has drifted if it differs from its last applied version. `apply` stores the last applied objects
+before and after each Pulumi update. `applied_loader` loads them after a restart and after a failed update.
+`drift_repair` reads them on its own threads.
 """
 
 import threading
@@ -23,16 +23,17 @@ from tenancy.drift import object_drift
 class Applied:
     """The last applied objects of a tenant.
 
-    `next_objects` are the objects of an update that is running, or that failed before it was complete.
+    `next_objects` are the objects of a Pulumi update that is running, or that failed before it was complete.
+    None if there is no such update.
     """
 
     # None if the objects are unknown. In this case, no object is restored.
     objects: Objects | None
     next_objects: Objects | None = None
-    # Whether the quotas share a budget.
+    # Whether the tenant has a budget: a maximum for the sum of its ResourceQuotas.
     has_budget: bool = True
-    # Whether the update to `next_objects` has failed. In this case, only the stack's state shows which
-    # objects the update has changed.
+    # Whether the update that applies `next_objects` has failed. In this case, only the stack's state shows
+    # which objects the update has changed.
     is_half_done: bool = False
     # Whether the tenant is paused. While it is paused, drift is reported, but not repaired.
     is_paused: bool = False
@@ -44,10 +45,10 @@ class Applied:
     def to_restore(self, key: ObjectKey, live: Manifest | None) -> Manifest | None:
         """The version of the object that a repair must apply. None if the object needs no repair.
 
-        During an update, the versions from before and after the update are both valid. A live object that
-        matches neither version is restored to the version from before the update. Quotas are an exception. A
-        quota gets the lower limit of the two versions, because the update may already have raised other
-        quotas of the same budget.
+        `live` is the live object, or None if it does not exist. During a Pulumi update, the versions from
+        before and after the update are both valid. If the live object matches neither version, the result is
+        the version from before the update. For a ResourceQuota, the result has the lower limits of the two
+        versions, because the update may already have raised other quotas of the same budget.
         """
         if self.objects is None or self.is_paused:
             return None
@@ -71,7 +72,7 @@ class Applied:
 class LastApplied:
     """The last applied objects of all tenants. Thread-safe.
 
-    A tenant that is being destroyed has no last applied objects.
+    When the deletion of a tenant's objects begins, `forget` removes the tenant's last applied objects.
     """
 
     def __init__(self) -> None:
@@ -82,13 +83,16 @@ class LastApplied:
         return self._by_tenant.get(tenant)
 
     def objects(self, tenant: str) -> Objects | None:
-        """The last applied objects. None if they are unknown, or if an update is changing them."""
+        """The last applied objects. None if they are unknown, or while a Pulumi update is running."""
         applied = self._by_tenant.get(tenant)
         return applied.objects if applied and applied.is_known and applied.next_objects is None else None
 
     @contextmanager
     def held(self, tenant: str) -> Iterator[Applied | None]:
-        """Lock a tenant. No update or destroy of the tenant starts before the `with` block ends."""
+        """Lock a tenant, and yield its last applied objects. Yields None if there is no entry for the tenant.
+
+        The watcher starts no `up` or `destroy` of the tenant's stack before the `with` block ends.
+        """
         with self._locks[tenant]:
             yield self._by_tenant.get(tenant)
 
@@ -98,24 +102,24 @@ class LastApplied:
             self._by_tenant[desired.tenant] = Applied(desired.by_key, has_budget=desired.has_budget)
 
     def set_paused(self, tenant: str, is_paused: bool) -> Applied:
-        """Stop the repairs of a paused tenant, or allow them again. Returns the tenant's new value.
+        """Stop the repairs of a paused tenant, or allow them again. Returns the tenant's new entry.
 
-        The last applied objects stay known. Waits until a running repair has ended.
+        The entry keeps the last applied objects. Waits until a running repair has ended.
         """
         applied = self._by_tenant.get(tenant) or Applied(None)
         if applied.is_paused == is_paused:
             return applied
         with self._locks[tenant]:
             applied = self._by_tenant.get(tenant) or Applied(None)
-            # No update of the watcher is running now. If `next_objects` is set, another process has locked
-            # the stack. Only the stack's state shows whether the other process has applied these objects.
+            # The watcher runs no Pulumi update of this tenant now. If `next_objects` is set, another process
+            # has locked the stack. Only the stack's state shows whether that process has applied the objects.
             is_half_done = applied.next_objects is not None
             applied = replace(applied, is_paused=is_paused, is_half_done=is_half_done)
             self._by_tenant[tenant] = applied
             return applied
 
     def exchange(self, tenant: str, before: Applied | None, after: Applied) -> bool:
-        """Set the tenant's value to `after` if the value is still `before`. Otherwise, return False."""
+        """Set the tenant's entry to `after`, but only if it is still `before`. Returns whether it was set."""
         with self._locks[tenant]:
             if self._by_tenant.get(tenant) is not before:
                 return False
@@ -128,21 +132,21 @@ class LastApplied:
         Waits until a running repair has ended.
         """
         with self._locks[tenant]:
-            # Set a new value instead of removing the entry, so that `exchange` notices the change.
+            # Set a new entry instead of removing the old one, so that `exchange` notices the change.
             self._by_tenant[tenant] = Applied(None)
 
     @contextmanager
     def updating(self, desired: DesiredState) -> Iterator[None]:
-        """Record the start and the result of an update. The update runs inside the `with` block.
+        """Record the start and the result of a Pulumi update. Run the update inside the `with` block.
 
-        If the stack is locked, another process may be applying the same objects. In this case, the versions
-        from before and after the update both stay valid.
+        If the update raises StackBusy, another process has locked the stack, and may be applying the same
+        objects. In this case, the versions from before and after the update both stay valid.
         """
         tenant = desired.tenant
         with self._locks[tenant]:
             before = self._by_tenant.get(tenant) or Applied(None)
             if before.is_paused:
-                # The tenant was resumed. Its objects may have drift, which the update reverts.
+                # The tenant is no longer paused. Its objects may have drift, which the update reverts.
                 before = Applied(None)
             running = replace(before, next_objects=desired.by_key, has_budget=True)
             self._by_tenant[tenant] = running
@@ -157,7 +161,7 @@ class LastApplied:
 
 
 def _lowest(quotas: list[Manifest]) -> Manifest:
-    """A copy of the first quota. Each of its resources gets the lowest limit that any quota has."""
+    """A copy of the first ResourceQuota, with the lowest limit of each resource in all `quotas`."""
     limits = [quota["spec"]["hard"] for quota in quotas]
     lowest = {
         resource: min((hard[resource] for hard in limits if resource in hard), key=quantity_value)

@@ -1,7 +1,7 @@
 """Reconciles one tenant. Workers call `reconcile` for each tenant that they take from the queue.
 
-`tenancy.decision` accepts or rejects the spec, and `update_needed` selects the next step. `apply` and `sweep`
-run the step, and `report` writes the status. `terminate` handles deletion, and `drift_repair` reverts drift.
+`tenancy.decision` accepts or rejects the spec, and `update_needed` selects the next step. `apply` runs
+Pulumi, `sweep` deletes surplus objects, and `report` writes the status. `terminate` deletes a tenant.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,6 @@ from tenancy.changes import Differences
 from tenancy.decision import Facts
 from tenancy.desired import DesiredState
 from tenancy.reservations import Reservations
-from tenancy.usage import MeasuredUsage
-from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader
 from watcher.reconciler.apply import apply
 from watcher.reconciler.contested_objects import ContestedObjects, DriftContested
@@ -32,7 +30,7 @@ from watcher.reconciler.drift_report import current_differences
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.report import Reporter
 from watcher.reconciler.seen_specs import SeenSpecs
-from watcher.reconciler.sweep import sweep
+from watcher.reconciler.sweep import USED_HOSTS_S, sweep
 from watcher.reconciler.terminate import Terminator
 from watcher.reconciler.update_needed import (
     Contested,
@@ -47,9 +45,9 @@ from watcher.reconciler.update_needed import (
 )
 from watcher.service import TryAgain
 
-# The time from an update to the next reconcile. In this time, the informers receive the changed objects.
+# The time from a Pulumi update to the next reconcile. Meanwhile, the informers receive the changed objects.
 _LOOK_AGAIN_S: Final = 2.0
-# The time to the next reconcile of a tenant if one of its objects is contested or cannot be repaired.
+# The time to the next reconcile if an object cannot be repaired, or if somebody changes it after each repair.
 _CONTESTED_S: Final = 10.0
 
 
@@ -65,8 +63,8 @@ class Reconciler:
         applied: LastApplied,
         loader: AppliedLoader,
         repairs: Repairs,
-        metrics: Metrics,
-        measured: Callable[[str], MeasuredUsage | None],
+        reporter: Reporter,
+        blocked_s: float,
     ) -> None:
         self._cluster = cluster
         self._stacks = stacks
@@ -74,14 +72,14 @@ class Reconciler:
         self._managed = managed
         self._plans = plans
         self._served = served
-        self._claims = Reservations()
+        self._claims = claims = Reservations()
         self._applied = applied
         self._loader = loader
         self._repairs = repairs
         self._contested = ContestedObjects()
         self._seen_specs = SeenSpecs()
-        self.reporter = Reporter(cluster, tenants, managed, applied, loader, repairs, metrics, measured)
-        self._terminator = Terminator(cluster, stacks, tenants, self._claims, served, loader, repairs)
+        self.reporter = reporter
+        self._terminator = Terminator(cluster, stacks, tenants, claims, served, loader, repairs, blocked_s)
         self._desired: dict[str, DesiredState] = {}
 
     def reconcile(self, name: str) -> float | None:
@@ -104,19 +102,19 @@ class Reconciler:
         return self._build(name, manifest)
 
     def differences(self, tenant: Manifest) -> Differences:
-        """The tenant's drift, and the changes that are not applied yet."""
+        """The manual changes to a tenant's objects, and the changes that the watcher has not applied yet."""
         name, facts = tenant["metadata"]["name"], Facts(self._plans.current, self._served())
         desired, applied = self._desired.get(name), self._applied.objects(name)
         return current_differences(tenant, desired, applied, self._managed.of(name), facts)
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Remember a version of a Tenant before its next reconcile. Reserve the names of a new Tenant."""
+        """Store each new spec for the history, and reserve the namespaces and hosts of a new Tenant."""
         if before is None and after is not None:
             self._claims.remember(after["metadata"]["name"], known_namespaces(after), known_hosts(after))
         self._seen_specs.notice(before, after)
 
     def tenants_to_requeue(self, before: Manifest | None, after: Manifest | None) -> set[str]:
-        """The tenants to reconcile after a change to a managed object."""
+        """The names of the tenants to reconcile after a change to an object that belongs to a tenant."""
         return tenants_to_requeue(self._desired, self._applied.get, before, after)
 
     def _build(self, name: str, manifest: Manifest) -> float | None:
@@ -132,7 +130,7 @@ class Reconciler:
                 return None
             manifest = self.reporter.begin(manifest)
             step = next_step(self._observe(manifest, desired))
-            self._act(manifest, desired, step)
+            return self._act(manifest, desired, step)
         except MustWait as wait:
             self._repairs.keep(manifest)
             self.reporter.report_waiting(manifest, self._desired[name], wait)
@@ -147,21 +145,19 @@ class Reconciler:
         return _LOOK_AGAIN_S if isinstance(step, RunUpdate) else None
 
     def _facts(self, manifest: Manifest) -> Facts:
-        name = manifest["metadata"]["name"]
-        applied = self._applied.get(name)
+        applied = self._applied.get(name := manifest["metadata"]["name"])
         own = {*self._managed.of(name), *((applied.objects or ()) if applied else ())}
         # `read_facts` decides whether a namespace belongs to the tenant.
-        own_objects = {key for key in own if key.kind != NAMESPACE.kind}
-        return read_facts(self._cluster, manifest, self._plans.current, self._served(), own_objects)
+        own = {key for key in own if key.kind != NAMESPACE.kind}
+        return read_facts(self._cluster, manifest, self._plans.current, self._served(), own)
 
     def _observe(self, manifest: Manifest, desired: DesiredState) -> Observation:
-        name = desired.tenant
-        repairs, applied = self._repairs.unrecorded(name), self._applied.objects(name)
+        repairs, applied = self._repairs.unrecorded(desired.tenant), self._applied.objects(desired.tenant)
         contested = self._contested.in_round(repairs, desired.by_key)
-        return Observation(manifest, desired, self._managed.of(name), repairs, contested, applied)
+        return Observation(manifest, desired, self._managed.of(desired.tenant), repairs, contested, applied)
 
-    def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> None:
-        """Run the step and report its result. Raises MustWait, or an error if the step fails."""
+    def _act(self, manifest: Manifest, desired: DesiredState, step: Step) -> float | None:
+        """Run the step. Returns the same as `reconcile`. Raises MustWait, or the error of the step."""
         match step:
             case WaitForNamespaces(names):
                 raise MustWait(f"waiting for namespaces to be deleted: {', '.join(names)}")
@@ -170,28 +166,29 @@ class Reconciler:
                 raise DriftContested(step.key, self._contested.cause(step.key, step.cause))
             case RunUpdate():
                 self._update(manifest, desired, step)
+                return _LOOK_AGAIN_S
             case InSync():
-                self._finish(manifest, desired)
+                return self._finish(manifest, desired)
 
     def _update(self, manifest: Manifest, desired: DesiredState, update: RunUpdate) -> None:
         try:
-            result = apply(
-                self._cluster, self._stacks, self._applied, self._managed, manifest, desired, update
-            )
+            parts = self._cluster, self._stacks, self._applied, self._managed
+            result = apply(*parts, manifest, desired, update)
         finally:
             self._contested.end_round(update.repairs)
         self._repairs.mark_recorded(desired.tenant, update.repairs)
         self._repairs.check(desired.tenant)
         self.reporter.report_update(manifest, desired, update, result)
 
-    def _finish(self, manifest: Manifest, desired: DesiredState) -> None:
-        """After the desired state is applied, delete objects that are not desired, and report success."""
+    def _finish(self, manifest: Manifest, desired: DesiredState) -> float | None:
+        """After the desired state is applied, delete surplus objects, and report success in the status."""
         self._applied.put(desired)
         self._repairs.check(desired.tenant)
         if failure := self._repairs.failure(desired.tenant):
             raise failure
-        sweep(self._cluster, self._claims, manifest, desired, self._managed.of(desired.tenant))
-        self.reporter.report_in_sync(manifest, desired)
+        hosts = sweep(self._cluster, self._claims, manifest, desired, self._managed.of(desired.tenant))
+        self.reporter.report_in_sync(manifest, desired, hosts)
+        return USED_HOSTS_S if hosts else None
 
     def _forget(self, name: str) -> None:
         self._desired.pop(name, None)

@@ -1,7 +1,7 @@
-"""Releases namespaces that are removed from a tenant but kept in the cluster (`deletionPolicy: Retain`).
+"""Releases namespaces: removes the platform's objects and labels, and keeps the namespaces in the cluster.
 
-The platform's objects and labels are removed from these namespaces. Everything else in the namespaces
-stays unchanged.
+This happens if `deletionPolicy` is `Retain`, and the tenant is deleted or loses a namespace. Everything else
+in the namespaces stays unchanged.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 def remove_objects(cluster: Cluster, claims: Reservations, tenant: str, kinds: Iterable[Kind]) -> None:
-    """Delete the tenant's managed objects of these kinds, except namespaces."""
+    """Delete the tenant's objects of these kinds that the platform manages, except namespaces."""
     for kind in kinds:
         if kind == NAMESPACE:
             continue

@@ -9,7 +9,7 @@ from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.events import NORMAL, WARNING, record_event
 from cluster.live_objects import ManagedObjects
-from cluster.tenants import Tenants
+from cluster.tenants import Tenants, left_hosts
 from stacks.errors import StackBusy, StackError
 from stacks.result import StackResult
 from tenancy.base.errors import InvalidSpec, Rejection, TenancyError
@@ -22,6 +22,7 @@ from tenancy.history.spec_changes import with_result
 from tenancy.same_name_in_both_groups import has_finalizer, name_taken
 from tenancy.spec.tenant_status import SpecResult
 from tenancy.usage import MeasuredUsage
+from watcher.isolation import Failures, IsolationChecks
 from watcher.metrics import Metrics
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.contested_objects import DriftContested
@@ -36,7 +37,7 @@ from watcher.reconciler.status import (
     ready_verdict,
     with_usage,
 )
-from watcher.reconciler.status_change import KEEP, Keep, Verdict
+from watcher.reconciler.status_change import KEEP, Keep, Verdict, with_isolation
 from watcher.reconciler.update_needed import MustWait, RunUpdate, Step, is_applied
 
 log = structlog.get_logger(__name__)
@@ -56,6 +57,7 @@ class Reporter:
         repairs: Repairs,
         metrics: Metrics,
         measured: Callable[[str], MeasuredUsage | None],
+        isolation: IsolationChecks,
     ) -> None:
         self._cluster = cluster
         self._tenants = tenants
@@ -65,32 +67,37 @@ class Reporter:
         self._repairs = repairs
         self._metrics = metrics
         self._measured = measured
+        self._isolation = isolation
 
     def begin(self, manifest: Manifest) -> Manifest:
         """Add the finalizer and a first status if they are missing. Returns the updated Tenant.
 
-        The status in `manifest` contains the changes to the spec. The status of the live Tenant may not
-        contain these changes yet.
-
-        Call this method before the first object of the tenant is created.
+        Call this method before the first object of the tenant is created. The status in `manifest` must list
+        the changes to the spec (see `SeenSpecs.noted`), even if the API server does not store them yet.
         """
         if not has_finalizer(manifest):
-            # The request does not write the status, so the response may lack the changes to the spec.
+            # The request does not write the status, so the status in the response may be older.
             manifest = {**self._tenants.add_finalizer(manifest), "status": manifest["status"]}
         if "phase" not in manifest["status"]:
             applying = pending_status(manifest, Reason.APPLYING, "the stack is being applied")
             manifest = self._tenants.write_status(manifest, applying)
         return manifest
 
-    def report_in_sync(self, manifest: Manifest, desired: DesiredState) -> None:
-        status = active_status(manifest, desired)
-        self._write_status(manifest, with_result(status, manifest, SpecResult.UNCHANGED))
+    def report_in_sync(self, manifest: Manifest, desired: DesiredState, other_hosts: tuple[str, ...]) -> None:
+        """Report that nothing has to be applied.
+
+        `other_hosts` are hosts that are no longer in the spec, but that the tenant's objects still use.
+        """
+        status = active_status(manifest, desired, other_hosts=other_hosts)
+        failures = self._isolation.failures(desired.tenant, desired)
+        self._write_status(manifest, with_result(status, manifest, SpecResult.UNCHANGED), failures)
         log.debug("tenant unchanged", tenant=desired.tenant)
         self._metrics.count_unchanged()
 
     def report_paused(self, manifest: Manifest, desired: DesiredState) -> None:
         status = paused_status(manifest, desired, self._paused_drift(desired.tenant))
-        self._write_status(manifest, with_result(status, manifest, SpecResult.PAUSED))
+        failures = self._isolation.failures(desired.tenant, desired, has_drift=True)
+        self._write_status(manifest, with_result(status, manifest, SpecResult.PAUSED), failures)
 
     def report_waiting(self, manifest: Manifest, desired: DesiredState, wait: MustWait) -> None:
         name = manifest["metadata"]["name"]
@@ -102,7 +109,7 @@ class Reporter:
             wait.applied.digest if wait.applied else KEEP,
             is_applied=(manifest.get("status") or {}).get("appliedDigest") == desired.digest,
         )
-        self._write_status(manifest, status)
+        self._write_status(manifest, status, self._isolation.failures(name))
 
     def report_update(
         self, manifest: Manifest, desired: DesiredState, update: RunUpdate, result: StackResult
@@ -117,25 +124,27 @@ class Reporter:
             took_s=result.duration_s,
         )
         self._metrics.count_applied(result.duration_s, len(update.repairs))
-        # The objects in the cluster. Pulumi also counts its own resources, and objects that do not change.
+        # Count only changed Kubernetes objects. Pulumi also counts its own resources and unchanged objects.
         operations = Counter(change.operation for change in update.record.changes)
         summary = ", ".join(f"{operations[each]} {each}" for each in Operation if operations[each])
         reason = Reason.DRIFT_REPAIRED if update.repairs else Reason.APPLIED
         message = f"{update.message}: {summary or 'no changes'} in {result.duration_s} s"
         record_event(self._cluster, manifest, NORMAL, reason, message)
-        status = active_status(manifest, desired, result, update.message, drift_text(update.drift))
-        self._write_status(manifest, with_result(status, manifest, SpecResult.APPLIED))
+        drift, hosts = drift_text(update.drift), left_hosts(manifest, desired)
+        status = active_status(manifest, desired, result, update.message, drift, other_hosts=hosts)
+        failures = self._isolation.failures(desired.tenant, desired)
+        self._write_status(manifest, with_result(status, manifest, SpecResult.APPLIED), failures)
 
     def report_failure(self, manifest: Manifest, error: Failure, step: Step | None = None) -> None:
-        """Report an error in the status. Also write an Event if the reason or the message has changed.
+        """Report an error in the status. Also create an Event if the reason or the message is new.
 
-        If the API server did not answer or reported a conflict, this method only raises the error again,
-        because the Tenant did not cause the error.
+        If `error` says that the API server did not answer or reported a conflict, this method only raises it
+        again, because the Tenant did not cause such an error.
         """
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error
         if isinstance(error, DriftContested | RepairFailed | InvalidSpec):
-            self._metrics.count_failed()  # The queue retries and counts the other errors.
+            self._metrics.count_failed()  # Other errors make the worker fail, and are counted there.
         name = manifest["metadata"]["name"]
         message = f"{error}{self._loader.problem_text(name)}"
         unrepaired = message if isinstance(error, DriftContested | RepairFailed) else ""
@@ -153,7 +162,9 @@ class Reporter:
         if ready_verdict(manifest) != (error.reason, message):
             record_event(self._cluster, manifest, WARNING, error.reason, message)
         outcome = SpecResult.REJECTED if isinstance(error, Rejection) else SpecResult.FAILED
-        self._write_status(manifest, with_result(status, manifest, outcome, error.reason, str(error)))
+        failures = self._isolation.failures(name, has_drift=True)
+        result = with_result(status, manifest, outcome, error.reason, str(error))
+        self._write_status(manifest, result, failures)
 
     def report_internal_error(self, name: str, error: Exception) -> None:
         """Report an unexpected exception in the tenant's status."""
@@ -163,9 +174,9 @@ class Reporter:
             self._tenants.write_status(manifest, status)
 
     def reject_namesake(self, namesake: Manifest, manifest: Manifest) -> None:
-        """Reject `namesake`. It has the same name as the older Tenant `manifest` in the other API group.
+        """Reject the Tenant `namesake`. The older Tenant `manifest` has the same name in the other API group.
 
-        If `namesake` is being deleted, remove its finalizer. No objects were created for `namesake`.
+        If `namesake` is being deleted, only remove its finalizer, because no objects were created for it.
         """
         if is_deleting(namesake) and has_finalizer(namesake):
             self._tenants.remove_finalizer(namesake)
@@ -177,14 +188,15 @@ class Reporter:
         live, problem = self._managed.of(name), self._loader.problem(name)
         return paused_drift_verdict(self._applied.objects(name), live, problem)
 
-    def _write_status(self, manifest: Manifest, status: Manifest) -> None:
-        """Write the status together with the current usage."""
+    def _write_status(self, manifest: Manifest, status: Manifest, failures: Failures | None) -> None:
+        """Write the status. Add the tenant's current usage and the condition Isolated."""
         name = manifest["metadata"]["name"]
-        self._tenants.write_status(manifest, with_usage(status, self._managed.of(name), self._measured(name)))
+        status = with_usage(status, self._managed.of(name), self._measured(name))
+        self._tenants.write_status(manifest, with_isolation(status, manifest, failures))
 
 
 def _is_applied(error: Failure, step: Step | None) -> bool | Keep:
-    """Whether the newest spec is applied. KEEP if this was not known yet when the error occurred."""
+    """Whether the newest spec is applied. KEEP if the error occurred before this was known."""
     if isinstance(error, Rejection):
         return False
     is_applied_before = is_applied(step)
@@ -192,12 +204,12 @@ def _is_applied(error: Failure, step: Step | None) -> bool | Keep:
 
 
 def _half_done(error: Failure, step: Step | None) -> str:
-    """The message of an update that failed before it was complete. Empty if there is no such update.
+    """The message of a Pulumi update that failed after it may have changed objects. Otherwise empty.
 
-    The result is also empty after these two kinds of failed updates:
+    For example, the result is empty in these cases:
 
-    - an update of a locked stack, because it has not started
-    - an update that only records repairs, because it changes no object
+    - The stack is locked, so the update has not started.
+    - The update only records repairs of drift, so it changes no object.
     """
     if not isinstance(error, StackError) or isinstance(error, StackBusy):
         return ""

@@ -1,4 +1,4 @@
-"""Restores one object to its last applied version, with server-side apply."""
+"""Restores one Kubernetes object to the version that the watcher applied last. Uses server-side apply."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,19 +26,19 @@ from tenancy.quota_transition import budget_step
 from tenancy.registrations import resource_inputs
 from watcher.reconciler.last_applied import Applied
 
-# Kinds with immutable fields. If such an object cannot be changed, it is deleted and created again.
-# A namespace is never deleted for a repair, because it contains the tenant's own objects.
+# Kinds with immutable fields. If the API server rejects a change to such an object, a repair deletes the
+# object and creates it again. A repair never deletes a namespace, because it contains the users' objects.
 _WITH_IMMUTABLE_FIELDS: Final = (ROLE_BINDING, RESOURCE_QUOTA, CONFIG_MAP, SERVICE)
-# The maximum number of changed fields in the cause of a repair.
+# The maximum number of fields that `Repair.cause` lists.
 _MAX_FIELDS: Final = 3
 
 
 @dataclass(frozen=True)
 class Repair:
-    """A repair of an object. `drift` describes the drift, and `change` contains the changed fields.
+    """A repair of an object. `drift` describes the manual change, e.g. `deleted`.
 
-    `cause` names the client that changed the object, the time, and the fields. Empty if the client is
-    unknown.
+    `change` contains the fields that the repair changes back. `cause` describes who changed which fields and
+    when. It is empty if this is unknown.
     """
 
     drift: str
@@ -52,8 +52,9 @@ def restore_object(
     """Restore an object if the live object differs from the last applied object.
 
     The first returned value is the repair, or None if there was nothing to repair. The second returned value
-    is true if the object is fully restored. A quota is not fully restored if the budget does not allow its
-    full limit yet. Raises ClusterError if a request fails.
+    is false if the object must be restored again later. For example, a ResourceQuota cannot get its full
+    limit yet, because the sum of the tenant's quotas would exceed the tenant's budget. Raises ClusterError if
+    a request fails.
     """
     kind = KIND_BY_KEY[key.kind]
     if kind not in MANAGED_KINDS and kind not in served:
@@ -76,7 +77,10 @@ def restore_object(
 
 
 def _cause(live: Manifest | None, change: ObjectChange) -> str:
-    """The last field manager that changed the object, except the platform's, with the time and the fields."""
+    """A text about the last change by another field manager: the manager's name, the fields and the time.
+
+    Empty if only the platform's field manager has changed the object, or if the object is deleted.
+    """
     entries = [
         entry
         for entry in ((live or {"metadata": {}})["metadata"].get("managedFields") or ())
@@ -103,7 +107,7 @@ def _can_be_created(cluster: Cluster, key: ObjectKey) -> bool:
 def _within_budget(
     cluster: Cluster, tenant: str, applied: Applied, key: ObjectKey, quota: Manifest
 ) -> Manifest:
-    """The quota with the limits that the budget allows now.
+    """The ResourceQuota with the limits that the tenant's budget allows now.
 
     The limits can be below the desired limits until other quotas of the tenant are lowered.
     """

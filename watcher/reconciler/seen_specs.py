@@ -1,7 +1,7 @@
-"""Keeps each version of a Tenant's spec until the status contains the author of this version.
+"""Keeps each version of a Tenant's spec in memory until the Tenant's status lists this version.
 
-Users can change a spec several times while an update is running. The next reconcile reads only the newest
-version.
+Users can change a spec several times while `pulumi up` is running, but the next reconcile reads only the
+newest version. Without this module, the history would lack the other versions and their authors.
 """
 
 import threading
@@ -12,16 +12,17 @@ from watcher.reconciler.status_change import now_text
 
 
 class SeenSpecs:
-    """The versions of Tenants that the status does not contain yet, by uid. Thread-safe."""
+    """The versions of each Tenant that the Tenant's status does not list yet. Thread-safe."""
 
     def __init__(self) -> None:
         self._versions: dict[str, list[SeenVersion]] = {}
         self._guard = threading.Lock()
 
     def notice(self, before: Manifest | None, after: Manifest | None) -> None:
-        """Keep a version of a Tenant that an informer has received, if its generation is new.
+        """Keep the Tenant `after` if its generation differs from the generation of `before`.
 
-        `after` is None if the Tenant was deleted. The method then forgets all versions of the Tenant.
+        `before` and `after` are the Tenant before and after a change. `after` is None if the Tenant was
+        deleted. The method then forgets all versions of the Tenant.
         """
         with self._guard:
             if after is None:
@@ -32,7 +33,10 @@ class SeenSpecs:
                 self._versions.setdefault(uid, []).append((before if is_same_object else None, after))
 
     def noted(self, tenant: Manifest) -> Manifest:
-        """The Tenant with all known changes to its spec in its status. The caller writes the status."""
+        """A copy of the Tenant with a status that lists all known changes to the spec.
+
+        This method does not write the status to the API server.
+        """
         uid = tenant["metadata"]["uid"]
         written = changes_in(tenant.get("status"))
         newest = written[-1].generation if written else 0

@@ -1,4 +1,4 @@
-"""Computes the status of a tenant for each result of a reconcile. `report` writes the status. No I/O."""
+"""Computes the new status of a Tenant, with one function for each result of a reconcile. No I/O."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,6 +10,7 @@ from tenancy.base.names import stack_name
 from tenancy.base.quantity import quantity_value
 from tenancy.base.reasons import Reason
 from tenancy.desired import DesiredState
+from tenancy.objects.subjects import removed_subjects
 from tenancy.spec.tenant_status import (
     ConditionType,
     LastUpdate,
@@ -35,10 +36,10 @@ def pending_status(
     *,
     is_applied: bool = False,
 ) -> Manifest:
-    """The status while the tenant is waiting.
+    """The status while the tenant waits, for example for the deletion of a namespace.
 
-    `applied_digest` is the digest of an intermediate state that was applied before the wait. `is_applied` is
-    whether the newest spec is applied.
+    `repaired` describes repaired drift. `applied_digest` is the digest of an intermediate state that was
+    applied before the wait. `is_applied` says whether the newest spec is applied.
     """
     verdict = Verdict(False, reason, message)
     spec_applied = _SPEC_APPLIED if is_applied else verdict
@@ -52,7 +53,7 @@ def terminating_status(manifest: Manifest, reason: Reason, message: str) -> Mani
 
 
 def held_status(manifest: Manifest, reason: Reason, message: str, repaired: str) -> Manifest:
-    """The status of a Tenant that is being deleted, but is paused or protected. Its objects stay for now."""
+    """The status of a deleted Tenant that keeps its objects because it is paused or protected."""
     verdict = Verdict(False, reason, message)
     return _waiting_status(manifest, Phase.TERMINATING, verdict, KEEP, repaired, KEEP, KEEP)
 
@@ -63,11 +64,15 @@ def active_status(
     result: StackResult | None = None,
     message: str = "",
     repaired: str = "",
+    other_hosts: tuple[str, ...] = (),
 ) -> Manifest:
-    """The status after a successful update, or if nothing had to be applied.
+    """The status after a successful Pulumi update, or if nothing had to be applied.
 
-    `result` and `message` describe the update. If there was no update, `result` is None.
+    `result` and `message` describe the update. `result` is None if there was no update. `repaired` describes
+    repaired drift. `other_hosts` are not in the desired state, but stay reserved for the tenant.
     """
+    # `apply` and then `sweep` remove the access of removed subjects. The status names them until `sweep` ran.
+    has_removed = bool(result and removed_subjects(manifest, desired.subjects, desired.namespaces, {}))
     drifted: Verdict | Keep = KEEP
     if repaired:
         drifted = Verdict(False, Reason.REPAIRED, f"{repaired}; repaired at {now_text()}")
@@ -86,16 +91,17 @@ def active_status(
         last_update=_last_update(result, message) if result else KEEP,
         stack=stack_name(desired.tenant),
         is_protected=desired.is_protected,
-        hostnames=desired.hostnames,
+        hostnames=(*desired.hostnames, *other_hosts),
+        subjects=KEEP if has_removed else desired.subjects,
         missing_crds=dict(desired.missing),
     )
     return new_status(manifest, change)
 
 
 def paused_status(manifest: Manifest, desired: DesiredState, drifted: Verdict) -> Manifest:
-    """The status while the tenant is paused. Drift is reported but not repaired."""
+    """The status while the tenant is paused. `drifted` is the condition Drifted."""
     old: Manifest = manifest.get("status") or {}
-    # `status.protected` is not part of the digest, and the watcher sets it only after an update.
+    # The digest does not cover `status.protected`. The watcher sets this field only after an update.
     is_applied = old.get("appliedDigest") == desired.digest and old.get("protected") == desired.is_protected
     waits = "all changes are applied" if is_applied else "a change is not applied yet"
     verdict = Verdict(
@@ -116,6 +122,7 @@ def paused_status(manifest: Manifest, desired: DesiredState, drifted: Verdict) -
         stack=KEEP,
         is_protected=KEEP,
         hostnames=KEEP,
+        subjects=KEEP,
         missing_crds=KEEP,
     )
     return new_status(manifest, change)
@@ -132,8 +139,8 @@ def failed_status(
 ) -> Manifest:
     """The status after an error.
 
-    `is_applied` is whether the newest spec is applied, or KEEP if this is unknown. `half_done` is the message
-    of an update that failed before it was complete.
+    `is_applied` says whether the newest spec is applied, or is KEEP if this is unknown. `half_done` is the
+    message of a Pulumi update that failed before it was complete. It is empty if there is no such update.
     """
     verdict = Verdict(False, reason, message)
     change = StatusChange(
@@ -145,20 +152,20 @@ def failed_status(
         integrations_ready=KEEP,
         drifted=drifted,
         namespaces=KEEP,
-        # After an incomplete update, the applied state is unknown. The next update then applies the
-        # whole desired state.
+        # After an incomplete update, it is unknown which objects are applied.
         applied_digest=None if half_done else KEEP,
         last_update=LastUpdate(result="failed", message=half_done) if half_done else KEEP,
         stack=KEEP,
         is_protected=KEEP,
         hostnames=KEEP,
+        subjects=KEEP,
         missing_crds=KEEP,
     )
     return new_status(manifest, change)
 
 
 def ready_verdict(manifest: Manifest) -> tuple[str, str]:
-    """Reason and message of the condition Ready."""
+    """The reason and the message of the condition Ready. Both are empty if there is no such condition."""
     ready = condition(manifest, ConditionType.READY)
     return ready.get("reason", ""), ready.get("message", "")
 
@@ -166,7 +173,7 @@ def ready_verdict(manifest: Manifest) -> tuple[str, str]:
 def with_usage(
     status: Manifest, live: Mapping[ObjectKey, Manifest], measured: MeasuredUsage | None
 ) -> Manifest:
-    """The status with the tenant's current usage, in total and by namespace."""
+    """The status with the usage, in total and by namespace. `measured` is the CPU and memory usage."""
     by_namespace = namespace_amounts(live)
     amounts = total_amounts(by_namespace.values())
     usage = TenantUsage(
@@ -211,6 +218,7 @@ def _waiting_status(
         stack=KEEP,
         is_protected=KEEP,
         hostnames=KEEP,
+        subjects=KEEP,
         missing_crds=KEEP,
     )
     return new_status(manifest, change)

@@ -1,9 +1,10 @@
-"""Computes a Tenant's new status from the old status and a StatusChange. No I/O.
+"""Computes a Tenant's new status from its old status and the changed parts (`StatusChange`). No I/O.
 
 The `lastTransitionTime` of a condition changes only if the condition's `status` changes. The Kubernetes API
 conventions require this.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -11,7 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from tenancy.base.manifest import Manifest
 from tenancy.base.reasons import Reason
+from tenancy.objects.subjects import Subject
 from tenancy.spec.tenant_status import (
+    BoundSubject,
     Condition,
     ConditionType,
     LastUpdate,
@@ -23,17 +26,22 @@ from tenancy.spec.tenant_status import (
 
 
 class Keep(Enum):
-    """The type of KEEP. In a StatusChange, the value of each unchanged part is KEEP."""
+    """The type of KEEP. In a StatusChange, KEEP means that a part of the status stays as it is."""
 
     KEEP = "keep"
 
 
-# The value of a part that stays as it is in the old status.
+# The maximum numbers of failed checks and of problems that the message of the condition Isolated lists.
+_SHOWN_CHECKS: Final = 20
+_SHOWN_PROBLEMS: Final = 3
+# See `Keep`.
 KEEP: Final = Keep.KEEP
+# The maximum length of a condition's message in Kubernetes. Messages of the API server can be longer.
+_MESSAGE_MAX_LENGTH: Final = 32768
 
 
 class Verdict(NamedTuple):
-    """The status, reason and message of a condition. If `is_true` is None, the status is Unknown."""
+    """The status, reason and message of a condition. If `is_true` is None, the status is `Unknown`."""
 
     is_true: bool | None
     reason: str
@@ -42,7 +50,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StatusChange:
-    """The parts of a new status. No part has a default value, so unchanged parts must be set to KEEP."""
+    """The parts of a new status. The caller must set all parts. KEEP means that a part stays as it is."""
 
     phase: Phase | Keep
     ready: Verdict
@@ -52,17 +60,18 @@ class StatusChange:
     integrations_ready: Verdict | Keep
     drifted: Verdict | Keep
     namespaces: tuple[str, ...] | Keep
-    # None if the applied state is unknown. The next update then applies the whole desired state.
+    # None if it is unknown which objects are applied. The watcher then runs `pulumi up` again.
     applied_digest: str | Keep | None
     last_update: LastUpdate | Keep
     stack: str | Keep
     is_protected: bool | Keep
     hostnames: tuple[str, ...] | Keep
+    subjects: tuple[Subject, ...] | Keep
     missing_crds: dict[str, tuple[str, ...]] | Keep
 
 
 def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
-    """The Tenant's status with the changed parts."""
+    """The Tenant's old status with the parts of `change` that are not KEEP. Does not change `manifest`."""
     old: Manifest = manifest.get("status") or {}
     generation = manifest["metadata"]["generation"]
     phase = Phase(old.get("phase", Phase.PENDING)) if change.phase is KEEP else change.phase
@@ -72,6 +81,7 @@ def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
         "stack": change.stack,
         "protected": change.is_protected,
         "hostnames": change.hostnames,
+        "subjects": KEEP if change.subjects is KEEP else _bound_subjects(change.subjects),
         "missing_crds": change.missing_crds,
     }
     if change.namespaces is not KEEP:
@@ -88,6 +98,33 @@ def new_status(manifest: Manifest, change: StatusChange) -> Manifest:
     removed = {TenantStatus.model_fields[name].alias for name, value in changed.items() if value is None}
     kept = {field: value for field, value in old.items() if field not in removed}
     return {**kept, **written, "conditions": _conditions(manifest, change)}
+
+
+def _bound_subjects(subjects: tuple[Subject, ...]) -> tuple[BoundSubject, ...]:
+    return tuple(
+        BoundSubject(kind=each.kind, name=each.name, namespace=each.namespace or None) for each in subjects
+    )
+
+
+def with_isolation(status: Manifest, manifest: Manifest, failures: Mapping[str, str] | None) -> Manifest:
+    """The status with the condition Isolated.
+
+    `failures` maps the ID of each failed check to its problem. If `failures` is None, the results are not
+    known, and the condition stays as it is.
+    """
+    if failures is None:
+        return status
+    verdict = Verdict(True, Reason.CHECKS_PASSED, "")
+    if failures:
+        ids = list(failures)
+        more = f" and {len(ids) - _SHOWN_CHECKS} more" if len(ids) > _SHOWN_CHECKS else ""
+        problems = "; ".join(list(dict.fromkeys(failures.values()))[:_SHOWN_PROBLEMS])
+        message = f"failed checks: {', '.join(ids[:_SHOWN_CHECKS])}{more}: {problems}"
+        verdict = Verdict(False, Reason.CHECKS_FAILED, message)
+    kind = ConditionType.ISOLATED
+    isolated = _condition(manifest, kind, str(verdict.is_true), verdict.reason, verdict.message)
+    others = [entry for entry in status["conditions"] if entry["type"] != kind]
+    return {**status, "conditions": [*others, isolated]}
 
 
 def now_text() -> str:
@@ -122,7 +159,7 @@ def _condition(manifest: Manifest, kind: ConditionType, status: str, reason: str
         type=kind,
         status=status,
         reason=reason,
-        message=message,
+        message=message[:_MESSAGE_MAX_LENGTH],
         last_transition_time=since,
         observed_generation=manifest["metadata"]["generation"],
     ).model_dump(by_alias=True)

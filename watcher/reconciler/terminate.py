@@ -2,10 +2,11 @@
 
 The steps are:
 
-1. End the tenant's AISessions.
-2. Destroy the tenant's stack.
-3. Wait until the tenant's namespaces are deleted.
-4. Remove the finalizer.
+1. Delete the RoleBindings in the tenant's namespaces, so that users of the tenant cannot block the deletion.
+2. End the tenant's AISessions.
+3. Destroy the tenant's stack.
+4. Wait until the tenant's namespaces are deleted.
+5. Remove the finalizer.
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.events import WARNING, record_event
 from cluster.tenants import Tenants, live_namespaces
-from stacks.errors import StackBusy, StackError
+from stacks.errors import StackError
 from stacks.stack import Stacks
 from tenancy.base.backoff import END_SESSIONS
 from tenancy.base.kinds import CRD, MANAGED_KINDS, NAMESPACE, Kind
@@ -31,17 +32,19 @@ from tenancy.spec.tenant import DeletionPolicy
 from watcher.reconciler.applied_loader import AppliedLoader, is_paused
 from watcher.reconciler.drift_repair import Repairs
 from watcher.reconciler.release import release_namespace, remove_objects
+from watcher.reconciler.removal.access import delete_bindings
+from watcher.reconciler.removal.progress import few, longest_wait_s, namespaces_text
 from watcher.reconciler.status import held_status, ready_verdict, terminating_status
 from watcher.service import TryAgain
 from watcher.sessions.deletion import delete_sessions
 
 log = structlog.get_logger(__name__)
 
-# The longest time until a waiting tenant is reconciled again. The deletion of a namespace queues the tenant
-# earlier.
+# A tenant that waits for the deletion of its namespaces is reconciled again after this time, or earlier if
+# one of the namespaces is deleted.
 _LOOK_AGAIN_S: Final = 15.0
-# The maximum number of AISessions that a message lists.
-_NAMED: Final = 5
+# The reasons of the condition Ready after the deletion of the tenant's objects has begun.
+_BEGUN: Final = (Reason.DELETING, Reason.DELETION_BLOCKED, Reason.DESTROY_FAILED)
 
 
 class Terminator:
@@ -54,7 +57,9 @@ class Terminator:
         served: Callable[[], frozenset[Kind]],
         loader: AppliedLoader,
         repairs: Repairs,
+        blocked_after_s: float,
     ) -> None:
+        """If a namespace is still terminating after `blocked_after_s` seconds, the status reports why."""
         self._cluster = cluster
         self._served = served
         self._stacks = stacks
@@ -62,6 +67,7 @@ class Terminator:
         self._claims = claims
         self._loader = loader
         self._repairs = repairs
+        self._blocked_after_s = blocked_after_s
         self._destroyed: set[str] = set()
         # How often the watcher has waited for a tenant's AISessions, by the tenant's uid.
         self._session_waits: Counter[str] = Counter()
@@ -70,8 +76,8 @@ class Terminator:
         """Reconcile a tenant that is being deleted.
 
         The spec is not parsed, because an invalid spec must not block the deletion. Returns the seconds until
-        the next reconcile of the tenant, or None to wait for the next change. Raises TryAgain after a
-        failure.
+        the next reconcile of the tenant, or None to wait for the next change. If a step fails, reports the
+        error in the status and raises TryAgain.
         """
         name, uid = tenant["metadata"]["name"], tenant["metadata"]["uid"]
         if not has_finalizer(tenant):
@@ -82,22 +88,22 @@ class Terminator:
                 self._tenants.remove_finalizer(tenant)
                 return None
             if uid not in self._destroyed:
-                self._keep_applied(tenant)
                 if hold := _hold(tenant):
+                    self._keep_applied(tenant)
                     self._tenants.write_status(tenant, self._held_status(tenant, *hold))
                     return None
+                self._loader.forget(name)  # From now on, a repair must not restore a RoleBinding.
+                self._remove_access(tenant)
                 if running := self._end_sessions(tenant):
-                    self._report_deleting(tenant, f"waiting for AISessions to end: {_few(running)}")
+                    self._report_deleting(tenant, f"waiting for AISessions to end: {few(running)}")
                     self._session_waits[uid] += 1
                     return END_SESSIONS.wait_s(self._session_waits[uid] - 1)
                 del self._session_waits[uid]
-                self._loader.forget(name)
                 tenant = self._report_deleting(tenant, "destroying the stack")
                 self._destroy(tenant)
                 self._destroyed.add(uid)
             if leftovers := self._delete_leftovers(tenant):
-                self._report_deleting(tenant, f"waiting for namespaces to be deleted: {'; '.join(leftovers)}")
-                return _LOOK_AGAIN_S
+                return self._report_leftovers(tenant, leftovers)
         except (StackError, ClusterError) as error:
             self._fail(tenant, error)
             raise TryAgain from None
@@ -108,12 +114,11 @@ class Terminator:
         return None
 
     def _keep_applied(self, tenant: Manifest) -> None:
-        """Repair drift until the destroy begins. If the tenant is paused, stop repairing its drift.
+        """Repair the drift of a tenant that must not be destroyed yet. If it is paused, stop the repairs.
 
-        If the reason of the condition Ready is Deleting or DestroyFailed, do not start repairs. In this case,
-        the destroy has begun, or the repairs are already running.
+        Do not start repairs if the watcher may have begun to delete the tenant's objects.
         """
-        has_begun = ready_verdict(tenant)[0] in (Reason.DELETING, Reason.DESTROY_FAILED)
+        has_begun = ready_verdict(tenant)[0] in _BEGUN
         if is_paused(tenant) or not has_begun:
             self._repairs.keep(tenant)
 
@@ -125,15 +130,37 @@ class Terminator:
     def _report_deleting(self, tenant: Manifest, message: str) -> Manifest:
         return self._tenants.write_status(tenant, terminating_status(tenant, Reason.DELETING, message))
 
+    def _report_leftovers(self, tenant: Manifest, namespaces: list[Manifest]) -> float:
+        """Report the namespaces that still exist. Returns the seconds until the next reconcile."""
+        text = namespaces_text(namespaces)
+        left_s = self._blocked_after_s - longest_wait_s(namespaces)
+        if left_s > 0:
+            self._report_deleting(tenant, f"waiting for namespaces to be deleted: {text}")
+            return min(left_s, _LOOK_AGAIN_S)
+        message = f"objects block the deletion of namespaces: {text}; to remove them, run: tenancy doctor"
+        if ready_verdict(tenant) != (Reason.DELETION_BLOCKED, message):
+            record_event(self._cluster, tenant, WARNING, Reason.DELETION_BLOCKED, message)
+        self._tenants.write_status(tenant, terminating_status(tenant, Reason.DELETION_BLOCKED, message))
+        return _LOOK_AGAIN_S
+
+    def _remove_access(self, tenant: Manifest) -> None:
+        """Delete all RoleBindings in the tenant's namespaces.
+
+        With `deletionPolicy: Retain`, delete only RoleBindings that the platform manages.
+        """
+        own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
+        delete_bindings(self._cluster, own, is_managed_only=_is_retained(tenant))
+
     def _end_sessions(self, tenant: Manifest) -> list[str]:
-        """End the tenant's AISessions. Returns the sessions and Jobs that must end before the destroy."""
+        """Delete the tenant's AISessions. Returns the sessions and Jobs to wait for before `_destroy`."""
         own = [namespace["metadata"]["name"] for namespace in self._own_namespaces(tenant)]
         return delete_sessions(self._cluster, own, tenant["metadata"]["deletionTimestamp"])
 
     def _destroy(self, tenant: Manifest) -> None:
-        """Destroy the stack. With `deletionPolicy: Retain`, only remove the platform's objects and labels.
+        """Destroy the Pulumi stack. With `deletionPolicy: Retain`, keep the tenant's namespaces.
 
-        First, store the tenant's history, because the backend removes the history together with the stack.
+        Namespaces that are kept lose the platform's objects and labels. Before the stack is removed, store a
+        copy of its history, because the state backend removes the history together with the stack.
         """
         name = tenant["metadata"]["name"]
         self._stacks.histories.keep_deleted(tenant)
@@ -158,8 +185,6 @@ class Terminator:
         if tenant.get("status") != status:
             record_event(self._cluster, tenant, WARNING, Reason.DESTROY_FAILED, message)
         self._tenants.write_status(tenant, status)
-        if isinstance(error, StackBusy):
-            self._repairs.keep(tenant)  # The destroy has not begun, so drift is still repaired.
 
     def _is_crd_deleted(self, tenant: Manifest) -> bool:
         """Whether the Tenant is being deleted only because its CRD is being deleted.
@@ -172,10 +197,10 @@ class Terminator:
         # If the CRD does not exist, the Tenant does not exist either, and the watcher's copy is outdated.
         return crd is None or is_deleting(crd)
 
-    def _delete_leftovers(self, tenant: Manifest) -> list[str]:
-        """Delete namespaces and cluster-scoped objects that the stack's state did not contain.
+    def _delete_leftovers(self, tenant: Manifest) -> list[Manifest]:
+        """Delete the tenant's namespaces and cluster-scoped objects that still exist after `_destroy`.
 
-        Returns the namespaces that still exist.
+        Returns the namespaces that Kubernetes has not deleted yet. Empty if `deletionPolicy` is `Retain`.
         """
         name = tenant["metadata"]["name"]
         if _is_retained(tenant):
@@ -188,7 +213,7 @@ class Terminator:
                 self._cluster.delete(
                     NAMESPACE, namespace["metadata"]["name"], uid=namespace["metadata"]["uid"]
                 )
-        return [_progress(namespace) for namespace in own]
+        return own
 
     def _own_namespaces(self, tenant: Manifest) -> list[Manifest]:
         """The tenant's namespaces.
@@ -203,13 +228,8 @@ class Terminator:
         ]
 
 
-def _few(names: list[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
 def _hold(tenant: Manifest) -> tuple[Reason, str] | None:
-    """The reason and the message if the tenant must not be destroyed yet. None if it may be destroyed.
+    """Why the tenant must not be destroyed yet, as a reason and a message. None if it may be destroyed.
 
     Does not parse the spec, because the spec may be invalid.
     """
@@ -223,14 +243,3 @@ def _hold(tenant: Manifest) -> tuple[Reason, str] | None:
 
 def _is_retained(tenant: Manifest) -> bool:
     return bool((tenant.get("spec") or {}).get("deletionPolicy") == DeletionPolicy.RETAIN)
-
-
-def _progress(namespace: Manifest) -> str:
-    """The name of a terminating namespace, and the reasons why it is not deleted yet.
-
-    The reasons are the messages of the namespace's conditions.
-    """
-    conditions = (namespace.get("status") or {}).get("conditions") or []
-    holding = [condition["message"] for condition in conditions if condition["status"] == "True"]
-    name: str = namespace["metadata"]["name"]
-    return f"{name} ({' '.join(holding)})" if holding else name

@@ -17,12 +17,12 @@ from watcher.reconciler.restore_object import Repair
 
 @dataclass(frozen=True)
 class Observation:
-    """A Tenant, its desired state, its live objects and their repairs."""
+    """The data from which `next_step` selects a step: a Tenant, its desired state and its live objects."""
 
     manifest: Manifest
     desired: DesiredState
     live: Mapping[ObjectKey, Manifest]
-    # Repairs that no update has recorded yet.
+    # Repairs that are not in the stack's history yet, because no Pulumi update has recorded them.
     repairs: Mapping[ObjectKey, Repair] = field(default_factory=dict)
     # Objects that somebody else changes again after each repair.
     contested: Set[ObjectKey] = frozenset()
@@ -32,21 +32,21 @@ class Observation:
 
 @dataclass(frozen=True)
 class InSync:
-    """The desired state is applied, and no repair has to be recorded."""
+    """Run no Pulumi update: the desired state is applied, and the stack's history needs no new entry."""
 
 
 @dataclass(frozen=True)
 class WaitForNamespaces:
-    """Desired namespaces are terminating. The watcher creates them again after they are deleted."""
+    """Wait, because namespaces of the desired state are terminating. They are created again afterwards."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Contested:
-    """Somebody else changes an object again after each repair.
+    """Run no Pulumi update to record repairs, because somebody else changes an object after each repair.
 
-    While this continues, the watcher still repairs the object, but runs no updates to record the repairs.
+    While this continues, the watcher still repairs the object.
     """
 
     key: ObjectKey
@@ -54,13 +54,16 @@ class Contested:
 
     @property
     def cause(self) -> str:
-        """The client that changed the object, the time and the fields. Empty if the client is unknown."""
+        """A text about who changed which fields of the object and when. Empty if this is unknown."""
         return self.repairs[self.key].cause if self.key in self.repairs else ""
 
 
 @dataclass(frozen=True)
 class RunUpdate:
-    """Run `pulumi up`. `message` is the update's message in the stack's history."""
+    """Run `pulumi up`. `message` and `record` describe the update in the stack's history.
+
+    `repairs` are the repairs that the update records. `is_retry` is true if an earlier update has failed.
+    """
 
     message: str
     record: UpdateRecord
@@ -84,8 +87,8 @@ Step = InSync | WaitForNamespaces | Contested | RunUpdate
 class MustWait(Exception):
     """The tenant must wait for a change in the cluster, such as the deletion of a namespace.
 
-    After this change, the watcher queues the tenant again. `applied` is the intermediate state that was
-    applied before the wait. It is None if no such state was applied.
+    After this change, the watcher queues the tenant again. `applied` is the intermediate state that the
+    watcher applied before the wait. None if it applied no such state.
     """
 
     reason = Reason.NAMESPACE_TERMINATING
@@ -107,7 +110,7 @@ def next_step(seen: Observation) -> Step:
 
 
 def is_applied(step: Step | None) -> bool | None:
-    """Whether the newest spec is applied before this step. None if this is unknown."""
+    """Whether the newest spec was already applied before this step. None if this is unknown."""
     match step:
         case InSync() | Contested():
             return True
@@ -131,11 +134,12 @@ def _update_to_desired(seen: Observation) -> RunUpdate:
     changes = _changes_of_update(seen)
     generation = manifest["metadata"]["generation"]
     if status.get("observedGeneration") == generation and status.get("phase") == "Active":
-        # The spec has not changed since the last update, so the plan or the served kinds have changed.
+        # The spec has not changed since the last update. So the plan has changed, or a CRD was installed or
+        # removed.
         missing = {integration: list(crds) for integration, crds in seen.desired.missing.items()}
         if (status.get("missingCrds") or {}) != missing:
             return RunUpdate("integrations changed", update_record(manifest, Cause.INTEGRATIONS, changes))
-        plan = manifest["spec"]["plan"]
+        plan = (manifest.get("spec") or {}).get("plan", "")
         return RunUpdate(f"plan {plan} changed", update_record(manifest, Cause.PLAN, changes))
     is_retry = status.get("observedGeneration") == generation and "lastUpdate" in status
     record = update_record(manifest, Cause.SPEC, changes)
@@ -143,9 +147,10 @@ def _update_to_desired(seen: Observation) -> RunUpdate:
 
 
 def _changes_of_update(seen: Observation) -> tuple[ObjectChange, ...]:
-    """The changes that the update makes, without drift of objects that the update does not change.
+    """The changes to objects that the update makes because of a new spec, plan or CRD.
 
-    For example, a resumed tenant can have drift and a new spec. Another update records the repairs.
+    The tenant may have been paused until now, so its objects can have drift. The result does not contain an
+    object that has only drift, because a later update records the repair of this object.
     """
     desired, applied = seen.desired.by_key, seen.applied or {}
     return tuple(
@@ -173,10 +178,11 @@ def tenants_to_requeue(
     before: Manifest | None,
     after: Manifest | None,
 ) -> set[str]:
-    """The tenants to reconcile after a change to a managed object.
+    """The names of the tenants to reconcile after a change to an object that belongs to a tenant.
 
-    Empty if the object matches the desired state, for example after the watcher itself has changed it. A
-    paused tenant is reconciled if its drift has changed. `applied` returns the last applied objects.
+    `before` and `after` are the object before and after the change. The result is empty if the object matches
+    the desired state, for example because the watcher itself has changed it. A paused tenant is reconciled if
+    its drift has changed. `applied` returns the last applied objects of a tenant.
     """
     return {
         name

@@ -1,1 +1,1 @@
-"""Reconciles AISessions: creates Jobs, writes statuses and deletes sessions. Does not use Pulumi."""
+"""Reconciles AISessions: creates their Jobs, writes their status, and deletes expired AISessions."""

@@ -1,4 +1,7 @@
-"""The controller of AISessions. Tenants have a separate queue and separate worker threads."""
+"""The controller of AISessions. It has its own queue and worker threads, separate from those for Tenants.
+
+The queue contains names of tenants. A worker reconciles all AISessions of one tenant at once.
+"""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -18,8 +21,8 @@ from watcher.sessions.start import Starter
 from watcher.sessions.start_backoff import StartBackoff
 
 _WORKERS: Final = 2
-# The delay between a change and the reconcile. A Job and its pod cause many changes in a short time, and one
-# reconcile handles them all.
+# The delay between a change and the reconcile. A Job and its pod change several times in a short time, and
+# one reconcile then handles all of these changes.
 _GATHER_S: Final = 0.1
 
 
@@ -27,7 +30,10 @@ class SessionController:
     def __init__(
         self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
     ) -> None:
-        """`retry_s` is the retry delay after a session's first rejected start. Later delays are longer."""
+        """`retry_s` is the retry delay after the API server first rejects a session's Job or pod.
+
+        `namespaces` is the informer of the namespaces that belong to tenants.
+        """
         self._queue = TenantQueue()
         self._live = LiveSessions(cluster, namespaces, self.wake)
         backoff = StartBackoff(Backoff(retry_s, retry_s * SESSION_START.last_s / SESSION_START.first_s))
@@ -38,7 +44,7 @@ class SessionController:
         self.workers = QueueWorkers("sessions", self._queue, self._reconciler.reconcile, count=_WORKERS)
 
     def start(self) -> None:
-        """Start the informers. Does not block.
+        """Start the informers, and return at once.
 
         The workers start later, when all informers are synced and the plans are loaded.
         """
@@ -47,22 +53,22 @@ class SessionController:
         threading.Thread(target=self._start_workers, name="start sessions", daemon=True).start()
 
     def wake(self, tenant: str) -> None:
-        """Queue a tenant whose sessions may have changed, or whose waiting sessions may be able to start."""
+        """Queue a tenant, so that a worker reconciles the tenant's sessions."""
         self._queue.add(tenant, _GATHER_S)
 
     def follow(self, on_update: Callable[[str], None]) -> None:
-        """After each change of a session, call `on_update` with the tenant's name.
+        """Make the controller call `on_update` with the tenant's name after each change to a session.
 
-        Call `follow` before `start`.
+        Use this method before `start`.
         """
         self._live.follow(on_update)
 
     def rows(self, tenant: str) -> list[SessionRow]:
-        """The sessions of a tenant. Thread-safe."""
+        """The sessions of a tenant, as rows for the web page. Thread-safe."""
         return self._live.rows(tenant)
 
     def change_count(self, tenant: str) -> int:
-        """How often sessions of the tenant have changed since the watcher started."""
+        """The number of changes to the tenant's sessions since the watcher started."""
         return self._live.change_count(tenant)
 
     def phase_counts(self) -> Mapping[str, int]:
@@ -73,7 +79,7 @@ class SessionController:
         return self._live.informers
 
     def _start_workers(self) -> None:
-        # With an incomplete cache of Jobs, workers would start too many sessions.
+        # Workers count the running Jobs in the cache. With an incomplete cache, they would start too many.
         for informer in (*self._shared_informers, *self._live.informers):
             informer.is_synced.wait()
         self._plans.is_loaded.wait()

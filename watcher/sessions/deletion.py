@@ -9,7 +9,7 @@ import structlog
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from tenancy.base.kinds import AISESSION, JOB, Kind
-from tenancy.base.labels import SESSION_LABEL
+from tenancy.base.labels import SESSION_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest, is_deleting
 from watcher.sessions.live_sessions import qualified_name
 
@@ -22,9 +22,9 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
     """Delete the sessions in these namespaces, and the Jobs of these sessions.
 
     `deleted_at` is the deletion timestamp of the tenant. Returns the kinds and names of the objects that the
-    caller must wait for. The caller must call this function again until the result is empty. The result lists
-    a Job until the pods of the Job are deleted. The result lists a session only in the call that deletes the
-    session, and only if the session is not newer than `deleted_at`.
+    caller must wait for, e.g. `Job team-a/run-1`. Call this function again until the result is empty. The
+    result lists a Job until the pods of the Job are deleted. The result lists a session only in the call that
+    deletes the session, and only if the session is not newer than `deleted_at`.
     """
     left: list[str] = []
     for namespace in namespaces:
@@ -47,16 +47,15 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
 def delete_expired(cluster: Cluster, sessions: Iterable[Manifest], keep_days: int | None) -> float | None:
     """Delete sessions that finished more than `keep_days` days ago.
 
-    If `keep_days` is None, sessions never expire. All `sessions` must be finished. Returns the seconds until
-    the next session expires, or None if no session will expire.
+    `sessions` must contain only finished sessions. If `keep_days` is None, sessions never expire. Returns the
+    seconds until the next session expires, or None if no session will expire.
     """
     if keep_days is None:
         return None
     keep_time, now = timedelta(days=keep_days), datetime.now(UTC)
     due_s: list[float] = []
     for session in sessions:
-        ended = session["status"].get("completionTime") or session["metadata"]["creationTimestamp"]
-        left_s = (datetime.fromisoformat(ended) + keep_time - now).total_seconds()
+        left_s = (_ended_at(session, now) + keep_time - now).total_seconds()
         if left_s > 0:
             due_s.append(left_s)
             continue
@@ -70,6 +69,17 @@ def delete_expired(cluster: Cluster, sessions: Iterable[Manifest], keep_days: in
     return min(due_s, default=None)
 
 
+def _ended_at(session: Manifest, now: datetime) -> datetime:
+    """The completion time of a session. If it is missing or in the future, returns the creation time.
+
+    The completion time comes from the Job's status, so a user may have forged it. If it were in the year
+    9999, adding `keep_days` would raise OverflowError.
+    """
+    created: str = session["metadata"]["creationTimestamp"]
+    ended = datetime.fromisoformat(session["status"].get("completionTime") or created)
+    return ended if ended <= now else datetime.fromisoformat(created)
+
+
 def _listed(cluster: Cluster, kind: Kind, namespace: str, selector: str = "") -> list[Manifest]:
     try:
         return cluster.list(kind, selector, namespace=namespace)[0]
@@ -80,9 +90,15 @@ def _listed(cluster: Cluster, kind: Kind, namespace: str, selector: str = "") ->
 
 
 def _belongs_to_session(job: Manifest) -> bool:
-    """Whether an AISession owns the Job. The session label is no proof, because users can set this label."""
+    """Whether the platform created the Job for an AISession.
+
+    Users can set the session label and owner references, but only the platform can set the tenant label.
+    """
     owners = job["metadata"].get("ownerReferences") or ()
-    return any(owner["kind"] == AISESSION.kind and owner.get("controller") for owner in owners)
+    is_from_platform = TENANT_LABEL in (job["metadata"].get("labels") or {})
+    return is_from_platform and any(
+        owner["kind"] == AISESSION.kind and owner.get("controller") for owner in owners
+    )
 
 
 def _delete(cluster: Cluster, kind: Kind, manifest: Manifest, log_event: str) -> None:

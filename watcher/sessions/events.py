@@ -8,25 +8,28 @@ from tenancy.base.manifest import Manifest
 from tenancy.sessions.status_event import status_event
 from tenancy.spec.aisession import FINAL_PHASES, AISessionStatus, SessionPhase
 
-# The maximum number of recorded phases and reasons of a session. A limit is needed, because users of a tenant
-# can write any reason to the status of a pod.
+# The maximum number of combinations of phase and reason that are recorded for a session. A limit is needed,
+# because users of a tenant can write any reason to the status of a pod.
 _MAX_STATES: Final = 32
 
 
 class SessionEvents:
-    """Records an Event when a session gets a new phase or reason.
+    """Creates an Event when a session gets a new phase or reason.
 
     A session can switch between two reasons many times, for example between `ErrImagePull` and
-    `ImagePullBackOff`. So each combination of phase and reason is recorded only once for a session.
+    `ImagePullBackOff`. So each session gets only one Event for each combination of phase and reason.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        # The recorded phases and reasons of each session that has not ended, by session UID.
+        # The phases and reasons for which Events exist, by session UID. Only sessions that have not ended.
         self._recorded: dict[str, set[tuple[str, str | None]]] = {}
 
     def record(self, session: Manifest, previous: AISessionStatus, status: AISessionStatus) -> None:
-        """Record the change of the status from `previous` to `status`. Errors are logged and not raised."""
+        """Create an Event about the change of the status from `previous` to `status`, if one is needed.
+
+        If the request fails, only logs the error.
+        """
         event, uid = status_event(status), session["metadata"]["uid"]
         if event is None:
             return
@@ -41,5 +44,5 @@ class SessionEvents:
             self.forget(uid)
 
     def forget(self, uid: str) -> None:
-        """Forget a session that has ended or is deleted."""
+        """Remove the data of a session that has ended or is deleted."""
         self._recorded.pop(uid, None)

@@ -25,7 +25,7 @@ _FINAL: Final = frozenset(phase.value for phase in FINAL_PHASES)
 
 
 def qualified_name(manifest: Manifest) -> str:
-    """The namespace and name of an object, for messages."""
+    """The namespace and name of an object for messages, e.g. `team-a/run-1`."""
     return f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
 
 
@@ -34,14 +34,17 @@ def status_of(session: Manifest) -> AISessionStatus:
 
 
 class LiveSessions:
-    """The sessions in the cluster, by tenant. Thread-safe.
+    """The AISessions in the cluster, by the tenant in `spec.tenantRef`. Thread-safe.
 
-    `unfinished` returns each session with the newest status that this process has written, even if the watch
-    has not reported this status yet.
+    `unfinished` returns each session with the newest status that this process has written, even if the
+    informer has not received this status yet.
     """
 
     def __init__(self, cluster: Cluster, namespaces: Informer, on_change: Callable[[str], None]) -> None:
-        """`on_change` is called with the name of a tenant whose sessions must be reconciled."""
+        """`on_change` is called with the name of a tenant whose sessions must be reconciled.
+
+        `namespaces` is the informer of the namespaces that belong to tenants.
+        """
         self._cluster = cluster
         self._namespaces = namespaces
         self._on_change = on_change
@@ -63,18 +66,18 @@ class LiveSessions:
         )
 
     def follow(self, on_update: Callable[[str], None]) -> None:
-        """After each change of a session or of its status, call `on_update` with the tenant's name."""
+        """Make this object call `on_update` with the tenant's name after each change to a session."""
         self._on_update = on_update
 
     def rows(self, tenant: str) -> list[SessionRow]:
-        """The sessions in the tenant's namespaces."""
+        """The tenant's sessions in the tenant's own namespaces, as rows for the web page."""
         with self._lock:
             sessions = list(self._by_tenant.get(tenant, {}).values())
         rows = [session_row(session) for session in sessions]
         return sorted_rows([row for row in rows if self.tenant_of_namespace(row.namespace) == tenant])
 
     def change_count(self, tenant: str) -> int:
-        """How often sessions of the tenant have changed since the watcher started."""
+        """The number of changes to the tenant's sessions since the watcher started."""
         return self._change_counts[tenant]
 
     def unfinished(self, tenant: str) -> list[Manifest]:
@@ -121,8 +124,8 @@ class LiveSessions:
         """The namespace and name of each Job that counts towards the tenant's `maxSessions`.
 
         A Job counts if it has not finished, even if its session is deleted. A Job also counts if one of its
-        pods has not finished, even if the Job seems to be finished or is deleted. Users of the tenant can
-        delete a Job or forge its status.
+        pods has not finished, even if the Job is deleted or its status says that it has finished. Users of
+        the tenant can delete a Job or forge its status.
         """
         jobs = self._jobs.of(tenant)
         with self._lock:
@@ -139,10 +142,10 @@ class LiveSessions:
         }
 
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
-        """Write the status unless it is unchanged. Record an Event if the phase or the reason changes.
+        """Write the status unless it is unchanged. Create an Event if the phase or the reason is new.
 
-        Returns False if the session has changed since `session` was read: it was deleted or created again, or
-        it has a new spec. In this case, the watch reports the change and triggers another reconcile.
+        Returns False without writing the status if `session` is outdated: the session was deleted or created
+        again, or it has a new spec. The informer then receives this change and causes another reconcile.
         """
         new_status = status.model_dump(by_alias=True, mode="json", exclude_none=True)
         if session.get("status") == new_status:
@@ -169,7 +172,7 @@ class LiveSessions:
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. The method `job` ignores this Job even before the watch reports the deletion."""
+        """Delete the Job. From now on, `job` ignores it, even before the informer receives the deletion."""
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])
@@ -184,7 +187,7 @@ class LiveSessions:
                 self._written.forget(known)
         if before is not None and after is None:
             self._events.forget(before["metadata"]["uid"])
-        # A session without a tenant belongs to no queue.
+        # A session whose spec names no tenant is not reconciled.
         for tenant in {tenant_ref_name(session) for session in (before, after) if session} - {""}:
             self._change_counts[tenant] += 1
             self._on_update(tenant)

@@ -1,4 +1,4 @@
-"""The Prometheus metric with the number of AISessions in each phase."""
+"""The Prometheus metric `tenancy_sessions`: the number of AISessions in each phase."""
 
 from collections.abc import Callable, Iterator, Mapping
 

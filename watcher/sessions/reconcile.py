@@ -29,8 +29,9 @@ from watcher.sessions.start_backoff import StartBackoff, pod_refusal, refusal_re
 
 log = structlog.get_logger(__name__)
 
-# The API server may reject the pod of a Job. The watch does not report this, so the reconciler has to check
-# it. These are the shortest and the longest time between two checks. The time grows with the Job's age.
+# The API server may reject the pod of a Job. The informers do not report this, so the reconciler has to check
+# it periodically. These are the shortest and the longest time between two checks. The time grows with the
+# Job's age.
 _MIN_POD_CHECK_S: Final = 2.0
 _MAX_POD_CHECK_S: Final = 30.0
 
@@ -96,7 +97,7 @@ class SessionReconciler:
     def _update_from_job(self, session: Manifest, spec: AISessionSpec, job: Manifest) -> float | None:
         pod = self._live.pod(job)
         if is_finished(job) and (pod is None or not is_pod_done(pod)):
-            pod = self._read_pod(session, job)  # The watch of pods may lag behind the watch of Jobs.
+            pod = self._read_pod(session, job)  # The informer of pods may be behind the informer of Jobs.
         status = status_from_job(status_of(session), spec, job, pod)
         has_pod = pod is not None or bool((job.get("status") or {}).get("active"))
         needs_pod = not (is_finished(job) or is_deleting(job) or job["spec"].get("suspend"))
@@ -119,7 +120,7 @@ class SessionReconciler:
         return min(max(_MIN_POD_CHECK_S, age_s), _MAX_POD_CHECK_S)
 
     def _withdraw(self, session: Manifest, job: Manifest, problem: str) -> None:
-        """Delete a Job whose pod was rejected. The watcher creates a new Job for the session later.
+        """Delete a Job whose pod the API server has rejected. The watcher creates a new Job later.
 
         The time without a Job does not count towards the timeout of the session.
         """
@@ -139,9 +140,9 @@ class SessionReconciler:
         log.info("session ended", session=qualified_name(session), phase=phase, reason=reason)
 
     def _job(self, session: Manifest) -> Manifest | None:
-        """The session's Job, or None.
+        """The session's Job, or None if it does not exist.
 
-        If the session's status names a Job that is not in the cache, reads the Job from the API server.
+        Reads the Job from the API server if the session's status names it, but the cache does not contain it.
         """
         job = self._live.job(session)
         name = status_of(session).job
@@ -161,6 +162,6 @@ class SessionReconciler:
         namespace = session["metadata"]["namespace"]
         if self._live.tenant_of_namespace(namespace) == tenant:
             return True
-        # The watch of namespaces may lag behind, so ask the API server before reporting a failure.
+        # The informer may not have received the namespace yet, so ask the API server before failing.
         manifest = self._cluster.get(NAMESPACE, namespace)
         return manifest is not None and tenant_of(manifest) == tenant

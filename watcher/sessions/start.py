@@ -1,4 +1,4 @@
-"""Starts the waiting sessions of a tenant.
+"""Starts the waiting AISessions of a tenant.
 
 Creates a Job for each session that may start. If a session must wait, writes the reason to its status.
 """
@@ -42,7 +42,7 @@ class Waiting(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A session that may start, and its Job."""
+    """A session that may start, and the manifest of the Job to create."""
 
     session: Manifest
     job: Manifest
@@ -70,8 +70,8 @@ class Starter:
     def start(self, tenant: str, waiting: list[Waiting]) -> float | None:
         """Start each session that may start. If a session must wait, write the reason to its status.
 
-        Returns the seconds until the next attempt, or None if no attempt is planned. An attempt is planned if
-        the start of a session was rejected or a session exceeds a quota.
+        Returns the seconds until the next attempt if the API server rejected a Job or pod, or if a session
+        exceeds a quota. Otherwise, returns None: the next change causes the next attempt.
         """
         settings = self._settings(tenant)
         if isinstance(settings, StartDelay):
@@ -95,7 +95,7 @@ class Starter:
         )
 
     def _settings(self, name: str) -> TenantSettings | StartDelay:
-        """The tenant's settings from its plan and its spec, or the reason why no session may start now."""
+        """The tenant's settings from its plan and its spec. If no session may start now, a StartDelay."""
         manifests = self._tenants.named(name)
         if not manifests:
             return StartDelay(SessionReason.TENANT_NOT_READY, f"Tenant {name} does not exist")
@@ -113,9 +113,9 @@ class Starter:
         return settings
 
     def _in_built_namespaces(self, tenant: str, waiting: list[Waiting]) -> Iterator[Waiting]:
-        """The sessions in namespaces that the tenant's status lists. All other sessions must wait.
+        """The sessions in namespaces that the Tenant's status lists. All other sessions must wait.
 
-        The tenant's status lists a namespace after all objects in the namespace have been applied. Until
+        The watcher adds a namespace to the status after it has applied all objects in the namespace. Until
         then, the namespace may lack quotas and NetworkPolicies, so a pod in the namespace would not be
         isolated. If a session must wait, this method writes the reason to the session's status.
         """
@@ -129,7 +129,10 @@ class Starter:
                 self._write_wait(entry.session, StartDelay(SessionReason.TENANT_NOT_READY, message))
 
     def _new_job(self, entry: Waiting, settings: TenantSettings) -> Manifest | None:
-        """The Job to create, or None if the session cannot start now."""
+        """The manifest of the Job to create, or None if the session cannot start now.
+
+        If the plans do not offer what the session requests, writes the reason to the session's status.
+        """
         session, spec = entry
         if self._backoff.wait_s(session["metadata"]["uid"]):
             return None
@@ -165,9 +168,10 @@ class Starter:
         return any(wait.reason is SessionReason.QUOTA_EXCEEDED for wait in result.waits.values())
 
     def _reserved(self, started: Iterable[Manifest]) -> dict[str, Demand]:
-        """For each namespace, the quota that started sessions still need for pods that do not exist yet.
+        """By namespace, the resources that the pods of started sessions need, if the pods do not exist yet.
 
-        The Jobs of these sessions are not included, because the quotas already count these Jobs.
+        ResourceQuotas do not count these pods yet. They already count the Jobs, so the result does not
+        include the Jobs.
         """
         demands: dict[str, list[Demand]] = {}
         for session in started:
@@ -201,9 +205,9 @@ class Starter:
             log.info("session changed during its start", session=qualified_name(session))
 
     def _create_job(self, session: Manifest, job: Manifest) -> Manifest | None:
-        """Create the Job unless it exists.
+        """Create the Job unless the session's Job already exists. Returns the Job in the cluster.
 
-        Returns the session's Job in the cluster. Returns None if another Job already has the same name.
+        Returns None if a Job that does not belong to the session has the same name.
         """
         try:
             return self._cluster.create(JOB, job)

@@ -1,8 +1,7 @@
-"""Handles rejected starts of sessions: reads the reason, and delays the next attempt.
+"""Handles AISessions whose Job or pod the API server rejects: reads the reason, and delays the next attempt.
 
-The API server may reject a Job or its pod. For example, the pod exceeds a quota that the watcher could not
-check, or the pod's image is from a registry that is not allowed. In this case, the session waits, and the
-watcher tries to start it again later.
+For example, the pod exceeds a quota that the watcher could not check, or the pod's image is from a registry
+that is not allowed. In this case, the session waits, and the watcher tries to start it again later.
 """
 
 import time
@@ -14,13 +13,13 @@ from tenancy.base.kinds import EVENT
 from tenancy.base.manifest import Manifest
 from tenancy.spec.aisession import SessionReason
 
-# The entry of a session is deleted this long after the end of its retry delay. A session that still waits is
-# tried again soon after the delay. So a session with such an old entry usually no longer exists.
+# How long the entry of a session is kept after its retry delay has ended. The watcher tries to start a
+# waiting session soon after the delay. So a session with an older entry usually no longer exists.
 _FORGET_AFTER_S: Final = 600.0
 
 
 def pod_refusal(cluster: Cluster, job: Manifest) -> str:
-    """The reason why the Job has no pod. It is the message of the Job's newest FailedCreate Event.
+    """Why the Job has no pod: the message of the Job's newest Event with the reason FailedCreate.
 
     Empty if the Job has no such Event.
     """
@@ -38,9 +37,9 @@ def refusal_reason(message: str) -> SessionReason:
 
 
 class StartBackoff:
-    """The retry delays of sessions whose start was rejected, by session UID.
+    """The retry delays of sessions whose Job or pod the API server has rejected.
 
-    Each rejection doubles the delay, up to a limit.
+    Each rejection doubles the delay of the session, up to a limit.
     """
 
     def __init__(self, backoff: Backoff = SESSION_START) -> None:
@@ -58,7 +57,7 @@ class StartBackoff:
             self.forget(old)
 
     def wait_s(self, uid: str) -> float:
-        """The seconds until the next attempt to start the session. 0 if the session may start now."""
+        """The seconds until the end of the session's retry delay. 0 if there is no delay."""
         due_s, _ = self._retries.get(uid, (0.0, 0))
         return max(0.0, due_s - time.monotonic())
 

@@ -1,1 +1,1 @@
-"""Resource usage of tenants: reads pod metrics if the cluster has them, and records quota usage over time."""
+"""Resource usage of tenants: reads the metrics of pods, and records the usage of ResourceQuotas over time."""

@@ -1,7 +1,7 @@
-"""Access to the SQLite file with the recorded usage: connections, transactions and errors.
+"""Opens the SQLite file with the recorded usage, for reading or for writing.
 
-The module `store` reads and writes the content. Each access opens the file again. So if the file is replaced,
-the next access uses the new file.
+The module `store` reads and writes the content. Each access opens the file again. So if somebody replaces the
+file, the next access uses the new file.
 """
 
 import sqlite3
@@ -17,14 +17,15 @@ _BUSY_S: Final = 10.0
 
 
 class UsageUnavailable(Exception):
-    """The usage record cannot be read or written."""
+    """The file with the recorded usage cannot be read or written."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection with a write transaction. The transaction is committed at the end of the `with` block.
+    """Open a connection with a write transaction. The transaction is committed when the `with` block ends.
 
-    Creates the file and its schema if they do not exist. Raises UsageUnavailable if the file cannot be used.
+    If the block raises an exception, nothing is written. Creates the file and its schema if they do not
+    exist. Raises UsageUnavailable if the file cannot be used.
     """
     with _usage_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,7 +49,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection. Raises UsageUnavailable if the file is missing or cannot be read."""
+    """Open a read-only connection. Raises UsageUnavailable if the file is missing or cannot be read."""
     if not path.exists():
         raise UsageUnavailable(
             f"{path}: nothing is recorded there yet; check the path, or wait for the watcher's first record"
@@ -57,7 +58,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_S)) as database:
             if _version(database) == 0:
-                raise sqlite3.DatabaseError("the file is not a usage record")
+                raise sqlite3.DatabaseError("the file is not a usage database of the watcher")
             yield database
 
 

@@ -1,7 +1,7 @@
 """The rows of usage reports, with their units. No I/O.
 
-Quota-hours are the hard limit of a quota multiplied by the time in hours. Used-hours are the used amount
-multiplied by the time in hours. For example, 2 CPUs for 3 hours are 6 CPU-hours.
+Quota-hours are the hard limit of a ResourceQuota multiplied by the time in hours. Used-hours are the used
+amount multiplied by the time in hours. For example, 2 CPUs for 3 hours are 6 CPU-hours.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tenancy.base.model import Model
 
 _GIB: Final = 2**30
-# For each resource: the unit in reports, and the size of this unit in CPUs, bytes or pods.
+# For each resource: the unit in reports, and the number of CPUs, bytes or pods in one unit.
 _UNITS: Final = {
     "cpu": ("CPU-hours", 1),
     "memory": ("GiB-hours", _GIB),
@@ -21,7 +21,7 @@ _UNITS: Final = {
 
 
 class Series(NamedTuple):
-    """The key of a series of recorded values. A series has one tenant, one namespace and one resource."""
+    """The key of a time series: the recorded amounts of one resource in one namespace of a tenant."""
 
     tenant: str
     namespace: str
@@ -29,11 +29,12 @@ class Series(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """The used-hours and quota-hours of a series. The units are CPU-hours, byte-hours and pod-hours."""
+    """The used-hours (`used`) and quota-hours (`hard`) of a series, in CPU-hours, byte-hours or pod-hours."""
 
     used: float = 0.0
     hard: float = 0.0
-    # The hours for which values are recorded.
+    # The number of hours for which amounts are recorded. For example, none are recorded while the watcher is
+    # stopped.
     recorded: float = 0.0
 
 
@@ -51,7 +52,7 @@ class UsageRow(Model):
 
 
 class UsageReport(Model):
-    """The quota-hours and used-hours between two times. Each row has one tenant, namespace and resource."""
+    """The quota-hours and used-hours between two times, with one row for each namespace and resource."""
 
     since: datetime
     until: datetime
@@ -72,9 +73,9 @@ def usage_row(series: Series, hours: Hours) -> UsageRow:
 
 
 def tenant_rows(rows: Iterable[UsageRow]) -> list[UsageRow]:
-    """One row for each tenant and resource, summed over the tenant's namespaces.
+    """One row for each tenant and resource, with the sums over the tenant's namespaces.
 
-    The result has the order in which tenants and resources first occur in `rows`.
+    The result is in the order in which each tenant and resource first occurs in `rows`.
     """
     sums: dict[tuple[str, str], UsageRow] = {}
     for row in rows:

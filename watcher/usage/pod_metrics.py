@@ -19,15 +19,15 @@ from watcher.service import PeriodicService
 log = structlog.get_logger(__name__)
 
 _NOT_SERVED: Final = 404
-# The last values are kept for this many failures in a row. If they were dropped at the first failure and
-# restored later, the watcher would write the status of every tenant twice.
+# The last values are kept until more than this many reads in a row have failed. If they were dropped at the
+# first failure and restored later, the watcher would write the status of every tenant twice.
 _FAILURES_MAX: Final = 4
 
 ByNamespace = dict[str, MeasuredUsage]
 
 
 class _Reported(NamedTuple):
-    """The usage in a tenant's status, and the time when it was reported."""
+    """The usage that a tenant's status must report. `at_s` is the `time.monotonic()` of its last change."""
 
     measured: MeasuredUsage | None
     at_s: float
@@ -45,7 +45,10 @@ class PodMetrics(PeriodicService):
         on_change: Callable[[str], None],
         period_s: float,
     ) -> None:
-        """`on_change` is called with the name of each tenant whose status must report a new usage."""
+        """`on_change` is called with the name of each tenant whose result of `reported` has changed.
+
+        `names` returns the names of all tenants.
+        """
         super().__init__("read pod metrics", self.read, period_s)
         self._cluster = cluster
         self._managed = managed
@@ -57,11 +60,14 @@ class PodMetrics(PeriodicService):
         self._failures = 0
 
     def reported(self, tenant: str) -> MeasuredUsage | None:
-        """The usage for the tenant's status. It changes only if the measured usage changes significantly."""
+        """The usage that the tenant's status must report. None if it is unknown.
+
+        To avoid frequent writes, it changes only if the measured usage changes significantly.
+        """
         return self._reported.get(tenant, _NEVER).measured
 
     def current(self, tenant: str) -> ByNamespace:
-        """The last measured usage of each namespace of the tenant."""
+        """The last measured usage of each namespace of the tenant. Empty if the usage is unknown."""
         current = self._current
         if current is None:
             return {}
@@ -69,7 +75,7 @@ class PodMetrics(PeriodicService):
         return {namespace: current.get(namespace, MeasuredUsage()) for namespace in namespaces}
 
     def read(self) -> None:
-        """Read the metrics of all pods in one request. Call `on_change` after significant changes."""
+        """Read the metrics of all pods in one request. After a significant change, call `on_change`."""
         try:
             pods, _ = self._cluster.list(POD_METRICS)
             self._current = measured_by_namespace(pods)

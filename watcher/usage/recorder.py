@@ -1,7 +1,7 @@
-"""Records the usage of every tenant once per period on a separate thread. The default period is one minute.
+"""Records the quota usage of every tenant once per minute (`--usage-record-period`), on a separate thread.
 
 A failed write does not affect the rest of the watcher. The recorder tries again in the next period. If the
-same error occurs several times in a row, the recorder logs it only once.
+file cannot be written for the same reason several times in a row, the recorder logs the reason only once.
 """
 
 import time
@@ -39,7 +39,7 @@ class UsageRecorder(PeriodicService):
         return not self._problem
 
     def record(self, now_s: int) -> None:
-        """Record the current usage at this Unix time."""
+        """Record the current quota usage with the Unix time `now_s`. Errors are logged and not raised."""
         try:
             self._store.record(now_s, self._amounts())
             self._store.compact(now_s)

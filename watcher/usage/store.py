@@ -1,4 +1,4 @@
-"""The usage record: a SQLite file that the watcher writes and `tenancy usage` reads.
+"""Stores the quota usage of tenants in a SQLite file. The watcher writes it, and `tenancy usage` reads it.
 
 The store keeps no state in memory. The process may end at any time, and the next process continues with the
 file. The methods of the store raise UsageUnavailable if the file cannot be used.
@@ -13,18 +13,19 @@ from typing import Final
 from watcher.usage.database import reading, writing
 from watcher.usage.hours import Hours, Series, UsageReport, usage_row
 
-# If the time between two records is longer than this limit, it counts as a gap. The limit is given in seconds
-# and in periods, and the larger value applies. One missed record or a restart of the watcher causes no gap.
+# If the time between two records is longer than a limit, this time counts as a gap: no amounts are recorded
+# for it. The limit is the longer one of the two times below, in seconds and in periods of the recorder. One
+# missed record or a restart of the watcher causes no gap.
 _STEP_MAX_S: Final = 150.0
 _STEP_MAX_PERIODS: Final = 2.5
 _HOUR_S: Final = 3600
-# A span is a period in which the amounts of a series did not change. After this time, spans are merged into
-# hours.
+# A span is a period in which the amounts of a series did not change. Spans that are older than this time are
+# merged into one span per hour.
 _KEEP_EXACT_S: Final = 24 * _HOUR_S
 _KEEP_S: Final = 400 * 24 * _HOUR_S
 _DROP_STEP_S: Final = 24 * _HOUR_S
 
-# Used and hard amounts by series, in plain units: CPUs, bytes, pods.
+# The used amount and the hard limit of each series, in CPUs, bytes or pods.
 UsageAmounts = Mapping[Series, tuple[float, float]]
 
 _MERGE_SPANS: Final = """
@@ -67,7 +68,7 @@ ORDER BY tenant, namespace, resource
 
 class UsageStore:
     def __init__(self, path: Path, period_s: float = 0.0) -> None:
-        """`period_s` is the time between two calls of `record`. It is needed only for `record`.
+        """`period_s` is the time between two calls of `record`. Leave it out if you only read the file.
 
         This method does not open the file.
         """
@@ -75,10 +76,11 @@ class UsageStore:
         self._step_max_s = max(_STEP_MAX_S, _STEP_MAX_PERIODS * period_s)
 
     def record(self, now_s: int, amounts: UsageAmounts) -> None:
-        """Record the amounts at this Unix time.
+        """Record the amounts with the Unix time `now_s`.
 
         A span is a period in which the amounts of a series did not change. If the amounts of a series have
-        changed, or if the series is not in `amounts`, the current span of the series ends.
+        changed, the current span of the series ends, and a new span begins. If the series is not in
+        `amounts`, its current span ends.
         """
         with writing(self.path) as database:
             self._prepare(database, now_s)
@@ -117,7 +119,7 @@ class UsageStore:
             database.execute("UPDATE state SET merged_s = ?", (until_s,))
 
     def hours(self, since_s: float, until_s: float, tenant: str = "") -> dict[Series, Hours]:
-        """The `Hours` of each series between two Unix times. An empty `tenant` selects all tenants."""
+        """The used-hours and quota-hours between two Unix times. An empty `tenant` selects all tenants."""
         with reading(self.path) as database:
             times = {"since": since_s, "until": until_s, "tenant": tenant}
             return {Series(*row[:3]): Hours(*row[3:]) for row in database.execute(_SELECT_HOURS, times)}
@@ -128,10 +130,10 @@ class UsageStore:
         return UsageReport(since=since, until=until, rows=rows)
 
     def _prepare(self, database: sqlite3.Connection, now_s: int) -> None:
-        """End the open spans if there is a gap between the last record and the current time.
+        """End all spans that have no end yet, if there is a gap between the last record and the time `now_s`.
 
-        If the clock was set back, some time is recorded twice. In this case, delete the first records of this
-        time.
+        If the clock was set back, a time that is already recorded is recorded again. In this case, delete the
+        earlier records of this time.
         """
         ((recorded_s, latest_s),) = database.execute("SELECT recorded_s, latest_s FROM state")
         if recorded_s is None:
@@ -162,9 +164,9 @@ def _begin_span(database: sqlite3.Connection, series: Series, now_s: int, used: 
 
 
 def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> None:
-    """Delete all amounts that are recorded for this period, so that the period can be recorded again.
+    """Delete all amounts that are recorded between these Unix times, so that they can be recorded again.
 
-    Spans that are only partly in the period are shortened or split.
+    Spans that are only partly in this period are shortened or split.
     """
     times = {"since": since_s, "until": until_s}
     database.execute(
@@ -179,7 +181,7 @@ def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> N
 
 
 def _delete_expired(database: sqlite3.Connection, now_s: int) -> None:
-    """Delete expired spans. One call deletes at most one day of spans.
+    """Delete spans that ended more than 400 days ago. One call deletes at most the spans of one day.
 
     If the clock is wrong by years, years of spans seem to be expired. The limit protects these spans.
     """

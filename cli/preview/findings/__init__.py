@@ -1,1 +1,1 @@
-"""The errors, warnings and notes of a preview, and the lines of the manifest that cause them."""
+"""Finds the errors, warnings and notes of a preview, and the lines of the manifests that cause them."""

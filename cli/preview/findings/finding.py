@@ -96,7 +96,7 @@ NOTES: Final = frozenset(
 
 
 class Gain(NamedTuple):
-    """A new permission, new allowed traffic, or a less strict Pod Security level in one namespace.
+    """Something that a change newly allows in one namespace, such as a permission or network traffic.
 
     Equal gains in different namespaces have the same text.
     """

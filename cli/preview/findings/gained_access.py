@@ -1,7 +1,7 @@
-"""Finds the permissions that subjects have in the new state of a tenant, but not in the old state. No I/O.
+"""Finds permissions that users, groups and service accounts have only in the new state of a tenant. No I/O.
 
-Rules are split into single permissions before the comparison. So a rule that is only moved or split adds no
-permission.
+The RBAC rules of a Role are split into single permissions before the comparison. So a rule that is only split
+in two, or moved within the Role, does not count as a new permission.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _RANKS: Final = {role_name(role): rank for rank, role in enumerate(_ROLES, 1)}
 
 
 class Permission(NamedTuple):
-    """One verb on one resource. An empty `name` means all objects of the resource."""
+    """The permission to use one verb on one resource. An empty `name` means all objects of the resource."""
 
     group: str
     resource: str
@@ -29,7 +29,10 @@ class Permission(NamedTuple):
 
 
 def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
-    """A gain for each subject that gets a role with more permissions than its old role."""
+    """Yield a gain for each RoleBinding that gives a subject a role with more permissions than before.
+
+    A role for a new subject is a gain too. A tenant without old RoleBindings has no gains.
+    """
     old_namespaces = {key.namespace for key in before if key.kind == ROLE_BINDING.kind}
     if not old_namespaces:
         return
@@ -47,7 +50,10 @@ def gained_roles(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def gained_rules(before: Objects, after: Objects) -> Iterator[Gain]:
-    """A gain for each resource for which a Role allows new verbs."""
+    """Yield a gain for each Role and resource for which the Role allows more verbs than before.
+
+    New Roles are ignored.
+    """
     for key, role in after.items():
         if key.kind != ROLE.kind or key not in before:
             continue

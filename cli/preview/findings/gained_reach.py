@@ -1,7 +1,7 @@
 """Finds the traffic that network policies allow in a tenant's new state, but not in its old state. No I/O.
 
-Rules are split into single peers and ports before the comparison. So a rule that is only moved or split
-allows no new traffic.
+Rules are split into single peers and ports before the comparison. So a rule that is only moved to another
+policy or split in two does not count as new traffic.
 """
 
 import json
@@ -16,10 +16,10 @@ from tenancy.reachability import network_from_cidr
 
 
 class AllowedTraffic(NamedTuple):
-    """One peer and one port that a policy allows.
+    """Traffic from or to one peer on one port that a NetworkPolicy allows.
 
-    `pods` is the policy's pod selector. `pods`, `peer` and `port` are JSON texts. If all peers are allowed,
-    `peer` is None. If all ports are allowed, `port` is None.
+    `direction` is `ingress` or `egress`. `pods` is the policy's pod selector. `pods`, `peer` and `port` are
+    JSON texts. If all peers are allowed, `peer` is None. If all ports are allowed, `port` is None.
     """
 
     direction: str
@@ -29,7 +29,7 @@ class AllowedTraffic(NamedTuple):
 
 
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
-    """A gain for each peer and port that no old rule allowed.
+    """Yield a gain for each peer and port that is allowed now, but that no old rule allowed.
 
     Namespaces that had no network policies are ignored. Such a namespace is new, or all its traffic was
     already allowed.
@@ -44,7 +44,7 @@ def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
 
 
 def _allowed_traffic(objects: Objects) -> dict[str, dict[AllowedTraffic, ObjectKey]]:
-    """The allowed traffic of each namespace, and the policy that allows it."""
+    """The allowed traffic in each namespace, with the key of the NetworkPolicy that allows it."""
     by_namespace: dict[str, dict[AllowedTraffic, ObjectKey]] = {}
     for key, policy in objects.items():
         if key.kind != NETWORK_POLICY.kind:
@@ -60,7 +60,7 @@ def _allowed_traffic(objects: Objects) -> dict[str, dict[AllowedTraffic, ObjectK
 
 
 def _as_json(value: Any) -> str | None:
-    """The value as JSON text, because a dict cannot be a key of another dict."""
+    """The value as JSON text, because a dict cannot be part of a dict key. None if the value is None."""
     return None if value is None else json.dumps(value, sort_keys=True)
 
 
@@ -108,8 +108,8 @@ def _covers_port(old: str | None, new: str | None) -> bool:
 def _port_range(port: Mapping[str, Any]) -> tuple[str, Any, Any]:
     """The protocol, the first port and the last port.
 
-    For a named port, the protocol ends with the name, such as `TCPhttp`, and both ports are None. So a rule
-    for a named port covers only ports with the same name.
+    For a named port, the function appends the name to the protocol, such as `TCPhttp`, and both ports are
+    None. So a rule for a named port covers only ports with the same name.
     """
     number = port.get("port")
     first = number if isinstance(number, int) or number is None else None

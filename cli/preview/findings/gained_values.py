@@ -1,4 +1,7 @@
-"""Finds the values that the allow lists of a tenant's namespaces allow only in the new state. No I/O."""
+"""Finds the values that an allow list of a namespace allows in the new state, but not in the old one. No I/O.
+
+An allow list is an annotation of the namespace, for example with the allowed image registries.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -23,9 +26,9 @@ _NAMES: Final = {
 
 
 def gained_values(before: Objects, after: Objects) -> Iterator[Gain]:
-    """A gain for each allow list of a namespace that allows more values than before.
+    """Yield a gain for each allow list of a namespace that allows more values than before.
 
-    A namespace without the annotation of an allow list allows all values.
+    If a namespace does not have the annotation of an allow list, it allows all values.
     """
     for key, namespace in after.items():
         if key.kind != NAMESPACE.kind or key not in before:
@@ -47,5 +50,8 @@ def _values(namespace: Manifest, annotation: str) -> list[str] | None:
 
 
 def _covers(old: str, new: str) -> bool:
-    """Whether the old value allows the new value. A registry allows its paths, and `*.` allows subdomains."""
+    """Whether the old value allows the new value too.
+
+    For example, the registry `a.io` also allows `a.io/team`, and the host `*.a.io` also allows `x.a.io`.
+    """
     return new == old or new.startswith(f"{old}/") or (old.startswith("*.") and new.endswith(old[1:]))

@@ -33,18 +33,18 @@ _ROOTS: Final = ("spec", "metadata", "apiVersion")
 
 
 def placed(finding: Finding, document: TenantDocument) -> Finding:
-    """The finding with the file and line of its cause."""
+    """A copy of the finding with the file and the line of the field that causes it."""
     fields = (*_subject_fields(finding, document.manifest), *_FIELDS.get(finding.rule, ("metadata.name",)))
     return finding.model_copy(update={"file": document.file, "line": document.line_of(*fields)})
 
 
 def error_findings(error: Rejection, document: TenantDocument) -> list[Finding]:
-    """A finding for each rejection, with the line of the field that causes the rejection."""
+    """A finding for each rejection in `error`, with the line of the field that causes the rejection."""
     return [error_finding(rejection, document) for rejection in error.each]
 
 
 def error_finding(error: Rejection, document: TenantDocument) -> Finding:
-    """A finding for the rejection, with the line of the field that causes it. Ignores `error.others`."""
+    """A finding for `error` itself, with the line of the field that causes it. Ignores `error.others`."""
     rule = rule_for_reason(error.reason)
     is_in_manifest = rule is Rule.INVALID_MANIFEST or error.field.startswith(_ROOTS)
     fields = (error.field,) if is_in_manifest else _FIELDS.get(rule, ("spec.plan", "metadata.name"))
@@ -59,7 +59,7 @@ def error_finding(error: Rejection, document: TenantDocument) -> Finding:
 
 
 def _subject_fields(finding: Finding, manifest: Manifest) -> Iterator[str]:
-    """The paths of the spec fields that contain the subject of the finding."""
+    """The paths of the fields that contain the finding's subject, such as `spec.adminUsers[0]`."""
     if not finding.subject:
         return
     spec = manifest.get("spec") or {}

@@ -1,6 +1,7 @@
-"""Warnings and notes about a tenant's changes, for example if they delete a namespace. No I/O.
+"""Finds warnings and notes about the changes to a tenant, for example if they delete a namespace. No I/O.
 
-A new tenant gets warnings and notes only about the namespaces that it adopts.
+A new tenant gets warnings and notes only about the namespaces that it adopts, and about settings for which
+the author of the spec needs an additional RBAC verb.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from cli.preview.findings.finding import Finding, Gain, Rule
 from cli.preview.findings.gained_access import gained_roles, gained_rules
 from cli.preview.findings.gained_reach import gained_reach
 from cli.preview.findings.gained_values import gained_values
+from tenancy.admission.tenants import GRANT_ROLES, RELAX_POD_SECURITY
 from tenancy.base.kinds import NAMESPACE, RESOURCE_QUOTA
 from tenancy.base.labels import MANAGED_LABEL
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, is_deleting
@@ -17,6 +19,7 @@ from tenancy.base.quantity import quantity_value
 from tenancy.changes import ObjectChange, Operation
 from tenancy.desired import DesiredState
 from tenancy.spec.settings import PodSecurity
+from tenancy.spec.tenant import TenantModel
 
 _ENFORCE: Final = "pod-security.kubernetes.io/enforce"
 # From the least strict to the strictest level. A namespace without the label has the level privileged.
@@ -29,8 +32,8 @@ def change_warnings(
 ) -> tuple[Finding, ...]:
     """Warnings and notes about a new or updated tenant.
 
-    `before` contains the tenant's old objects. Objects from a git revision have no status, so there are no
-    warnings about their quota usage.
+    `before` contains the tenant's old objects. Objects from a git revision have no status, so their current
+    usage is unknown. There are then no warnings about quotas below the current usage.
     """
     old = {key: manifest for key, manifest in before.items() if not is_deleting(manifest)}
     name, new = desired.tenant, desired.by_key
@@ -49,8 +52,28 @@ def change_warnings(
     return tuple(findings)
 
 
+def new_tenant_warnings(tenant: TenantModel) -> Iterator[Finding]:
+    """Warnings about fields in the spec of a new tenant that can give its author rights outside the tenant.
+
+    To set these fields, a user needs an additional RBAC verb on Tenants (see `tenancy.admission.tenants`).
+    """
+    spec = tenant.spec
+    if spec.pod_security not in (None, PodSecurity.RESTRICTED):
+        message = (
+            f"pods can use the Pod Security level {spec.pod_security.value} instead of restricted; to apply "
+            f"this, you need the verb {RELAX_POD_SECURITY} on tenants"
+        )
+        yield _finding(Rule.POD_SECURITY_LOWERED, tenant.name, message)
+    if spec.roles is not None:
+        message = (
+            "spec.roles grants rights on additional kinds; to apply this, you need the verb "
+            f"{GRANT_ROLES} on tenants"
+        )
+        yield _finding(Rule.ACCESS_WIDENED, tenant.name, message)
+
+
 def deletion_warning(tenant: str, changes: Iterable[ObjectChange]) -> Finding:
-    """The warning about a deleted tenant. The warning says whether the namespaces are deleted too."""
+    """The warning about the deletion of a tenant. It says whether the tenant's namespaces are deleted too."""
     namespaces = [change for change in changes if change.kind == NAMESPACE.kind]
     names = _listed(sorted(change.name for change in namespaces))
     if not namespaces:
@@ -112,7 +135,7 @@ def _lowered_levels(old: Objects, new: Objects) -> Iterator[Gain]:
 
 
 def _merged(rule: Rule, tenant: str, gains: Iterable[Gain]) -> Iterator[Finding]:
-    """One finding for all gains with the same text. The finding lists the namespaces of these gains."""
+    """Yield one finding for all gains that have the same text. It lists the namespaces of these gains."""
     gains_by_text: dict[str, list[Gain]] = {}
     for gain in gains:
         gains_by_text.setdefault(gain.text, []).append(gain)

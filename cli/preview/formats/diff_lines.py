@@ -1,6 +1,6 @@
-"""Formats the changes of one tenant as a diff. No I/O.
+"""Formats the changes to the objects of one tenant as a diff. No I/O.
 
-The diff has the old and new values of changed fields, and the full manifests of created objects.
+The diff contains the old and new values of changed fields, and the full manifests of created objects.
 """
 
 import json
@@ -60,6 +60,6 @@ def _group_lines(group: ChangeGroup, created: Manifest | None) -> Iterator[str]:
 
 
 def _inline(value: Any) -> str:
-    """The value in one line. An empty string is printed in quotes, so that it is visible."""
+    """The value on one line. An empty string is in quotes, so that it is visible."""
     is_text = isinstance(value, str) and value
     return printable(value if is_text else json.dumps(value, ensure_ascii=False))

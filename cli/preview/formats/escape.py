@@ -13,7 +13,7 @@ _LINK: Final = re.compile(r"(?i)\bwww\.")
 
 
 def printable(text: str) -> str:
-    """The text with escapes for line breaks, control characters and text direction marks."""
+    """The text with escapes, such as `\\n`, for line breaks, control characters and text direction marks."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

@@ -12,6 +12,6 @@ _FORMAT_VERSION: Final = 1
 
 
 def json_data(preview: Preview) -> dict[str, Any]:
-    """The format version, the summary, the counts, and all fields of the preview with camelCase names."""
+    """The JSON data: `formatVersion`, `summary`, `counts`, and all fields of the preview in camelCase."""
     head = {"formatVersion": _FORMAT_VERSION, "summary": preview.summary, "counts": preview.counts}
     return {**head, **preview.model_dump(by_alias=True, mode="json")}

@@ -40,7 +40,7 @@ _OUTCOMES: Final = {
 
 
 def markdown(preview: Preview, limit: int = LIMIT) -> str:
-    """The comment. It has at most `limit` characters."""
+    """The text of the comment, with at most `limit` characters. If necessary, some details are omitted."""
     tenants = preview.with_outcome(*_OUTCOMES)
     summary, base = escaped_markdown(preview.summary), escaped_markdown(preview.base)
     head = [

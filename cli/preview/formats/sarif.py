@@ -1,15 +1,14 @@
 """Formats the findings of a preview as SARIF 2.1.0. No I/O.
 
-Code hosts such as GitHub show SARIF findings next to the lines of a file.
+Code hosts such as GitHub show each finding next to the line of the file that causes it.
 """
 
 from typing import Any, Final
-from urllib.parse import quote
 
 from cli.preview.findings.finding import RULE_DESCRIPTIONS, Finding, Rule, Severity, severity_of
 from cli.preview.result import Preview
+from cli.sarif import sarif_document, sarif_location
 
-_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES: Final = list(Rule)
 
 
@@ -18,17 +17,11 @@ def sarif(preview: Preview, default_file: str) -> dict[str, Any]:
 
     Code hosts require a file for each finding. `default_file` is the file for findings that have no file.
     """
-    return {
-        "$schema": _SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "tenancy preview", "rules": [_rule(rule) for rule in _RULES]}},
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(finding, default_file) for finding in preview.findings(*Severity)],
-            }
-        ],
-    }
+    return sarif_document(
+        "tenancy preview",
+        [_rule(rule) for rule in _RULES],
+        [_result(finding, default_file) for finding in preview.findings(*Severity)],
+    )
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -46,12 +39,5 @@ def _result(finding: Finding, default_file: str) -> dict[str, Any]:
         "ruleIndex": _RULES.index(finding.rule),
         "level": finding.severity.value,
         "message": {"text": message},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(finding.file or default_file)},
-                    "region": {"startLine": finding.line or 1},
-                }
-            }
-        ],
+        "locations": [sarif_location(finding.file or default_file, finding.line or 1)],
     }

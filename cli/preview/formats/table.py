@@ -1,4 +1,4 @@
-"""Prints a preview for a terminal, with changes, a table of tenants, findings and a summary."""
+"""Prints a preview on a terminal: the changes, a table of the tenants, the findings and a summary."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""The results of the benchmark: ratios, targets, tables, a chart and a page of the docs. No measurements."""
+"""Shows the measured values of the benchmark: as ratios, targets, tables, a chart and a page of the docs."""

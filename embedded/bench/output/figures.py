@@ -1,26 +1,29 @@
-"""The figures of the benchmark: percentiles, ratios and targets. No I/O."""
+"""Computes percentiles, ratios and targets from the measured values of the benchmark. No I/O."""
 
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# The figures of one step, by name. The name contains the unit.
+# The measured values of one step, by name. The name contains the unit, for example `p50_s`.
 Step = dict[str, float]
-# The steps of one column, by name. A row can have several steps, such as `idle_0` and `idle_100`.
+# The steps of one column, by name. The row `idle` has several steps, such as `idle_0` and `idle_100`.
 Column = dict[str, Step]
-# The columns by name. None: the column could not be measured.
+# The columns by name. The value is None if the column could not be measured.
 Columns = Mapping[str, Column | None]
 
 
 def percentile(samples: Sequence[float], percent: int) -> float:
-    """The percentile, interpolated between the two nearest samples."""
+    """A percentile of the samples, interpolated between two samples. For `percent=50`, it is the median."""
     if len(samples) == 1:
         return samples[0]
     return statistics.quantiles(samples, n=100, method="inclusive")[percent - 1]
 
 
 def latencies(samples: Sequence[float], prefix: str = "") -> Step:
-    """The median and the 95th percentile of times in seconds, and the number of samples."""
+    """The median and the 95th percentile of times in seconds, and the number of samples.
+
+    The name of each value starts with `prefix`, such as `reverted_` in `reverted_p50_s`.
+    """
     return {
         f"{prefix}p50_s": percentile(samples, 50),
         f"{prefix}p95_s": percentile(samples, 95),
@@ -29,7 +32,7 @@ def latencies(samples: Sequence[float], prefix: str = "") -> Step:
 
 
 def figure(columns: Columns, column: str, step: str, name: str) -> float | None:
-    """A figure, or None if it was not measured."""
+    """The value `name` of a step in a column, such as `p50_s` of `create` in `warm`. None if not measured."""
     return ((columns.get(column) or {}).get(step) or {}).get(name)
 
 
@@ -38,15 +41,19 @@ def quotient(dividend: float | None, divisor: float | None) -> float | None:
 
 
 def ours(columns: Columns) -> str:
-    """The column that is compared with the other methods: the warm engine if it was measured."""
+    """The column that represents the watcher in comparisons with other methods: `cli` or `warm`.
+
+    The watcher has these two columns. The result is `cli` if only `cli` was measured, and otherwise `warm`.
+    """
     return "cli" if columns.get("warm") is None and columns.get("cli") is not None else "warm"
 
 
 def ratios(columns: Columns) -> dict[str, float | None]:
-    """The ratios between the columns. None if one of the figures was not measured.
+    """The ratios between the columns, by name. A ratio is None if one of its two values was not measured.
 
-    `create_vs_floor` and `memory_warm_vs_cli` are our figure divided by the other figure. The other ratios
-    are speed-ups: a higher value is better.
+    `create_vs_floor` is the time of the watcher divided by the time of server-side apply.
+    `memory_warm_vs_cli` is the peak memory of the column `warm` divided by the peak memory of `cli`. For both
+    ratios, a lower value is better. The other ratios are speed-ups, so a higher value is better.
     """
     own = ours(columns)
 
@@ -65,7 +72,10 @@ def ratios(columns: Columns) -> dict[str, float | None]:
 
 
 class Target(NamedTuple):
-    """A target and its figure. `value` is None if the figure was not measured."""
+    """A measured value and its limit. `value` is None if the value was not measured.
+
+    If `is_minimum` is true, the value must be at least the limit. Otherwise, it must be at most the limit.
+    """
 
     text: str
     value: float | None
@@ -80,7 +90,7 @@ class Target(NamedTuple):
 
 
 def targets(columns: Columns) -> list[Target]:
-    """The targets of the project, for the column that `ours` selects."""
+    """The project's targets for the watcher, with the measured values of the column that `ours` returns."""
     own, ratio = ours(columns), ratios(columns)
 
     def measured(step: str, name: str) -> float | None:
@@ -89,14 +99,14 @@ def targets(columns: Columns) -> list[Target]:
     spread = quotient(measured("create", "p95_s"), measured("create", "p50_s"))
     growth = quotient(measured("cost_1000", "cpu_s"), measured("cost_10", "cpu_s"))
     return [
-        Target("create: times as fast as documented", ratio["create_vs_documented"], 8, True),
-        Target("create: times as long as the floor", ratio["create_vs_floor"], 6),
-        Target("create: p95 divided by p50", spread, 2),
-        Target("burst: times as fast as documented", ratio["burst_vs_documented"], 10, True),
-        Target("drift: seconds until reverted, p50", measured("drift", "reverted_p50_s"), 0.1),
-        Target("drift: recorded, times as fast as with the CLI", ratio["drift_warm_vs_cli"], 4, True),
+        Target("create: time of the Automation API / watcher", ratio["create_vs_documented"], 8, True),
+        Target("create: time of the watcher / server-side apply", ratio["create_vs_floor"], 6),
+        Target("create: p95 / p50", spread, 2),
+        Target("burst: speed of the watcher / Automation API", ratio["burst_vs_documented"], 10, True),
+        Target("drift until reverted: seconds, p50", measured("drift", "reverted_p50_s"), 0.1),
+        Target("drift until recorded: time of the CLI / warm engine", ratio["drift_warm_vs_cli"], 4, True),
         Target("restart: Pulumi runs", measured("restart", "pulumi_runs"), 0),
         Target("burst: peak memory with 4 workers, MiB", measured("burst", "peak_mib"), 500),
-        Target("cost: peak memory with 1,000 tenants, MiB", measured("cost_1000", "peak_mib"), 700),
-        Target("cost: CPU time per tenant, at 1,000 divided by at 10", growth, 1.3),
+        Target("create with 1,000 tenants: peak memory, MiB", measured("cost_1000", "peak_mib"), 700),
+        Target("create: CPU time with 1,000 tenants / with 10 tenants", growth, 1.3),
     ]

@@ -1,4 +1,4 @@
-"""The page of the docs with the figures of a benchmark. `./dev generate` writes it from the JSON file."""
+"""Generates the page and the chart in the docs that show the results in `docs/benchmark.json`."""
 
 import json
 from pathlib import Path
@@ -16,22 +16,27 @@ _TEMPLATE: Final = Path(__file__).with_suffix(".md")
 
 
 def benchmark_page() -> str:
+    """Generate the content of `docs/benchmark.md` from `docs/benchmark.json`."""
     return page(_published_result())
 
 
 def benchmark_plot() -> str:
+    """Generate the content of `docs/benchmark.svg` from `docs/benchmark.json`."""
     return plot(_published_result()["columns"])
 
 
 def page(result: Result) -> str:
+    """Generate a Markdown page that explains the benchmark and shows these results."""
     columns = result["columns"]
     heads = ["", *column_titles(columns)]
-    includes = [[title, text] for name, (title, text) in COLUMNS.items() if columns[name] is not None]
+    includes = [
+        [title, f"`{name}`", text] for name, (title, text) in COLUMNS.items() if columns[name] is not None
+    ]
     return _TEMPLATE.read_text(encoding="utf-8").format(
         **result["machine"],
         **result["sizes"],
         objects=result["objects_per_tenant"],
-        includes=_markdown(["column", "what its figures include"], includes),
+        includes=_markdown(["column", "name in `--columns`", "what is measured"], includes),
         notes="".join(f"\n\n{note}" for note in result["notes"]),
         times=_markdown(heads, times_table(columns)),
         costs=_markdown(heads, costs_table(columns)),

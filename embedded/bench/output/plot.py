@@ -1,4 +1,4 @@
-"""A bar chart of the benchmark as SVG. No I/O."""
+"""Generates a bar chart with the results of the benchmark, as SVG. No I/O."""
 
 from html import escape
 from typing import Final
@@ -6,7 +6,8 @@ from typing import Final
 from embedded.bench.output.figures import Columns, figure
 from embedded.bench.selection import COLUMNS
 
-# By panel: its title, its figure (step and name) and the unit. Each panel has its own scale.
+# For each panel: its title with the unit, and the step and the name of the value. Each panel has its own
+# scale.
 _PANELS: Final = (
     ("Create a tenant (seconds)", "create", "p50_s"),
     ("Change the plan (seconds)", "plan", "p50_s"),
@@ -22,7 +23,10 @@ _BAR, _BAR_STEP, _TITLE_HEIGHT = 16, 24, 30
 
 
 def plot(columns: Columns) -> str:
-    """The chart. It has one panel for each figure, with one bar for each column that has the figure."""
+    """Generate the chart as SVG.
+
+    It has one panel for each value in `_PANELS`. A panel has one bar for each measured column.
+    """
     names = [name for name in COLUMNS if columns.get(name) is not None]
     panel_height = _TITLE_HEIGHT + _BAR_STEP * len(names) + _MARGIN
     panels = [

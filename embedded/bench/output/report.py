@@ -1,4 +1,4 @@
-"""The result of the benchmark as JSON, and the lines of its tables. No I/O."""
+"""Converts the measured values of the benchmark to JSON and to tables. No I/O."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from embedded.bench.output.figures import Column, Columns, figure, ours, ratios, targets
 from embedded.bench.selection import COLUMNS, Sizes
 
-# A result in the form of the JSON file.
+# The results of the benchmark, in the format of the file that `./dev bench --json` writes.
 Result = dict[str, Any]
 
 _DIGITS: Final = 4
@@ -19,12 +19,12 @@ class Machine(NamedTuple):
     system: str
     cores: int
     memory_gib: float
-    # The number of busy cores before the benchmark started, as the average of one minute.
+    # The load average of the last minute before the benchmark.
     load: float
 
 
 class Line(NamedTuple):
-    """One line of a table: a figure of each column, with its unit."""
+    """One line of a table. It shows one value, such as the median of a step, for each column."""
 
     title: str
     step: str
@@ -55,21 +55,21 @@ _OPERATIONS: Final = {
     "delete": "delete a tenant",
     "burst": "burst, per tenant",
     "restart": "restart",
-    "cost_10": "create with 10 tenants",
-    "cost_100": "create with 100 tenants",
-    "cost_1000": "create with 1,000 tenants",
-    "idle_0": "a minute idle with 0 tenants",
-    "idle_100": "a minute idle with 100 tenants",
-    "idle_1000": "a minute idle with 1,000 tenants",
+    "cost_10": "create a tenant, with 10 tenants",
+    "cost_100": "create a tenant, with 100 tenants",
+    "cost_1000": "create a tenant, with 1,000 tenants",
+    "idle_0": "idle for a minute, with 0 tenants",
+    "idle_100": "idle for a minute, with 100 tenants",
+    "idle_1000": "idle for a minute, with 1,000 tenants",
 }
 
 
 def result(
     columns: Columns, machine: Machine, objects: int, sizes: Sizes, notes: Sequence[str] = ()
 ) -> Result:
-    """The result. The ratios come first. A column that was not measured is None.
+    """The results of the benchmark, in the format of the JSON file. A column that was not measured is None.
 
-    `objects` is the number of objects of a tenant. `sizes` are those of the columns with the watcher.
+    `objects` is the number of objects per tenant. `sizes` contains the sizes for the column `warm`.
     """
     return {
         "ratios": {name: _rounded(ratio) for name, ratio in ratios(columns).items()},
@@ -93,12 +93,18 @@ def result(
 
 
 def times_table(columns: Columns) -> list[list[str]]:
-    """The titles and the cells of the table of times. Lines without a figure are omitted."""
+    """The lines of the table of times. Each line consists of a title and one cell per measured column.
+
+    Lines without a measured value are omitted.
+    """
     return _table(columns, [(line.title, [line]) for line in _TIMES])
 
 
 def costs_table(columns: Columns) -> list[list[str]]:
-    """The titles and the cells of the table of CPU time and peak memory."""
+    """The lines of the table of costs. Each line consists of a title and one cell per measured column.
+
+    A cell contains the CPU time and the peak memory.
+    """
     entries = [
         (title, [Line(title, step, "cpu_s", "s"), Line(title, step, "peak_mib", "MiB")])
         for step, title in _OPERATIONS.items()
@@ -107,6 +113,10 @@ def costs_table(columns: Columns) -> list[list[str]]:
 
 
 def targets_table(columns: Columns) -> list[list[str]]:
+    """The lines of the table of targets.
+
+    Each line consists of the target, its limit, the measured value, and whether the target is met.
+    """
     return [
         [
             target.text,
@@ -119,6 +129,7 @@ def targets_table(columns: Columns) -> list[list[str]]:
 
 
 def column_titles(columns: Columns) -> list[str]:
+    """The titles of the measured columns."""
     return [title for name, (title, _) in COLUMNS.items() if columns.get(name) is not None]
 
 
@@ -138,7 +149,10 @@ def _cell(columns: Columns, column: str, lines: list[Line]) -> str:
 
 
 def _text(value: float, unit: str) -> str:
-    """A value with three significant digits, and its unit."""
+    """A value and its unit, such as `0.123 s`. Values below 100 have at most three significant digits.
+
+    Values from 100 have no decimal places.
+    """
     number = f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
     return f"{number} {unit}".strip()
 

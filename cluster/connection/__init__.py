@@ -1,0 +1,1 @@
+"""Connections to the API server: kubeconfig, identity, proxy, TLS and requests."""

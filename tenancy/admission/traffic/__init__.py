@@ -1,0 +1,1 @@
+"""Admission policies for objects that route or allow traffic, or that claim hosts and addresses."""
