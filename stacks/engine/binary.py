@@ -16,11 +16,11 @@ _TIMEOUT_S: Final = 30.0
 
 
 def engine_binary() -> str:
-    """The path of the program `tenancy-engine`. Raises EngineUnavailable if it is not installed."""
+    """The absolute path of the program `tenancy-engine`. Raises EngineUnavailable if it is not installed."""
     binary = os.environ.get(BINARY_VARIABLE) or shutil.which(_BINARY)
     if not binary or not os.access(binary, os.X_OK):
         raise EngineUnavailable(f"the program {_BINARY} is not installed")
-    return binary
+    return os.path.abspath(binary)
 
 
 def check_version(found: str) -> None:
