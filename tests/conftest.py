@@ -31,7 +31,7 @@ CrdFiles = Callable[[str], list[Manifest]]
 # Environment variable with the tools that were missing when the run started.
 _MISSING_TOOLS = "TENANCY_TESTS_MISSING_TOOLS"
 # Folders whose files share one platform: a single worker runs all tests of such a folder.
-_WHOLE_FOLDERS = ("tests/admission/", "tests/sessions/", "tests/usage/")
+_WHOLE_FOLDERS = ("tests/admission/", "tests/platform_stack/", "tests/sessions/", "tests/usage/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

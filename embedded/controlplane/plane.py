@@ -8,6 +8,7 @@ no containers. The Kubernetes scheduler assigns pods to the nodes.
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,7 +38,7 @@ class ControlPlane:
     - `data` is the data folder. `logs` is the folder for logs. By default, this is the folder `logs` in the
       data folder.
     - `is_throw_away`: If true, etcd does not sync data to disk. This is faster, but a crash of the machine
-      can destroy the data.
+      can destroy the data. The controller that checks the types in admission policies does not run.
     - `api_server_flags` are additional flags of the API server, such as feature gates.
     - `has_nodes`: If true, the control plane starts with nodes. `binaries` must then also contain kubectl,
       kube-scheduler and kwok. If false, `start_nodes` can add nodes later.
@@ -183,7 +184,10 @@ class ControlPlane:
             write_kubeconfig(path, kubeconfig_document(self.url, self.ca.read_bytes(), token))
         if self._before_controllers:
             self._before_controllers(self.kubeconfig)
-        self._start_server("kube-controller-manager", components.controller_manager_argv)
+        self._start_server(
+            "kube-controller-manager",
+            partial(components.controller_manager_argv, is_throw_away=self._is_throw_away),
+        )
         if self._has_nodes:
             self._start_nodes()
         self._await_ok("kube-controller-manager", "/healthz")

@@ -1,4 +1,4 @@
-"""Each test module has its own cluster, because it installs and removes the platform."""
+"""The tests of this folder share a cluster of their own, because they install and remove the platform."""
 
 import json
 import os
@@ -49,9 +49,9 @@ class PlatformStack:
         return completed.returncode, completed.stdout + completed.stderr
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlatformStack]:
-    """An empty cluster, and a stack without updates. Tests of the module share both."""
+    """An empty cluster, and a stack without updates. All tests of this folder share both."""
     folder = tmp_path_factory.mktemp("platform-stack")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
         platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
