@@ -1,4 +1,5 @@
-"""A cordoned tenant's users cannot write to its namespaces; Kubernetes controllers still can."""
+"""The users of a cordoned tenant cannot write to the tenant's namespaces. Kubernetes controllers still
+can."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,5 @@
-"""A tenant's pods and PersistentVolumeClaims use only what the tenant is allowed, whoever creates them."""
+"""A tenant's pods and PersistentVolumeClaims use only what the tenant may use, regardless of who creates
+them."""
 
 from typing import Any
 
@@ -41,7 +42,7 @@ def claim(**spec: Any) -> Attempt:
     return create(CLAIM, "attempt", spec=claim_spec(**spec))
 
 
-# The request, the policy that rejects it, and a part of the message.
+# Each value is a request, the policy that rejects it, and a part of the error message.
 DENIED: dict[str, tuple[Attempt, str, str]] = {
     "host path": (
         pod(volumes=[{"name": "host", "hostPath": {"path": "/"}}]),
