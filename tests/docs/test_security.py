@@ -1,4 +1,4 @@
-"""The docs build finds statements on the security page that name no test, or a test that does not exist."""
+"""The docs build warns if a statement on the security page names no test, or a test that does not exist."""
 
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""Specs that the API server accepts and the model rejects, with the reason why the CRD cannot reject them."""
+"""Specs that the API server accepts and the model rejects. For each, there is a reason why the CRD accepts
+it."""
 
 import re
 from typing import Any, NamedTuple
@@ -9,7 +10,8 @@ _CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"
 
 
 class KnownDifference(NamedTuple):
-    """A check that only the model makes. `problem` is a regular expression for the field and the text."""
+    """A check that only the model makes. `problem` is a regular expression that matches the field and the
+    message."""
 
     name: str
     reason: str
