@@ -1,4 +1,4 @@
-"""The output formats and the report objects of `tenancy prove`."""
+"""The output formats of `tenancy prove`, and the objects with its report."""
 
 import json
 from datetime import UTC, datetime
