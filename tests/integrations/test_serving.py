@@ -1,4 +1,5 @@
-"""A program whose port is taken before it listens is started on another one."""
+"""If another program takes a server's port before the server listens, `serving` starts the server on another
+port."""
 
 import socket
 import sys

@@ -1,4 +1,5 @@
-"""A tenant's page: its sections, its network diagram, and the notice for an unknown tenant."""
+"""The web page of a tenant: its sections, its network diagram, and the notice if the tenant does not
+exist."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,7 @@
-"""`checkpoint_differences`, which most tests use instead of a preview, finds every difference of a state."""
+"""`checkpoint_differences` finds every difference between a stack's state and the desired state.
+
+Most tests call it instead of running a Pulumi preview, because it is faster.
+"""
 
 import json
 from collections.abc import Callable
