@@ -1,4 +1,5 @@
-"""The plans file defines the types and models of sessions, and changes take effect while the watcher runs."""
+"""The plans file defines the types and models of sessions. A running watcher uses changes of the plans
+file."""
 
 from pathlib import Path
 
