@@ -24,7 +24,7 @@ def desired(**spec: Any) -> DesiredState:
 
 
 def without_empty(value: Any) -> Any:
-    """The value without empty lists, as the provider records inputs."""
+    """The value without empty lists. The provider omits empty lists in the inputs that it records."""
     if isinstance(value, dict):
         return {key: without_empty(inner) for key, inner in value.items() if inner != []}
     return [without_empty(inner) for inner in value] if isinstance(value, list) else value
