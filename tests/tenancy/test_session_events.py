@@ -1,4 +1,4 @@
-"""The Event and the row of a session's status."""
+"""The Event for a session's status, and the table row for it."""
 
 from tenancy.base.manifest import Manifest
 from tenancy.sessions.row import session_row, sorted_rows

@@ -1,4 +1,4 @@
-"""Dependencies that only some tests need: each has a fixture, and a missing one fails only its tests."""
+"""Each dependency that only some tests need has a fixture. If it is missing, only these tests fail."""
 
 import pytest
 
