@@ -1,4 +1,5 @@
-"""The example with the most fields. The examples that `./dev run` applies are tested together with it."""
+"""The watcher applies the example with the most fields, together with the examples that `./dev run`
+applies."""
 
 import yaml
 

@@ -1,4 +1,5 @@
-"""Extra objects that are rejected: invalid ones, kinds that are not allowed, and names that are taken."""
+"""The watcher rejects extra objects that are invalid, whose kinds are not allowed, or whose names are
+taken."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The file of the usage record: its mode, concurrent readers, crashes, damage and other versions."""
+"""The file of the usage database: its mode, concurrent readers, crashes, damaged files, and files of other
+versions."""
 
 import sqlite3
 import subprocess
