@@ -41,10 +41,11 @@ def later_tools(context: str | None) -> tuple[str, ...]:
 
 
 def ensure_startup_tools(context: str | None) -> dict[str, Path]:
-    """The paths of the startup tools, by name. Downloads or builds missing tools.
+    """The paths of the startup tools, keyed by name. Downloads or builds missing tools.
 
     The warm engine is optional. If it is already on this machine, the result contains it. If the Pulumi CLI
-    has to be built, the warm engine is built too. If only this build fails, this function prints the error.
+    has to be built, the warm engine is built too. If only the build of the warm engine fails, this function
+    prints the error.
     """
     names = startup_tools(context)
     try:

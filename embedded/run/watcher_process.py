@@ -1,7 +1,5 @@
-"""Runs the watcher as a local process.
-
-Restarts the watcher when it exits, as a kubelet restarts containers.
-"""
+"""Runs the watcher as a local process. If the watcher exits, it is restarted, like a container of a
+kubelet."""
 
 import sys
 import time
