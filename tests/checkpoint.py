@@ -1,5 +1,7 @@
-"""Compares the checkpoint of a tenant's stack with the tenant's desired state. The stack is on a file
-backend."""
+"""Compares the checkpoint of a tenant's stack with the tenant's desired state.
+
+The stack is on a file backend.
+"""
 
 import gzip
 import json
@@ -32,8 +34,10 @@ def checkpoint_differences(desired: DesiredState, backend: Path) -> list[str]:
 
 
 def stack_file(backend: Path, tenant: str) -> Path:
-    """The file that contains the state of a tenant's stack. If an operator runs `pulumi`, the file is not
-    compressed."""
+    """The file that contains the state of a tenant's stack.
+
+    If an operator runs `pulumi`, the file is not compressed.
+    """
     plain = backend / ".pulumi" / "stacks" / "tenancy" / f"{stack_name(tenant)}.json"
     return plain if plain.exists() else plain.with_name(f"{plain.name}.gz")
 

@@ -34,8 +34,10 @@ _server_lock = threading.Lock()
 def run_tenancy(
     *arguments: str, cwd: Path = ROOT, environment: Mapping[str, str], input: str | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run `tenancy` in the folder `cwd` with exactly these environment variables. Returns the exit code and
-    the output."""
+    """Run `tenancy` in the folder `cwd` with exactly these environment variables.
+
+    Returns the exit code and the output.
+    """
     with tempfile.TemporaryDirectory(prefix="tenancy-call-") as folder:
         stdin, stdout, stderr = (Path(folder) / name for name in ("stdin", "stdout", "stderr"))
         stdin.write_text(input or "")

@@ -41,8 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """If there are several workers, start a process that gets the dependencies of the tests in the
-    background."""
+    """If there are several workers, get the tests' dependencies in a background process."""
     options = session.config.option
     if options.numprocesses and not options.quick and not options.collectonly:
         # All workers must sort the tests in the same order, so the controller process lists the missing
@@ -56,8 +55,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests that `--quick` or `--long` selects. Move tests that need a missing tool to the end of
-    the run."""
+    """Keep the tests that `--quick` or `--long` selects.
+
+    Move tests that need a missing tool to the end of the run.
+    """
     is_quick, is_long = config.option.quick, config.option.long
     deselected = [
         item
@@ -78,8 +79,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Get the dependencies of the test before its time limit starts. A build can take longer than the time
-    limit."""
+    """Get the dependencies of the test before its time limit starts.
+
+    A build can take longer than the time limit.
+    """
     for name in preparation.dependencies(item):
         preparation.prepare(name)
     return (yield)
@@ -92,8 +95,10 @@ def _unit(nodeid: str) -> str:
 
 
 class _ByUnit(LoadScopeScheduling):  # type: ignore[misc]
-    """An xdist scheduler that gives all tests of a unit to the same worker. `_unit` returns the unit of a
-    test."""
+    """An xdist scheduler that gives all tests of a unit to the same worker.
+
+    `_unit` returns the unit of a test.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         return _unit(nodeid)
@@ -171,16 +176,19 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
-    """The platform with a running watcher. If an earlier test stopped the watcher, the fixture starts it
-    again."""
+    """The platform with a running watcher.
+
+    If an earlier test stopped the watcher, the fixture starts it again.
+    """
     running_platform.ensure_started()
     return running_platform
 
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that applies a Tenant. After the test, the fixture deletes the Tenants, but keeps their
-    objects.
+    """A function that applies a Tenant.
+
+    After the test, the fixture deletes the Tenants, but keeps their objects.
 
     Each test must use unique tenant names. If a tenant is settled after the test, its stack must be up to
     date.

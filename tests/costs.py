@@ -16,8 +16,10 @@ _KEY = "tenancy_costs"
 
 
 class Costs:
-    """The pytest plugin. It runs in each xdist worker and in the controller, which adds up the workers'
-    times."""
+    """The pytest plugin.
+
+    It runs in each xdist worker and in the controller, which adds up the workers' times.
+    """
 
     def __init__(self) -> None:
         # The cost of each test file: "tests" is the number of tests, "wall" and "cpu" are in seconds.
@@ -71,8 +73,10 @@ class Costs:
 
 
 def _cpu_s() -> float:
-    """The CPU time of this process and its descendants. It includes ended processes that their parents waited
-    for."""
+    """The CPU time of this process and its descendants.
+
+    It includes ended processes that their parents waited for.
+    """
     own = psutil.Process(os.getpid())
     total = 0.0
     for process in (own, *own.children(recursive=True)):

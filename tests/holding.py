@@ -21,11 +21,11 @@ _NAME = "held"
 
 @contextmanager
 def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
-    """Make the API server hold the watcher's requests that write RoleBindings in these namespaces or delete
-    these namespaces.
+    """Make the API server hold two kinds of requests by the watcher.
 
-    The requests wait in the queue of a priority level without seats (API Priority and Fairness). The API
-    server rejects a request that has waited for 15 s. Then the client sends the request again.
+    These are requests that write RoleBindings in the namespaces, and requests that delete the namespaces.
+    They wait in the queue of a priority level without seats (API Priority and Fairness). The API server
+    rejects a request that has waited for 15 s. Then the client sends the request again.
     """
     if platform.admin.get(PRIORITY_LEVEL, _NAME):
         platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _priority_level_spec(seats=0)})

@@ -17,8 +17,10 @@ SERVICE_ACCOUNT_NAMESPACE = "default"
 def changed_kubeconfig(
     source: Path, path: Path, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None
 ) -> Path:
-    """Write a copy of a kubeconfig that has one context. `user` and `cluster` are fields to add to its user
-    and cluster."""
+    """Write a copy of a kubeconfig that has one context.
+
+    `user` and `cluster` are fields to add to its user and cluster.
+    """
     document = yaml.safe_load(source.read_text())
     document["users"][0]["user"] |= user or {}
     document["clusters"][0]["cluster"] |= cluster or {}

@@ -1,5 +1,7 @@
-"""Installs the platform on a new cluster. Test files use it if their tests would affect tenants of other
-tests."""
+"""Installs the platform on a new cluster.
+
+Test files use it if their tests would affect tenants of other tests.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,4 @@
-"""The product under test: a cluster, and a watcher. Tests have administrator access. The watcher has its own
-rights."""
+"""The product under test: a cluster, and a watcher with its own rights. Tests have administrator access."""
 
 import os
 import shutil
@@ -31,8 +30,7 @@ from tests.watcher_process import WatcherProcess
 
 ROOT = Path(__file__).parent.parent
 
-# Secrets in the watcher's environment variables. `tests/watcher/test_canaries.py` searches all outputs for
-# them.
+# Secrets in the watcher's environment. `tests/watcher/test_canaries.py` searches all outputs for them.
 CANARIES = {
     "PULUMI_CONFIG_PASSPHRASE": "canary-of-the-passphrase",
     "PULUMI_ACCESS_TOKEN": "canary-of-the-pulumi-token",
@@ -132,11 +130,7 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         eventually(lambda: not self.differences(manifest), lambda: "\n".join(self.differences(manifest)))
 
     def differences(self, manifest: Manifest) -> list[str]:
-        """The differences between the desired state and the Tenant's status, the live objects and the stack's
-        state.
-
-        The function does not run `pulumi`.
-        """
+        """The differences of the status, live objects and stack state from the desired state."""
         tenant, desired = self.tenant(manifest) or {}, self._desired(manifest)
         live = {
             object_key(live_object): live_object
@@ -180,8 +174,7 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         return self.admin.apply(manifest, field_manager=APPLY_MANAGER)
 
     def add(self, manifest: Manifest) -> Manifest:
-        """Apply a Tenant. If a Tenant with the same name is being deleted, first wait until it no longer
-        exists."""
+        """Apply a Tenant. If a Tenant with this name is being deleted, first wait until it is deleted."""
         if "deletionTimestamp" in (self.tenant(manifest) or {"metadata": {}})["metadata"]:
             self.await_gone(manifest)
         return self.apply(manifest)
@@ -216,8 +209,7 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         eventually(is_gone, f"{name} is gone; is {self.tenant(manifest)}")
 
     def await_active(self, manifest: Manifest) -> Manifest:
-        """Wait until the Tenant's current generation is reconciled and its phase is Active. Returns the live
-        Tenant."""
+        """Wait until the Tenant's current generation is Active, and return the live Tenant."""
 
         def active_tenant() -> Manifest | None:
             tenant = self.tenant(manifest)

@@ -52,8 +52,9 @@ def missing_tools() -> list[str]:
 
 @cache
 def prepare(name: str) -> Path | SetupFailed:
-    """Get a dependency, and return its path or an error. If another process is getting the dependency, wait
-    for it.
+    """Get a dependency, and return its path or an error.
+
+    If another process is getting the dependency, wait for it.
 
     Each process tries only once. Later calls return the same path or error.
     """

@@ -1,5 +1,7 @@
-"""Tenants that all tests of a file share. They are created before the first test and abandoned after the last
-test."""
+"""Tenants that all tests of a file share.
+
+They are created before the first test and abandoned after the last test.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +14,9 @@ from tests.waiting import eventually
 
 @contextmanager
 def shared_tenants(platform: Platform, *manifests: Manifest) -> Iterator[None]:
-    """Apply the Tenants, and wait until each tenant is Active, rejected or paused. On exit, abandon the
-    tenants.
+    """Apply the Tenants, and wait until each tenant is Active, rejected or paused.
+
+    On exit, abandon the tenants.
 
     A test may change a shared tenant only if no other test depends on the changed fields.
     """

@@ -15,8 +15,7 @@ from stacks.stack import Stacks
 
 
 class _PulumiWith(PulumiProcess):
-    """The Pulumi CLI with the given environment variables instead of the environment variables of this
-    process."""
+    """The Pulumi CLI with the given environment variables. They override the variables of this process."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         super().__init__(timeout_s=240)
@@ -28,8 +27,10 @@ class _PulumiWith(PulumiProcess):
 
 @dataclass(kw_only=True)
 class StackCommands:
-    """The tenants' stacks. The file backend is in `folder/state`, and the Pulumi program is in
-    `folder/project`."""
+    """The tenants' stacks.
+
+    The file backend is in `folder/state`, and the Pulumi program is in `folder/project`.
+    """
 
     admin_kubeconfig: Path
     folder: Path
@@ -42,8 +43,10 @@ class StackCommands:
     def pulumi(
         self, stack: str, *args: str, kubeconfig: Path | None = None
     ) -> "subprocess.CompletedProcess[str]":
-        """Run `pulumi` in the project folder, as an operator would. The default kubeconfig has administrator
-        access."""
+        """Run `pulumi` in the project folder, as an operator would.
+
+        The default kubeconfig has administrator access.
+        """
         result = subprocess.run(
             ["pulumi", *args, "--stack", stack, "--non-interactive", "--color", "never"],
             cwd=self.folder / "project",

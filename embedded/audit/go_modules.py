@@ -109,8 +109,10 @@ def _license_id(folder: Path) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Convert a module name or version to the form that paths in Go's module cache use. For example, `A`
-    becomes `!a`."""
+    """Convert a module name or version to the form that paths in Go's module cache use.
+
+    For example, `A` becomes `!a`.
+    """
     return re.sub("[A-Z]", lambda match: f"!{match[0].lower()}", text)
 
 

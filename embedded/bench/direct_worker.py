@@ -61,8 +61,7 @@ class Floor:
 
 
 class Documented:
-    """Uses the Automation API with an inline program and a local workspace, as described in Pulumi's
-    guide."""
+    """Uses the Automation API with an inline program and a local workspace, as in Pulumi's guide."""
 
     def apply(self, desired: DesiredState) -> None:
         self._stack(desired).up()

@@ -45,8 +45,10 @@ class ProcessIdentity:
 
 @dataclass(frozen=True)
 class InstanceRecord:
-    """The data that programs need to connect to a running `./dev run`. `processes` is keyed by the process
-    name."""
+    """The data that programs need to connect to a running `./dev run`.
+
+    `processes` is keyed by the process name.
+    """
 
     kubeconfig: str
     backend_url: str

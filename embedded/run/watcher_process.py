@@ -1,5 +1,7 @@
-"""Runs the watcher as a local process. If the watcher exits, it is restarted, like a container of a
-kubelet."""
+"""Runs the watcher as a local process.
+
+If the watcher exits, it is restarted, like a container of a kubelet.
+"""
 
 import sys
 import time

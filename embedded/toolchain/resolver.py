@@ -53,8 +53,10 @@ def ensure_tools(
 
 
 def present_tools(names: Iterable[str]) -> dict[str, Path]:
-    """The paths of the tools that are already on this machine, keyed by name. Downloads and builds
-    nothing."""
+    """The paths of the tools that are already on this machine, keyed by name.
+
+    Downloads and builds nothing.
+    """
     return {name: path for name in names if (path := present_tool(_tool(name)))}
 
 

@@ -1,5 +1,7 @@
-"""Fixtures for the tests of admission policies: tenant `acme`, which sets every allow list, tenant `rival`,
-and the users of both tenants."""
+"""Fixtures for the tests of admission policies: two tenants and their users.
+
+Tenant `acme` sets every allow list. The allow lists of tenant `rival` are empty or not set.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -48,7 +50,8 @@ ACME = tenant_manifest(
     quotas=[{"name": "devices", "hard": {"requests.amd.com/gpu": "4"}}],
     network={"egress": [{"cidr": "203.0.113.0/24"}, {"cidr": "198.51.100.0/24", "ports": [{"port": 443}]}]},
 )
-# The allow lists of tenant `rival` are empty. The tenant has dedicated nodes, and egress to all addresses.
+# The allow lists of tenant `rival` are empty or not set. The tenant has dedicated nodes, and egress to all
+# addresses.
 RIVAL = tenant_manifest(
     "rival",
     adminUsers=["mallory"],

@@ -1,5 +1,7 @@
-"""Clients that impersonate users, and the requests that these users send. By default, a request is a dry
-run."""
+"""Clients that impersonate users, and the requests that these users send.
+
+By default, a request is a dry run.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
-"""The users of a cordoned tenant cannot write to the tenant's namespaces. Kubernetes controllers still
-can."""
+"""The users of a cordoned tenant cannot write to the tenant's namespaces.
+
+Kubernetes controllers still can.
+"""
 
 from collections.abc import Iterator
 from functools import partial

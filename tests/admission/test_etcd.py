@@ -1,5 +1,7 @@
-"""A tenant's users cannot fill etcd with many objects, with large objects or with Events. All tenants share
-etcd."""
+"""A tenant's users cannot fill etcd with many objects, with large objects or with Events.
+
+All tenants share etcd.
+"""
 
 from typing import Any
 

@@ -1,5 +1,7 @@
-"""The controller of an installed integration may change managed objects. Other accounts in its namespace
-cannot."""
+"""The controller of an installed integration may change managed objects.
+
+Other accounts in its namespace cannot.
+"""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,4 @@
-"""A tenant's pods run only on nodes that the tenant may use, and cannot keep pods of other tenants off a
-node."""
+"""A tenant's pods run only on nodes that the tenant may use, and keep no pods of other tenants off a node."""
 
 from typing import Any
 

@@ -10,8 +10,7 @@ from tests.waiting import eventually
 
 
 def policy_status(platform: Platform, manifest: Manifest) -> Manifest | None:
-    """The status of the live policy, or None until the API server has checked the policy's newest
-    generation."""
+    """The status of the live policy, or None until the API server has checked its newest generation."""
     live = platform.admin.get(kind_of(manifest), manifest["metadata"]["name"]) or {}
     status: Manifest = live.get("status", {})
     is_current = status.get("observedGeneration") == live.get("metadata", {}).get("generation")

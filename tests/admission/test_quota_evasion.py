@@ -37,8 +37,10 @@ def pod_with_grace_period(seconds: int) -> Attempt:
 
 
 def deletion(seconds: int, name: str = "running") -> Attempt:
-    """A request that deletes the pod `name`, or all pods if `name` is empty. `seconds` is the grace
-    period."""
+    """A request that deletes the pod `name`, or all pods if `name` is empty.
+
+    `seconds` is the grace period.
+    """
     # If the body contains options, the API server ignores `dryRun` in the query. So the body contains
     # `dryRun`.
     return Attempt("DELETE", POD.path(NAMESPACE, name), {"gracePeriodSeconds": seconds, "dryRun": ["All"]})
@@ -169,8 +171,7 @@ def test_kubernetes_writes_status(component: str, people: People) -> None:
 
 
 def test_deletion_of_a_scheduled_pod_does_not_take_a_year(alice: Person, administrator: Person) -> None:
-    """The pod needs a node: without a node, the API server deletes a pod at once and ignores the grace
-    period."""
+    """The pod needs a node. If a pod has no node, the API server ignores the grace period."""
     alice.do(create(POD, "placed", spec=pod_spec()))
     target = {"apiVersion": "v1", "kind": "Node", "name": "some-node"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "placed"}, "target": target}

@@ -1,5 +1,4 @@
-"""A tenant's routes and endpoints cannot use hosts of other tenants, and cannot send traffic to their
-pods."""
+"""A tenant's routes and endpoints cannot use hosts of other tenants, and cannot reach their pods."""
 
 from typing import Any
 

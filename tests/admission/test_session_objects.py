@@ -66,8 +66,7 @@ ORDINARY: dict[str, Attempt] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def session_objects(people: People, administrator: Person) -> Iterator[None]:
-    """Create a Job and a pod with the names that the watcher and the Job controller would use for a
-    session."""
+    """Create a Job and a pod with the same names as the Job and the pod of a session."""
     spec = {"suspend": False, "parallelism": 0, "template": {"spec": pod_spec(restartPolicy="Never")}}
     requests = (create(POD, f"{NAME}-x", spec=pod_spec()), create(JOB, NAME, spec=spec))
     people("alice")

@@ -1,5 +1,4 @@
-"""A tenant's users cannot use volumes, addresses, names, devices or priorities that the tenant may not
-use."""
+"""A tenant's users cannot use volumes, addresses, names, devices or priorities that are not allowed."""
 
 from typing import Any
 
@@ -190,8 +189,10 @@ def test_controller_binds_a_claim_to_its_volume(people: People, alice: Person) -
 
 
 def test_global_default_priority_class_is_always_allowed(administrator: Person, mallory: Person) -> None:
-    """The tenant's list of priority classes is empty, but the API server sets the global default on every pod
-    without a class."""
+    """The tenant's list of priority classes is empty.
+
+    The API server sets the global default on every pod without a class, so the policy must accept it.
+    """
     default = create(PRIORITY_CLASS, "ordinary", value=1, globalDefault=True)
     nodes = {"tenancy.node-restriction.kubernetes.io/pool": "rivals"}
     request = create(

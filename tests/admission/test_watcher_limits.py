@@ -58,8 +58,10 @@ def mark(name: str, tenant: str = "acme") -> Attempt:
 
 
 def change_tenant(body: Manifest) -> Attempt:
-    """A request that changes tenant `acme` by a merge patch. Custom resources do not support strategic merge
-    patches."""
+    """A request that changes tenant `acme` by a merge patch.
+
+    Custom resources do not support strategic merge patches.
+    """
     return Attempt("PATCH", TENANTS[0].path(name="acme"), body, "application/merge-patch+json")
 
 

@@ -1,5 +1,7 @@
-"""A tenant's pods and PersistentVolumeClaims use only what the tenant may use, regardless of who creates
-them."""
+"""The pods and PersistentVolumeClaims of a tenant use only what is allowed for the tenant.
+
+This does not depend on who creates them.
+"""
 
 from typing import Any
 

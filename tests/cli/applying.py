@@ -1,5 +1,7 @@
-"""Writes manifest files for `tenancy apply`. A fixture deletes the Tenants of these manifests after the
-test."""
+"""Writes manifest files for `tenancy apply`.
+
+A fixture deletes the Tenants of these manifests after the test.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +16,10 @@ from tests.platform import Platform, tenant_manifest
 
 @pytest.fixture(name="named")
 def named_fixture(platform: Platform) -> Iterator[Any]:
-    """A function that creates manifests. After the test, their tenants are abandoned if the test has applied
-    them."""
+    """A function that creates manifests.
+
+    After the test, their tenants are abandoned if the test has applied them.
+    """
     manifests: list[Manifest] = []
 
     def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:

@@ -28,8 +28,10 @@ _ACCOUNT = "previewer"
 
 
 def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
-    """Write the kubeconfig of a ServiceAccount, and return its path. The account has only the roles for
-    previews."""
+    """Write the kubeconfig of a ServiceAccount, and return its path.
+
+    The account has only the roles for previews.
+    """
     service_account_kubeconfig(platform.admin_kubeconfig, path, _ACCOUNT)
     subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": SERVICE_ACCOUNT_NAMESPACE}
     for kind, role, namespace in (
@@ -51,8 +53,10 @@ def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
 
 
 def _is_reader(account: Cluster) -> bool:
-    """Whether both roles are in effect. Reading the plans must be allowed even if their ConfigMap does not
-    exist."""
+    """Whether both roles are in effect.
+
+    Reading the plans must be allowed even if their ConfigMap does not exist.
+    """
     try:
         account.list(TENANTS[0], name="none")
         account.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
@@ -103,8 +107,10 @@ class Previews:
         return preview
 
     def expect_golden(self, name: str, *arguments: str, exit_code: int) -> str:
-        """Compare the Markdown output with a golden file. With TENANCY_GOLDEN=1, first overwrite the golden
-        file."""
+        """Compare the Markdown output with a golden file.
+
+        With TENANCY_GOLDEN=1, first overwrite the golden file.
+        """
         result = self.run("preview", *(arguments or ("tenants",)), "--output", "markdown")
         assert result.returncode == exit_code, result.stdout + result.stderr
         file = GOLDEN / f"{name}.md"

@@ -1,5 +1,4 @@
-"""Runs the checks of `tenancy prove` on one tenant, and removes protections of this tenant from the
-cluster."""
+"""Runs the checks of `tenancy prove` on one tenant, and removes protections from the cluster."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -140,8 +139,7 @@ class Proof:
         return {each.id for each in self.results().values() if each.outcome is Outcome.FAILED}
 
     def attempts(self, *checks: Check) -> dict[str, tuple[Outcome, str]]:
-        """The outcome of each check's request. Skips checks that do not apply to the tenant, and compares no
-        objects."""
+        """The outcomes of the checks' requests. Skips checks that do not apply. Compares no objects."""
         facts = self.facts
         target = replace(self.target, classes=facts.classes)
         users = actors(target.desired, WRITER)

@@ -1,5 +1,7 @@
-"""`tenancy apply` checks all Tenants before the first write, and makes the changes that `tenancy preview`
-shows."""
+"""`tenancy apply` checks all Tenants before the first write.
+
+It makes the same changes that `tenancy preview` shows.
+"""
 
 import json
 import subprocess

@@ -22,8 +22,10 @@ _ROLE = {
 
 
 class Rights(Connection):
-    """A connection to a cluster that contains the objects of tenant `a`. The user may list only some
-    kinds."""
+    """A connection to a cluster that contains the objects of tenant `a`.
+
+    The user may list only some kinds.
+    """
 
     readable: tuple[Kind, ...] = (NAMESPACE, ROLE)
 

@@ -1,5 +1,6 @@
-"""`tenancy doctor` on a separate cluster. Each test causes a problem, checks the finding, and runs the
-printed fix.
+"""`tenancy doctor` on a separate cluster.
+
+Each test causes a problem, checks the finding, and runs the printed fix.
 
 The doctor reports on the whole cluster. So each test checks only the findings about its own objects.
 """

@@ -1,5 +1,7 @@
-"""`tenancy doctor` reports dedicated nodes without the label or the taint, and prints the commands that add
-them."""
+"""`tenancy doctor` reports dedicated nodes without the label or the taint.
+
+It prints the commands that add them.
+"""
 
 import subprocess
 from collections.abc import Iterator

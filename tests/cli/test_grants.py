@@ -1,5 +1,7 @@
-"""The commands that `tenancy` prints for a user who lacks rights. An administrator runs them to grant the
-rights."""
+"""The commands that `tenancy` prints for a user who lacks rights.
+
+An administrator runs them to grant the rights.
+"""
 
 import pytest
 

@@ -27,8 +27,7 @@ def _tenant(running_platform: Platform) -> Iterator[None]:
 
 @pytest.fixture
 def impersonating(platform: Platform, tmp_path: Path) -> Any:
-    """A function that writes a copy of the administrator's kubeconfig with the given fields added to its
-    user."""
+    """A function that writes a copy of the administrator's kubeconfig, with more fields for its user."""
 
     def write(**user: Any) -> str:
         return str(changed_kubeconfig(platform.admin_kubeconfig, tmp_path / "kubeconfig", user))

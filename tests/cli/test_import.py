@@ -27,8 +27,10 @@ CREW = {"kind": "Group", "name": "crew", "apiGroup": "rbac.authorization.k8s.io"
 
 @pytest.fixture
 def put(platform: Platform) -> Iterator[Any]:
-    """A function that creates objects before the tenant exists. After the test, the fixture deletes their
-    namespaces."""
+    """A function that creates objects before the tenant exists.
+
+    After the test, the fixture deletes their namespaces.
+    """
     namespaces: list[str] = []
 
     def make(kind: Kind, namespace: str, name: str, **body: Any) -> Manifest:

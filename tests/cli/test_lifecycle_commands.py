@@ -125,8 +125,10 @@ def test_deletion_asks_on_a_terminal(platform: Platform) -> None:
 
 def test_watch_lists_again_after_the_connection_was_lost(platform: Platform) -> None:
     class Flaky(Cluster):
-        """A client whose first watch fails. The Tenant changes just before, so only a new list contains the
-        change."""
+        """A client whose first watch fails.
+
+        The Tenant changes just before, so only a new list contains the change.
+        """
 
         is_broken = False
 

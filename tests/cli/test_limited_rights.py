@@ -36,8 +36,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def page_user(platform: Platform, folder: Path, name: str) -> str:
-    """Create a user with the documented role for the web page, and return the path of the user's
-    kubeconfig."""
+    """Create a user with the documented role for the web page. Returns the path of its kubeconfig."""
     text = (ROOT / "docs/howto/page.md").read_text()
     roles = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
     (role,) = [role for role in roles if role["kind"] == "ClusterRole"]

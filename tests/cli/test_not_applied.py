@@ -1,5 +1,7 @@
-"""The spec of a paused or rejected tenant may not be applied yet. Commands report this separately from
-drift."""
+"""The spec of a paused or rejected tenant may not be applied yet.
+
+Commands report this separately from drift.
+"""
 
 import json
 from collections.abc import Iterator
@@ -40,8 +42,10 @@ def edit_quota(platform: Platform, name: str, cpu: str) -> None:
 
 
 def pause(platform: Platform, *, plan: str, is_edited: bool) -> Manifest:
-    """Pause the tenant with this plan, and edit or restore a quota. Returns the Tenant after its status shows
-    the result."""
+    """Pause the tenant with this plan, and edit or restore a quota.
+
+    Returns the Tenant after its status shows the result.
+    """
     spec = {"plan": plan, "paused": True}
     generation = platform.apply({**PAUSED, "spec": spec})["metadata"]["generation"]
     eventually(lambda: condition_of(platform, PAUSED, "Ready", generation)[1] == "Paused", "it is paused")
@@ -125,8 +129,10 @@ def test_manual_change_of_a_paused_tenant_is_drift(platform: Platform, tenancy: 
 
 
 def test_new_spec_and_manual_change_of_a_paused_tenant_are_separate(platform: Platform, tenancy: Run) -> None:
-    """Checks the status again after a restart. Then, the watcher reads the last applied objects from the
-    stack."""
+    """Checks the status again after a restart.
+
+    Then, the watcher reads the last applied objects from the stack.
+    """
     pause(platform, plan="pro", is_edited=True)
     data = diff(tenancy, "heldpause", DRIFTED)
     assert cpu_changes(data["drift"]) == [("77", "500m")]
@@ -159,8 +165,10 @@ def test_rejected_spec_is_not_drift(platform: Platform, tenancy: Run) -> None:
 
 
 def test_manual_change_of_a_rejected_tenant_is_drift(platform: Platform, tenancy: Run) -> None:
-    """While the watcher is stopped, the drift stays. After the start, the watcher repairs it, but does not
-    apply the spec."""
+    """While the watcher is stopped, the drift stays.
+
+    After the start, the watcher repairs it, but does not apply the spec.
+    """
     reject(platform)
     platform.stop()
     edit_quota(platform, "heldback", "77")

@@ -30,8 +30,10 @@ METHODS = (ApplyMethod(), ApplyMethod(is_forced=True), ApplyMethod("argocd-contr
 
 
 def random_spec(source: random.Random) -> dict[str, Any]:
-    """A valid spec with a random subset of the fields. The fields are scalars, a set, a list with keys, and
-    objects."""
+    """A valid spec with a random subset of the fields.
+
+    The fields are scalars, a set, a list with keys, and objects.
+    """
     fields: dict[str, Any] = {
         "plan": source.choice(["basic", "pro"]),
         "displayName": source.choice(["One", "Two"]),
@@ -75,8 +77,10 @@ def write_before(platform: Platform, manifest: Manifest, source: random.Random, 
 
 
 def comparable(spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec with its defaults, in the form that the watcher reads. Lists are sorted, because their order
-    has no meaning."""
+    """The spec with its defaults, in the form that the watcher reads.
+
+    Lists are sorted, because their order has no meaning.
+    """
 
     def ordered(value: Any) -> Any:
         if isinstance(value, dict):

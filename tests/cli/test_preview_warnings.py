@@ -1,5 +1,7 @@
-"""A preview warns about changes that delete objects or allow more access. It does not warn about other
-changes."""
+"""A preview warns about changes that delete objects or allow more access.
+
+It does not warn about other changes.
+"""
 
 from typing import Any
 

@@ -1,5 +1,7 @@
-"""Each check of `tenancy prove` fails if the check's protections are removed. `--long` tests all
-protections."""
+"""Each check of `tenancy prove` fails if the check's protections are removed.
+
+`--long` tests all protections.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -76,8 +78,10 @@ def test_check_fails_without_its_protection(removed: str, proof: Proof) -> None:
 
 
 def test_condition_names_failed_checks(platform: Platform, proof: Proof) -> None:
-    """The watcher compares the live policies with the shipped policies. After a change, it updates the
-    condition."""
+    """The watcher compares the live policies with the shipped policies.
+
+    After a change, it updates the condition.
+    """
     platform.await_condition(proof.manifest, "ChecksPassed", "Isolated")
     with proof.without(policy("deleter")):
         failed = platform.await_condition(proof.manifest, "ChecksFailed", "Isolated")
@@ -129,8 +133,7 @@ def test_every_check_fails_without_its_protections(
 
 @pytest.mark.long
 def test_every_removed_protection_is_noticed(proof: Proof) -> None:
-    """The comparison detects each removed protection, even if another protection still rejects the
-    requests."""
+    """The comparison detects a removed protection, even if another protection rejects the requests."""
     compared = {each for check in CHECKS for each in check.protections if each.layer not in _NOT_COMPARED}
     for protection in sorted(compared, key=str):
         with proof.without(protection):

@@ -1,5 +1,7 @@
-"""`tenancy usage` prints the quotas and the usage of tenants. It reads them from the watcher or from its
-database."""
+"""`tenancy usage` prints the quotas and the usage of tenants.
+
+It reads them from the watcher or from its database.
+"""
 
 import csv
 import json

@@ -1,5 +1,7 @@
-"""Commands wait for tenants. The tests cover broken watches, deleted tenants, timeouts and the display of
-progress."""
+"""Commands wait for tenants.
+
+The tests cover broken watches, deleted tenants, timeouts and the display of progress.
+"""
 
 import json
 import os
@@ -63,8 +65,10 @@ def test_a_broken_watch_is_taken_up_again(platform: Platform, new_tenant: NewTen
     broken = threading.Event()
 
     class Flaky(Cluster):
-        """A client whose first watch fails because its resource version is too old. This happens after a
-        compaction."""
+        """A client whose first watch fails because its resource version is too old.
+
+        This happens after a compaction.
+        """
 
         def watch(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Manifest]]:
             if not broken.is_set():

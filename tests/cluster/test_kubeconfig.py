@@ -51,8 +51,10 @@ def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def rejection(file: Path, context: str | None = None) -> str:
-    """The error message of a client that rejects the kubeconfig. Checks that the message contains no
-    credentials."""
+    """The error message of a client that rejects the kubeconfig.
+
+    Checks that the message contains no credentials.
+    """
     with pytest.raises(ClusterError) as caught:
         Cluster.connect(file, context)
     assert SECRET not in str(caught.value)

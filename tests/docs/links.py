@@ -21,8 +21,7 @@ _LOADING_RELATIONS = {"stylesheet", "icon", "preload", "prefetch", "preconnect",
 
 @dataclass
 class Links(HTMLParser):
-    """The targets of a page's links, the resources that a browser loads with the page, and the page's
-    anchors."""
+    """The link targets of a page, the resources that a browser loads with it, and its anchors."""
 
     targets: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)

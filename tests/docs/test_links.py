@@ -1,5 +1,7 @@
-"""Every link in the README and the docs has a target. No page of the docs loads resources from another
-host."""
+"""Every link in the README and the docs has a target.
+
+No page of the docs loads resources from another host.
+"""
 
 import re
 import subprocess

@@ -33,8 +33,10 @@ class Step(NamedTuple):
 
 
 def steps(text: str) -> list[Step]:
-    """The steps of the page. If a `text` block directly follows an `sh` block, the `text` block is the
-    output."""
+    """The steps of the page.
+
+    If a `text` block directly follows an `sh` block, the `text` block is the output.
+    """
     blocks = _FENCE.findall(text)
     result = []
     for (language, body), (next_language, next_body) in zip(blocks, [*blocks[1:], ("", "")], strict=True):

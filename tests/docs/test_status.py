@@ -28,8 +28,10 @@ def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def reasons() -> list[str]:
-    """The reasons of Tenants, of AISessions and of Events. They include the reasons of all errors of the
-    watcher."""
+    """The reasons of Tenants, of AISessions and of Events.
+
+    They include the reasons of all errors of the watcher.
+    """
     kinds = [kind for root in (TenancyError, StackError, ClusterError) for kind in class_and_subclasses(root)]
     # Exclude the errors in `cli`. No status contains these errors.
     theirs = [

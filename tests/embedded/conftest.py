@@ -1,5 +1,4 @@
-"""Fixtures for the tests of `embedded/`: kubectl, `./dev`, and functions that wait and that check
-processes."""
+"""Fixtures for the tests of `embedded/`: kubectl, `./dev`, and functions that wait or check processes."""
 
 import subprocess
 import time
@@ -47,8 +46,10 @@ def eventually() -> Callable[[Callable[[], object]], None]:
 
 @pytest.fixture
 def alive() -> Callable[[Iterable[int]], list[int]]:
-    """A function that returns the process IDs that are still running. Zombie processes do not count as
-    running."""
+    """A function that returns the process IDs that are still running.
+
+    Zombie processes do not count as running.
+    """
 
     def is_running(pid: int) -> bool:
         try:

@@ -22,8 +22,10 @@ sys.exit(cli.main(sys.argv[1:]))
 
 
 class Dev:
-    """`./dev` with its own state folder. KUBECONFIG is a path that does not exist, so the user has no
-    cluster."""
+    """`./dev` with its own state folder.
+
+    KUBECONFIG is a path that does not exist, so the user has no cluster.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = StateFolder(folder)
@@ -63,8 +65,9 @@ class Dev:
         return record.live_pids() if record else {}
 
     def lack(self, *names: str, tools: dict[str, Path], build: str) -> None:
-        """Hide some tools from the `./dev` commands, and make downloads impossible. So the commands must
-        build the tools.
+        """Hide some tools from the `./dev` commands, and make downloads impossible.
+
+        So the commands must build the tools.
 
         `build` is a shell script that runs instead of each build. "$1" is the path of the binary to build.
         """

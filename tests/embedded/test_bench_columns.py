@@ -45,8 +45,10 @@ class PlatformRun:
 
 @pytest.fixture(scope="module")
 def watcher_column(running_platform: Platform) -> Iterator[Column]:
-    """The measured figures of all steps that this file tests. After the tests, the fixture deletes the
-    tenants."""
+    """The measured figures of all steps that this file tests.
+
+    After the tests, the fixture deletes the tenants.
+    """
     running_platform.ensure_started()
     assert running_platform.process is not None
     meter = Meter(running_platform.process.pid)

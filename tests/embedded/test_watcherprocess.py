@@ -1,5 +1,7 @@
-"""The supervisor of the watcher process and its port. In these tests, a small HTTP server replaces the
-watcher."""
+"""The supervisor of the watcher process and its port.
+
+In these tests, a small HTTP server replaces the watcher.
+"""
 
 import os
 import signal

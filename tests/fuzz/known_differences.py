@@ -1,5 +1,7 @@
-"""Specs that the API server accepts and the model rejects. For each, there is a reason why the CRD accepts
-it."""
+"""Specs that the API server accepts and the model rejects.
+
+For each, there is a reason why the CRD accepts it.
+"""
 
 import re
 from typing import Any, NamedTuple
@@ -10,8 +12,10 @@ _CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"
 
 
 class KnownDifference(NamedTuple):
-    """A check that only the model makes. `problem` is a regular expression that matches the field and the
-    message."""
+    """A check that only the model makes.
+
+    `problem` is a regular expression that matches the field and the message.
+    """
 
     name: str
     reason: str

@@ -20,8 +20,10 @@ _AT_ONCE = 8
 
 
 class Answer(NamedTuple):
-    """The response to a manifest. `stored` is the object that the API server would store, or None if it
-    rejects it."""
+    """The response to a manifest.
+
+    `stored` is the object that the API server would store, or None if it rejects it.
+    """
 
     text: str
     status: int

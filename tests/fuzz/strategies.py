@@ -140,8 +140,10 @@ def changed_samples(draw: st.DrawFn, samples: list[Any]) -> Any:
 
 
 def generated(strategy: st.SearchStrategy[Any], count: int, *, is_random: bool) -> list[Any]:
-    """Generate `count` values of the strategy. Unless `is_random` is true, each run generates the same
-    values."""
+    """Generate `count` values of the strategy.
+
+    Unless `is_random` is true, each run generates the same values.
+    """
     values: list[Any] = []
 
     @settings(

@@ -95,8 +95,10 @@ def plans_documents() -> st.SearchStrategy[Any]:
 
 @st.composite
 def manifest_texts(draw: st.DrawFn) -> tuple[str, str]:
-    """The name and the content of a file. The content is a sample with inserted fragments, or changed
-    JSON."""
+    """The name and the content of a file.
+
+    The content is a sample with inserted fragments, or changed JSON.
+    """
     if draw(st.booleans()):
         sample = yaml.safe_load(MANIFEST)
         documents = draw(st.lists(changed_samples([sample]), min_size=1, max_size=3))
@@ -167,8 +169,10 @@ def test_thousands_of_hostile_documents_are_built_or_rejected(name: str) -> None
 
 @pytest.mark.parametrize("marker", LARGE_VALUES)
 def test_large_value_in_a_manifest_is_rejected(marker: str) -> None:
-    """Tries each large value at a field that accepts any object. This does not depend on values from
-    Hypothesis."""
+    """Tries each large value at a field that accepts any object.
+
+    This does not depend on values from Hypothesis.
+    """
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": [marker]}}
     text = json_text(tenant_manifest("fuzz", extraResources=[item]))
     assert check_manifests(("a.json", text)) == "rejected"

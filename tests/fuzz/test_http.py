@@ -102,8 +102,10 @@ def requests(draw: st.DrawFn) -> bytes:
 
 
 def status_of(port: int, request: bytes) -> int:
-    """Send the bytes, and return the status code of the response, or 0 if the server only closes the
-    connection."""
+    """Send the bytes, and return the status code of the response.
+
+    Returns 0 if the server closes the connection without a response.
+    """
     with socket.create_connection((HOST, port), timeout=60) as client, contextlib.suppress(ConnectionError):
         client.sendall(request)
         response = b""
@@ -115,8 +117,10 @@ def status_of(port: int, request: bytes) -> int:
 
 @pytest.fixture
 def login_port(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The port of a server that requires a login. No request in these tests has a valid token, so the page
-    shows no data."""
+    """The port of a server that requires a login.
+
+    No request in these tests has a valid token, so the page shows no data.
+    """
     monkeypatch.setattr("watcher.http._HEADERS_TIMEOUT_S", 0.5)
     monkeypatch.setattr("watcher.page.login._BODY_TIMEOUT_S", 0.5)
     login = Login(AccessReviews(platform.admin))

@@ -1,5 +1,4 @@
-"""Sends hostile Tenants and AISessions to the real API server as dry runs, and validates them with the
-models.
+"""Sends hostile Tenants and AISessions to the real API server as dry runs, and validates them with models.
 
 - If the API server accepts a manifest, its desired state must be computed, or the manifest must be rejected
   with a field and a reason.
@@ -151,8 +150,10 @@ def check(platform: Platform, tenant_count: int, session_count: int, *, is_rando
 
 @pytest.fixture
 def tenant(platform: Platform) -> Iterator[None]:
-    """Create the tenant of the AISessions. The API server rejects AISessions outside of tenants'
-    namespaces."""
+    """Create the tenant of the AISessions.
+
+    The API server rejects AISessions outside of tenants' namespaces.
+    """
     manifest = tenant_manifest("fuzzed")
     platform.add(manifest)
     platform.await_active(manifest)

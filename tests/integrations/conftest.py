@@ -21,8 +21,10 @@ NewTenant = Callable[..., Manifest]
 
 
 class _OrdinaryPlane(ControlPlane):
-    """A control plane that accepts privileged pods unless a policy rejects them. Most clusters behave like
-    this."""
+    """A control plane that accepts privileged pods unless a policy rejects them.
+
+    Most clusters behave like this.
+    """
 
     def _start_process(self, name: str, argv: list[str | Path]) -> None:
         super()._start_process(name, [*argv, "--allow-privileged=true"] if name == "kube-apiserver" else argv)
@@ -70,8 +72,10 @@ def platform(running_platform: Platform) -> Platform:
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that applies a Tenant with all integrations. After the test, the fixture abandons the
-    tenants."""
+    """A function that applies a Tenant with all integrations.
+
+    After the test, the fixture abandons the tenants.
+    """
     manifests: list[Manifest] = []
 
     def create(name: str, **spec: Any) -> Manifest:

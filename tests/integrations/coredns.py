@@ -92,8 +92,10 @@ def running_coredns(
 
 
 def _answers(port: int) -> bool:
-    """Whether CoreDNS responds to queries. Its readiness endpoint can report ready shortly before it
-    listens."""
+    """Whether CoreDNS responds to queries.
+
+    Its readiness endpoint can report ready shortly before it listens.
+    """
     try:
         return all(
             _answer(port, HOST, "ready.test.", "A", protocol).code == "NOERROR" for protocol in ("tcp", "udp")

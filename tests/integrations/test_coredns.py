@@ -1,7 +1,7 @@
-"""With a real CoreDNS, a tenant's pods resolve only names in the tenant's namespaces and in shared
-namespaces.
+"""With a real CoreDNS, the pods of a tenant resolve only some names.
 
-Pods of the platform resolve all names.
+These are the names in the tenant's namespaces and in shared namespaces. Pods of the platform resolve all
+names.
 """
 
 from collections.abc import Iterator

@@ -39,8 +39,10 @@ def rules(tmp_path: Path) -> Path:
 
 
 def expect(binary: Path, rules: Path, series: Input, alert: str, firing: dict[int, list[Firing]]) -> None:
-    """Check which alerts fire. The keys of `firing` are minutes. At each of these minutes, exactly its alerts
-    must fire."""
+    """Check which alerts fire. The keys of `firing` are minutes.
+
+    At each of these minutes, exactly its alerts must fire.
+    """
     groups = yaml.safe_load(rules.read_text())["groups"]
     rule = {rule["alert"]: rule for group in groups for rule in group["rules"]}[alert]
     description = rule["annotations"]["description"]

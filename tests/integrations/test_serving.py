@@ -1,5 +1,4 @@
-"""If another program takes a server's port before the server listens, `serving` starts the server on another
-port."""
+"""If a server's port is taken before the server listens, `serving` starts the server on another port."""
 
 import socket
 import sys

@@ -1,5 +1,7 @@
-"""A client of the web page's HTTP API. It sends requests with a cookie or a token, and reads the event
-stream."""
+"""A client of the web page's HTTP API.
+
+It sends requests with a cookie or a token, and reads the event stream.
+"""
 
 import http.client
 import json
@@ -81,8 +83,10 @@ class Stream:
         self._reader.start()
 
     def next(self, event_type: str, name: str, timeout_s: float = 60.0, **fields: Any) -> dict[str, Any]:
-        """Wait for the next event of this type about tenant `name` that has these fields. Returns the event's
-        data."""
+        """Wait for the next event of this type about tenant `name` that has these fields.
+
+        Returns the event's data.
+        """
         while True:
             try:
                 event = self._events.get(timeout=timeout_s)

@@ -1,5 +1,7 @@
-"""On a loopback address, the web page requires no login. It rejects requests whose Host header contains
-another host."""
+"""On a loopback address, the web page requires no login.
+
+It rejects requests whose Host header contains another host.
+"""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""If the watcher listens on other addresses than loopback, the web page requires a token with the right to
-read Tenants."""
+"""On other addresses than loopback, the web page requires a token with the right to read Tenants."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,8 +42,10 @@ def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def tokens(open_platform: Platform) -> dict[str, str]:
-    """A token for each account, keyed by the account's name. The rights of the accounts are already in
-    effect."""
+    """A token for each account, keyed by the account's name.
+
+    The rights of the accounts are already in effect.
+    """
     tokens = {name: create_token(open_platform, name, rules) for name, rules in RULES.items()}
     metrics = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
     tokens["page-prometheus"] = service_account_token(open_platform.admin, "page-prometheus", metrics)

@@ -15,8 +15,10 @@ from watcher.page.request_checks import RequestRejected
 
 
 class ReviewingCluster(Cluster):
-    """A client that accepts all tokens except those that start with `made-up`. It allows either all requests
-    or none."""
+    """A client that accepts all tokens except those that start with `made-up`.
+
+    It allows either all requests or none.
+    """
 
     def __init__(self) -> None:
         self.is_allowed = True

@@ -1,5 +1,4 @@
-"""The web page can be used with the keyboard: from the list of tenants to a tenant and its history, and
-back."""
+"""The web page can be used with the keyboard: from the list to a tenant and its history, and back."""
 
 from playwright.sync_api import expect
 

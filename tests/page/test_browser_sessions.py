@@ -17,8 +17,10 @@ RESULT = "a confidential result"
 
 @pytest.fixture(scope="module")
 def sessions(running_platform: Platform) -> Iterator[Sessions]:
-    """Create a session that runs, and a second session that waits for the first. This cluster has no
-    nodes."""
+    """Create a session that runs, and a second session that waits for the first.
+
+    This cluster has no nodes.
+    """
     with shared_tenants(running_platform, tenant_manifest("talkative", maxSessions=1)):
         sessions = sessions_of(running_platform, "talkative")
         sessions.create("runs", model=None)

@@ -1,5 +1,4 @@
-"""`ensure_browser` finds the browser for the tests, or uses the browser that an environment variable
-names."""
+"""`ensure_browser` finds a browser for the tests. An environment variable can select another browser."""
 
 from pathlib import Path
 

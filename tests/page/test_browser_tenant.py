@@ -1,5 +1,4 @@
-"""The web page of a tenant: its sections, its network diagram, and the notice if the tenant does not
-exist."""
+"""The web page of a tenant: its sections, its network diagram, and the notice for an unknown tenant."""
 
 from playwright.sync_api import expect
 

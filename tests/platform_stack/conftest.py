@@ -1,5 +1,7 @@
-"""Fixtures for the tests of the stack `platform`. Each test module installs the platform in its own
-cluster."""
+"""Fixtures for the tests of the stack `platform`.
+
+Each test module installs the platform in its own cluster.
+"""
 
 import json
 import os
@@ -65,8 +67,10 @@ def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def deployed(empty: PlatformStack) -> PlatformStack:
-    """The installed platform. Only the setting for the image is set, even if the previous test has set
-    others."""
+    """The installed platform.
+
+    Only the setting for the image is set, even if the previous test has set others.
+    """
     if empty.settings != IMAGE_ONLY:
         empty.up(**IMAGE_ONLY)
     return empty
@@ -100,8 +104,10 @@ def kubectl(empty: PlatformStack) -> Kubectl:
 
 
 def start_as_pod(platform: Platform) -> None:
-    """Start the watcher with the ServiceAccount and the arguments of its pod, but with local addresses and
-    files."""
+    """Start the watcher with the ServiceAccount and the arguments of its pod.
+
+    Addresses and files are local.
+    """
     platform.write_watcher_kubeconfig()
     _, stateful_set = watcher_workload(PlatformSettings(image=IMAGE))
     live_stateful_set = live(platform, stateful_set)

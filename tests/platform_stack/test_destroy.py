@@ -18,8 +18,10 @@ TENANT_CRDS = ("tenants.platform.ai", "tenants.kleff.kleff.io")
 
 
 def refusals(platform: Platform) -> list[str]:
-    """The error messages of requests that delete the two CRDs. A message is empty if the CRD can be
-    deleted."""
+    """The error messages of requests that delete the two CRDs.
+
+    A message is empty if the CRD can be deleted.
+    """
     administrator = Person.named(platform.admin_kubeconfig, "root", "system:masters")
     return [administrator.refusal(delete(CRD, name)) for name in TENANT_CRDS]
 
@@ -38,8 +40,10 @@ def await_guard(platform: Platform, tenant: str) -> None:
 
 
 def expect_refused_destroy(stack: PlatformStack, manifest: Manifest) -> None:
-    """Check that `pulumi destroy` fails while this tenant exists. Afterwards, the watcher must still
-    reconcile the tenant."""
+    """Check that `pulumi destroy` fails while this tenant exists.
+
+    Afterwards, the watcher must still reconcile the tenant.
+    """
     platform, name = stack.platform, manifest["metadata"]["name"]
     await_guard(platform, name)
     before = uids(platform, MANIFESTS)
@@ -53,8 +57,7 @@ def expect_refused_destroy(stack: PlatformStack, manifest: Manifest) -> None:
 
 
 def expect_crds_stay(platform: Platform, kubectl: Kubectl, tenant: str) -> None:
-    """Check that neither a request for a single CRD nor a request for a collection of CRDs deletes the
-    CRDs."""
+    """Check that the CRDs cannot be deleted, neither one at a time nor as a collection."""
     for name in TENANT_CRDS:
         with pytest.raises(ClusterError, match=f"Tenant {tenant} still exists"):
             platform.admin.delete(CRD, name)

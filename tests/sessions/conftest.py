@@ -1,5 +1,4 @@
-"""Fixtures for the tests of sessions: a cluster with simulated nodes, plans for sessions, and a shared
-tenant.
+"""Fixtures for the tests of sessions: a cluster with simulated nodes, plans, and a shared tenant.
 
 The models in the plans define how the pod of a session ends.
 """
@@ -51,8 +50,7 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform, plans_file: Path) -> Platform:
-    """The platform with a running watcher and the original plans, even if the previous test has changed
-    them."""
+    """The platform with a running watcher. The original plans are in force."""
     if running_platform.process is None or running_platform.process.poll() is not None:
         plans_file.write_text(yaml.safe_dump(PLANS))
         start_watcher(running_platform, plans_file)
@@ -62,8 +60,9 @@ def platform(running_platform: Platform, plans_file: Path) -> Platform:
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that creates a Tenant and waits until it is Active. After the test, the fixture deletes the
-    Tenants.
+    """A function that creates a Tenant and waits until it is Active.
+
+    After the test, the fixture deletes the Tenants.
 
     The fixture does not run a preview for these tenants, because a preview takes longer than the test. For
     the shared tenant, a preview runs.
@@ -84,8 +83,10 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
 
 @pytest.fixture(scope="package")
 def shared_sessions(running_platform: Platform) -> Iterator[Sessions]:
-    """The sessions of the shared tenant. After the last test, the fixture checks that the tenant's stack is
-    up to date."""
+    """The sessions of the shared tenant.
+
+    After the last test, the fixture checks that the tenant's stack is up to date.
+    """
     running_platform.apply(SHARED_TENANT)
     running_platform.await_active(SHARED_TENANT)
     yield sessions_of(running_platform, SHARED_TENANT["metadata"]["name"])
@@ -94,8 +95,10 @@ def shared_sessions(running_platform: Platform) -> Iterator[Sessions]:
 
 @pytest.fixture
 def sessions(platform: Platform, shared_sessions: Sessions) -> Iterator[Sessions]:
-    """The sessions of the shared tenant. There are no sessions at the start of the test. The fixture deletes
-    new ones."""
+    """The sessions of the shared tenant. There are no sessions at the start of the test.
+
+    The fixture deletes new ones.
+    """
     platform.await_active(SHARED_TENANT)
     yield shared_sessions
     shared_sessions.clear()

@@ -35,8 +35,10 @@ class Kubelet(ThreadingHTTPServer):
             self.changed.notify_all()
 
     def read(self, start: int, is_followed: bool) -> tuple[list[bytes], bool]:
-        """The lines from index `start`, and whether these are the last lines. If the log is followed, wait
-        for a new line."""
+        """The lines from index `start`, and whether these are the last lines.
+
+        If the log is followed, wait for a new line.
+        """
         with self.changed:
             self.changed.wait_for(lambda: len(self.lines) > start or self.has_ended or not is_followed)
             return self.lines[start:], self.has_ended or not is_followed
@@ -69,8 +71,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def kubelet_of(sessions: Sessions, certificates: Path) -> Iterator[Kubelet]:
-    """Create a node with a simulated kubelet. KWOK does not manage this node, and the scheduler does not use
-    it."""
+    """Create a node with a simulated kubelet.
+
+    KWOK does not manage this node, and the scheduler does not use it.
+    """
     admin, server = sessions.platform.admin, Kubelet()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / "apiserver.crt", certificates / "apiserver.key")

@@ -101,8 +101,10 @@ class Sessions:
         return self.platform.admin.list(POD, selector, namespace=self.namespace)[0]
 
     def await_phase(self, name: str, phase: str, reason: str | None = None) -> Manifest:
-        """Wait until the session has this phase and, if `reason` is set, this reason. Returns the session's
-        status."""
+        """Wait until the session has this phase and, if `reason` is set, this reason.
+
+        Returns the session's status.
+        """
 
         def matching_status() -> Manifest | None:
             status = self.status(name)
@@ -112,8 +114,10 @@ class Sessions:
         return eventually(matching_status, f"session {name} is {phase} ({reason}); is {self.status(name)}")
 
     def set_limit(self, limit: int | None) -> None:
-        """Set `maxSessions` of the shared tenant, and wait until the spec is applied. With None, use the
-        plan's value."""
+        """Set `maxSessions` of the shared tenant, and wait until the spec is applied.
+
+        With None, use the plan's value.
+        """
         assert self.tenant == SHARED_TENANT["metadata"]["name"]
         override = {} if limit is None else {"maxSessions": limit}
         manifest = {**SHARED_TENANT, "spec": {**SHARED_TENANT["spec"], **override}}
@@ -133,16 +137,20 @@ class Sessions:
         self.platform.admin.patch(POD, pod["metadata"]["name"], change, namespace=self.namespace)
 
     def set_pod_status(self, name: str, **status: Any) -> None:
-        """Write the status of a session's pod. For clusters without KWOK, where nobody else writes this
-        status."""
+        """Write the status of a session's pod.
+
+        For clusters without KWOK, where nobody else writes this status.
+        """
         (pod,) = eventually(lambda: self.pods(name), f"session {name} has a pod")
         change, pod_name = {"status": status}, pod["metadata"]["name"]
         self.platform.admin.patch(POD, pod_name, change, namespace=self.namespace, subresource="status")
 
 
 def sessions_of(platform: Platform, tenant: str, name: str | None = None) -> Sessions:
-    """The sessions in a namespace of an Active tenant. Creates the ServiceAccount that pods in the namespace
-    need."""
+    """The sessions in a namespace of an Active tenant.
+
+    Creates the ServiceAccount that pods in the namespace need.
+    """
     namespace = namespace_name(tenant, name)
     account = {"name": "default", "namespace": namespace}
     # Kubernetes would create the ServiceAccount too, but later.

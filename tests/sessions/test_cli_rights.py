@@ -1,5 +1,4 @@
-"""The rights that `tenancy sessions` needs, and the log of a session whose pod runs on a node with a
-kubelet."""
+"""The rights that `tenancy sessions` needs, and the log of a session."""
 
 import subprocess
 import sys

@@ -1,5 +1,7 @@
-"""The plans file defines the types and models of sessions. A running watcher uses changes of the plans
-file."""
+"""The plans file defines the types and models of sessions.
+
+A running watcher uses changes of the plans file.
+"""
 
 from pathlib import Path
 

@@ -1,5 +1,7 @@
-"""If a session is deleted, its Job is deleted. If a tenant is deleted, its sessions are deleted before its
-namespaces."""
+"""If a session is deleted, its Job is deleted.
+
+If a tenant is deleted, its sessions are deleted before its namespaces.
+"""
 
 from tenancy.base.kinds import JOB, POD, Kind
 from tenancy.base.manifest import Manifest, is_deleting

@@ -1,5 +1,7 @@
-"""Sessions run only in isolated namespaces. A wrong status of a Job does not let more sessions run than the
-limit."""
+"""Sessions run only in isolated namespaces.
+
+A wrong status of a Job does not let more sessions run than the limit.
+"""
 
 from tenancy.base.kinds import JOB, POD, Kind
 from tenancy.base.manifest import Manifest

@@ -18,8 +18,10 @@ PersonNamed = Callable[[str], Person]
 
 @pytest.fixture
 def person(platform: Platform) -> PersonNamed:
-    """A function that returns a client for a user name. alice is an admin, oscar an operator, and vera a
-    viewer."""
+    """A function that returns a client for a user name.
+
+    alice is an admin, oscar an operator, and vera a viewer.
+    """
     return lambda name: Person.named(platform.admin_kubeconfig, name)
 
 

@@ -1,5 +1,7 @@
-"""The number of running sessions of a tenant does not exceed the tenant's limit. The oldest sessions start
-first."""
+"""The number of running sessions of a tenant does not exceed the tenant's limit.
+
+The oldest sessions start first.
+"""
 
 import pytest
 

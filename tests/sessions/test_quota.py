@@ -1,5 +1,7 @@
-"""A session that exceeds a quota waits, and its status contains the reason. It starts when the quota allows
-it."""
+"""A session that exceeds a quota waits, and its status contains the reason.
+
+It starts when the quota allows it.
+"""
 
 from collections.abc import Iterator
 
@@ -25,8 +27,10 @@ def tight(running_platform: Platform) -> Iterator[tuple[Sessions, Sessions]]:
 
 @pytest.fixture
 def namespaces(platform: Platform, tight: tuple[Sessions, Sessions]) -> Iterator[tuple[Sessions, Sessions]]:
-    """The sessions of both namespaces. At the start of the test, there are no sessions, and the plan is the
-    original one."""
+    """The sessions of both namespaces.
+
+    At the start of the test, there are no sessions, and the plan is the original one.
+    """
     platform.apply(TIGHT)
     platform.await_active(TIGHT)
     yield tight

@@ -47,10 +47,9 @@ def test_sessions_go_on_after_a_crash_as_if_there_was_none(
 
 
 def create_job(sessions: Sessions, session: Manifest) -> str:
-    """Create the Job of a session, but do not write the session's status, like a watcher that crashes in
-    between.
+    """Create the Job of a session, but do not write the session's status. Returns the Job's UID.
 
-    Returns the UID of the Job.
+    A watcher that crashes before it writes the status leaves the same objects.
     """
     config = SessionsConfig.model_validate(PLANS["sessions"])
     spec = AISessionSpec.model_validate(session["spec"])

@@ -38,8 +38,10 @@ def stack_with_update(backend: Path) -> list[Path]:
 
 
 def histories(backend: Path) -> Histories:
-    """The histories of a file backend. There is no Pulumi command, because a file backend is read without
-    Pulumi."""
+    """The histories of a file backend.
+
+    There is no Pulumi command, because a file backend is read without Pulumi.
+    """
     url, command = f"file://{backend}", cast(PulumiProcess, None)
     cli = PulumiCli(url, backend / "none", command, {})
     return Histories(url, backend / "none", {}, command, cli)

@@ -1,5 +1,7 @@
-"""Faults of the warm engine, its providers, the cluster and the backend. After each fault, the stacks are up
-to date."""
+"""Faults of the warm engine, its providers, the cluster and the backend.
+
+After each fault, the stacks are up to date.
+"""
 
 import json
 import os
@@ -23,8 +25,7 @@ def is_ended(pid: int) -> bool:
 
 
 def expect_applied(warm: Warm, state: DesiredState, updates: int) -> None:
-    """Check that the state is applied and not locked, and that the history has `updates` successful
-    updates."""
+    """Check that the stack is up to date and not locked, and that `updates` updates succeeded."""
     assert len(warm.platform.objects(state.tenant)) == len(state.manifests)
     assert not warm.locks(state.tenant)
     assert [update.result for update in warm.stacks.history(state.tenant)] == ["succeeded"] * updates

@@ -1,5 +1,7 @@
-"""The warm engine and the Pulumi CLI write the same state. Each of them can update a stack that the other has
-written."""
+"""The warm engine and the Pulumi CLI write the same state.
+
+Each of them can update a stack that the other has written.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
-"""Reads the history from the files of a file backend. Updates keep their numbers after older updates were
-pruned."""
+"""Reads the history from the files of a file backend.
+
+Updates keep their numbers after older updates were pruned.
+"""
 
 import gzip
 import json

@@ -1,5 +1,4 @@
-"""The operations on a tenant's stack: their effects, their results, and the number of processes that they
-start."""
+"""The operations on a tenant's stack: their effects, their results, and the processes that they start."""
 
 import json
 import os

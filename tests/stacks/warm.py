@@ -58,8 +58,7 @@ class Warm:
 
     @contextmanager
     def held(self, tenant: str) -> Iterator[None]:
-        """Make the API server hold requests that write RoleBindings in the tenant's only namespace or delete
-        this namespace."""
+        """Hold the engine's requests for the tenant's only namespace, as `held_updates` describes."""
         with held_updates(self.platform, f"tenant-{tenant}"):
             yield
 

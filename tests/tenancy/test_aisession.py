@@ -21,8 +21,10 @@ SPEC = {"tenantRef": {"name": "any"}, "sessionType": "analysis"}
 
 @pytest.fixture(scope="module")
 def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster that contains only the CRD. It has no admission policies, and no watcher that writes the
-    status."""
+    """A cluster that contains only the CRD.
+
+    It has no admission policies, and no watcher that writes the status.
+    """
     with ControlPlane(tools, tmp_path_factory.mktemp("aisession"), is_throw_away=True) as plane:
         admin = Cluster.connect(plane.kubeconfig)
         admin.apply(aisession_crd())
@@ -87,8 +89,10 @@ def test_timeout_is_a_duration_of_at_most_a_week_in_schema_and_model(cluster: Cl
 @pytest.mark.parametrize("field", ["cpu", "memory"])
 @pytest.mark.parametrize("amount", ["0", "0Mi", 0])
 def test_session_asks_for_something(cluster: Cluster, field: str, amount: str | int) -> None:
-    """For a container, a limit of 0 means that there is no limit. The session would not count against the
-    quota."""
+    """For a container, a limit of 0 means that there is no limit.
+
+    The session would not count against the quota.
+    """
     spec = {**SPEC, "resources": {field: amount}}
     with pytest.raises(ClusterError, match=rf"spec\.resources\.{field}.*more than 0"):
         create_session(cluster, spec)

@@ -160,8 +160,9 @@ def random_state(dice: random.Random, scope: str) -> DesiredState:
 
 
 def apply_in_random_order(dice: random.Random, live: LiveObjects, step: DesiredState, budget: Sums) -> None:
-    """Write each quota of the step, and update most statuses, in random order. Check the sums after each
-    write.
+    """Write each quota of the step, and update most statuses, in random order.
+
+    Check the sums after each write.
 
     At the end, delete some quotas that are not part of the step, as if their namespaces had been deleted.
     """
@@ -188,8 +189,10 @@ def quota_keys(state: DesiredState) -> list[ObjectKey]:
 
 
 def sums(live: LiveObjects) -> Sums:
-    """The sum of each resource over all namespaces. "written" sums the specs, and "in force" sums the
-    statuses."""
+    """The sum of each resource over all namespaces.
+
+    "written" sums the specs, and "in force" sums the statuses.
+    """
     total: Sums = defaultdict(Decimal)
     for manifest in live.values():
         if manifest["kind"] == "ResourceQuota":

@@ -1,5 +1,7 @@
-"""`decide` returns the desired state, or rejects the spec with a field and a reason. All entry points use
-it."""
+"""`decide` returns the desired state, or rejects the spec with a field and a reason.
+
+All entry points use it.
+"""
 
 import contextlib
 import threading

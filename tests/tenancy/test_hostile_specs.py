@@ -26,8 +26,10 @@ def config_map(name: str = "settings", **data: Any) -> Manifest:
 )
 @pytest.mark.parametrize("is_read", [True, False])
 def test_reserved_namespace_is_never_adopted(namespace: str, is_read: bool) -> None:
-    """Labels on the namespace do not prove that a tenant owns it. Neither does a status, for which callers
-    skip the read."""
+    """Labels on the namespace do not prove that a tenant owns it.
+
+    Neither does a status, for which callers skip the read.
+    """
     spec: dict[str, Any] = {"adopt": True, "namespaces": [{"name": "x", "existing": namespace}]}
     key = ObjectKey("Namespace", "", namespace)
     metadata = {"name": namespace, "labels": object_labels("thief")}
@@ -155,8 +157,10 @@ def test_long_value_is_shortened_in_the_message() -> None:
 
 
 def test_rules_with_many_combinations_are_checked_in_linear_time() -> None:
-    """Each rule has 64 API groups, 64 resources and 64 verbs. A check of all combinations would take
-    hours."""
+    """Each rule has 64 API groups, 64 resources and 64 verbs.
+
+    A check of all combinations would take hours.
+    """
     rule = {
         "apiGroups": [f"g{number}.example" for number in range(64)],
         "resources": [f"r{number}" for number in range(64)],

@@ -1,5 +1,4 @@
-"""The table of isolation checks, the comparison with the shipped policies, and the evaluation of
-responses."""
+"""The table of isolation checks, the comparison with the shipped policies, and the outcomes of checks."""
 
 from copy import deepcopy
 from typing import Any

@@ -1,5 +1,4 @@
-"""The NetworkPolicies of a tenant: the mandatory policies, and the policies that the plan and the tenant
-add."""
+"""The NetworkPolicies of a tenant: the mandatory policies, and those that the plan and the tenant add."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""A namespace or host belongs to at most one tenant at any time, even before the tenant's objects are
-created."""
+"""A namespace or host belongs to at most one tenant at any time, even before objects are created."""
 
 from typing import Any
 

@@ -1,5 +1,4 @@
-"""The resource usage of a tenant: the sums of its quotas and of its measured usage, and significant
-changes."""
+"""The resource usage of a tenant: the sums of quotas and of measured usage, and significant changes."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,5 +1,7 @@
-"""Error messages about invalid fields use the terms of this product, not of pydantic. All errors are reported
-at once."""
+"""Error messages about invalid fields use the terms of this product, not of pydantic.
+
+All errors are reported at once.
+"""
 
 import re
 from collections.abc import Iterator
@@ -41,8 +43,10 @@ TYPES = {
 
 
 def placements(schema: Any, definitions: Any, depth: int = 0) -> Iterator[Any]:
-    """For each field of the schema, a function that creates a document with a value in this field and no
-    other fields."""
+    """For each field of the schema, yield a function.
+
+    It creates a document with a value in only this field.
+    """
     yield lambda value: value
     schema = definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     for option in schema.get("anyOf", ()):

@@ -21,8 +21,10 @@ def go() -> Path:
 
 @pytest.fixture(scope="session")
 def go_cache(go: Path) -> str:
-    """The path of Go's build cache. Tests share the cache, because it takes long to compile the standard
-    library."""
+    """The path of Go's build cache.
+
+    Tests share the cache, because it takes long to compile the standard library.
+    """
     return subprocess.check_output([go, "env", "GOCACHE"], text=True).strip()
 
 
@@ -73,6 +75,8 @@ def hello(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def base_python() -> str:
-    """The Python interpreter outside of the virtual environment. Users start `./dev` with this
-    interpreter."""
+    """The Python interpreter outside of the virtual environment.
+
+    Users start `./dev` with this interpreter.
+    """
     return str(sys._base_executable)  # type: ignore[attr-defined]

@@ -1,5 +1,4 @@
-"""The `./dev` command: its help without installation, the Python environment, its checks, and its
-progress."""
+"""The `./dev` command: its help without installation, the Python environment, checks and progress."""
 
 import argparse
 import pkgutil
@@ -131,8 +130,10 @@ def test_share_comes_with_an_estimate_from_the_speed_so_far(
 
 
 def test_lock_has_each_extra_that_a_package_asks_for() -> None:
-    """If the lock file omits an extra, pip selects the newest version of the package. This version has no
-    hash."""
+    """If the lock file omits an extra, pip selects the newest version of the package.
+
+    This version has no hash.
+    """
     lock = environment.LOCK_FILE.read_text(encoding="utf-8").lower()
     requirements_with_extras = [
         requirement

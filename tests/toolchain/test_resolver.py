@@ -1,5 +1,7 @@
-"""A tool comes from PATH, the cache, a release or a build. In these tests, tools are scripts that print a
-version."""
+"""A tool comes from PATH, the cache, a release or a build.
+
+In these tests, tools are scripts that print a version.
+"""
 
 import os
 import shutil

@@ -1,5 +1,4 @@
-"""Fixtures for the tests of usage: a cluster with simulated nodes, a watcher with short periods, and a
-browser."""
+"""Fixtures for the tests of usage: a cluster with nodes, a watcher with short periods, and a browser."""
 
 from collections.abc import Iterator
 from pathlib import Path

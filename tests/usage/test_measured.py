@@ -1,5 +1,7 @@
-"""While the cluster serves metrics, the measured usage of pods is reported. Without metrics, no error
-occurs."""
+"""While the cluster serves metrics, the measured usage of pods is reported.
+
+Without metrics, no error occurs.
+"""
 
 from decimal import Decimal
 from pathlib import Path

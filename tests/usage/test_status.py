@@ -32,8 +32,10 @@ def test_usage_in_status_is_the_sum_that_the_cluster_shows_paused_or_not(
     await_phase(platform, B, start_pods(platform, B, 1, outcome="complete"), "Succeeded")
 
     def is_claimed() -> bool:
-        """Create the claim. If the quota's status changes at the same time, the API server reports a
-        conflict."""
+        """Create the claim.
+
+        If the quota's status changes at the same time, the API server reports a conflict.
+        """
         try:
             platform.admin.create(CLAIM, claim(B, "2Gi"))
         except ClusterError as error:

@@ -17,8 +17,10 @@ PLANS_CONFIG_MAP = ("tenancy-system", "tenancy-plans")
 
 
 def plans_with(**changes: dict[str, Any]) -> str:
-    """The text of the shipped plans with some changed settings. `changes` maps the name of a plan to its
-    settings."""
+    """The text of the shipped plans with some changed settings.
+
+    `changes` maps the name of a plan to its settings.
+    """
     plans = yaml.safe_load(SHIPPED_PLANS.read_text())["plans"]
     return yaml.safe_dump({"plans": plans | {name: plans[name] | change for name, change in changes.items()}})
 
@@ -63,8 +65,10 @@ def await_update(platform: Platform, manifest: Manifest, cause: str) -> None:
 
 
 def await_note(platform: Platform, note: str) -> None:
-    """Wait until the response of /readyz contains this text about invalid plans. The watcher must still be
-    ready."""
+    """Wait until the response of /readyz contains this text about invalid plans.
+
+    The watcher must still be ready.
+    """
     eventually(lambda: note in platform.http_get("/readyz")[1], f"/readyz reports {note!r}")
     status, text = platform.http_get("/readyz")
     assert (status, text.splitlines()[0]) == (200, "ok")

@@ -1,5 +1,7 @@
-"""Fixtures for the tests of the watcher. They start watchers that read plans from a file or from a
-ConfigMap."""
+"""Fixtures for the tests of the watcher.
+
+They start watchers that read plans from a file or from a ConfigMap.
+"""
 
 import shutil
 from collections.abc import Iterator

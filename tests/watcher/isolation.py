@@ -10,8 +10,7 @@ ALICE = ["alice"]
 
 
 def break_isolation(platform: Platform, state: str) -> None:
-    """Delete the NetworkPolicy `default-deny-all` in a namespace, and make another user the namespace's
-    admin."""
+    """Delete the NetworkPolicy `default-deny-all`, and make another user the admin of the namespace."""
     namespace = f"tenant-kept-{state}-a"
     platform.remove(POLICY[0], namespace, POLICY[1])
     platform.patch(BINDING[0], namespace, BINDING[1], {"subjects": [EVE]})

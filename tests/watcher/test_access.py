@@ -1,5 +1,7 @@
-"""The rights of users, groups and service accounts in a tenant's namespaces. SubjectAccessReviews check
-them."""
+"""The rights of users, groups and service accounts in a tenant's namespaces.
+
+SubjectAccessReviews check them.
+"""
 
 from collections.abc import Iterator
 

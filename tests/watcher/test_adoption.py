@@ -16,8 +16,9 @@ from tests.waiting import eventually
 
 @pytest.fixture
 def existing(platform: Platform) -> Iterator[Any]:
-    """A function that creates a namespace without a tenant, and a ConfigMap in it. The ConfigMap represents a
-    workload.
+    """A function that creates a namespace without a tenant, and a ConfigMap in it.
+
+    The ConfigMap represents a workload.
 
     After the test, the fixture deletes the namespaces.
     """
@@ -118,8 +119,10 @@ def test_namespace_of_an_integrations_controller_is_not_adopted(
 def test_namespace_is_not_adopted_without_its_own_consent(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
-    """The namespace itself must allow the adoption. The rights to write Tenants and their status are not
-    enough."""
+    """The namespace itself must allow the adoption.
+
+    The rights to write Tenants and their status are not enough.
+    """
     existing("backups", "somebody-else")
     manifest = new_tenant("collector", adopt=True, namespaces=[{"name": "x", "existing": "backups"}])
     platform.await_condition(manifest, "NamespaceTaken")

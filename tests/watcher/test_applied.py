@@ -1,5 +1,7 @@
-"""The applied version of an object before, during and after an update. A changed object is restored to this
-version."""
+"""The applied version of an object before, during and after an update.
+
+A changed object is restored to this version.
+"""
 
 import pytest
 

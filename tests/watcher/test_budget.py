@@ -77,8 +77,7 @@ class QuotaRecord(threading.Thread):
 
 @pytest.fixture(scope="module")
 def record(running_platform: Platform) -> Iterator[QuotaRecord]:
-    """A record of the quotas while several tenants change. Each change is applied to its own tenant at the
-    same time."""
+    """Change several tenants at the same time, each in another way, and record their quotas."""
     platform = running_platform
     platform.ensure_started()
     manifests = {
@@ -138,8 +137,7 @@ def test_share_below_the_usage_is_rejected_until_the_usage_drops(
         f"namespace {CROWDED_NAMESPACE} uses 7 of configmaps, more than its new share 4" in ready["message"]
     )
     assert "raise the budget or the namespace's weight, or reduce the usage" in ready["message"]
-    # The watcher would write the quotas of the other namespace before it repairs this object. They must not
-    # change.
+    # The repair of this object comes after the quotas of the other namespace. These quotas must not change.
     policy = ("NetworkPolicy", "tenant-crowded-b", "tenant-isolation")
     original = platform.get(*policy)
     assert original is not None
@@ -207,13 +205,11 @@ def owner(quota: Manifest) -> str:
 
 
 def assert_never_exceeded(platform: Platform, active: Manifest, record: QuotaRecord) -> None:
-    """Check that no write makes a sum exceed the budget. If a sum already exceeds the budget, it must not
-    increase."""
+    """Check that no write makes a sum exceed the budget, or increases a sum that exceeds it."""
     tenant = active["metadata"]["name"]
 
     def complete_snapshots() -> list[Quotas] | None:
-        """All snapshots, or None until the API server enforces the new quotas and the last snapshot contains
-        them."""
+        """All snapshots. None until the new quotas are in force and the last snapshot contains them."""
         live, snapshots = live_quotas(platform, tenant), record.snapshots(tenant)
         is_in_force = all(
             quota.get("status", {}).get("hard") == quota["spec"]["hard"] for quota in live.values()

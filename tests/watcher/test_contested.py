@@ -1,5 +1,7 @@
-"""An object that changes again after each repair is contested. An object with single edits is not
-contested."""
+"""An object that changes again after each repair is contested.
+
+An object with single edits is not contested.
+"""
 
 import pytest
 
@@ -18,8 +20,10 @@ class Rounds:
         self.contested = ContestedObjects(lambda: self.now_s)
 
     def repair(self, *keys: ObjectKey, takes_s: float = 1.0) -> set[ObjectKey]:
-        """Run one round, which repairs these objects and takes `takes_s` seconds. Returns the contested
-        objects."""
+        """Run one round, which repairs these objects and takes `takes_s` seconds.
+
+        Returns the contested objects.
+        """
         contested = self.contested.begin_round({key: object() for key in keys})
         self.now_s += takes_s
         self.contested.end_round(keys)

@@ -1,5 +1,4 @@
-"""The watcher creates the namespaces, Roles, quotas, limits and NetworkPolicies of a new Tenant, and its
-status."""
+"""The watcher creates the namespaces and the other objects of a new Tenant, and writes its status."""
 
 import subprocess
 from pathlib import Path

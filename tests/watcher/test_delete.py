@@ -103,8 +103,7 @@ def test_failed_destroy_keeps_finalizer_and_says_why(
 def test_users_cannot_block_the_deletion_of_their_tenant_unnoticed(
     platform: Platform, tenants: dict[str, Manifest]
 ) -> None:
-    """The tenant's admin creates objects with finalizers, among them a RoleBinding that keeps the admin's
-    rights."""
+    """The tenant's admin creates objects with finalizers. One of them is a RoleBinding for the admin."""
     manifest, namespace = tenants["clung-to"], "tenant-clung-to-a"
     clara = Person.named(platform.admin_kubeconfig, "clara")
     held = {"name": "holder", "namespace": namespace, "finalizers": ["example.com/hold"]}

@@ -43,8 +43,7 @@ def running_platform(running_platform: Platform) -> Iterator[Platform]:
 
 @pytest.fixture
 def rejecting_policy(platform: Platform) -> Iterator[None]:
-    """Create an admission policy that rejects every write of the ConfigMap, and wait until it is in
-    effect."""
+    """An admission policy that rejects every write of the ConfigMap. The policy is in effect."""
     rule = {
         "apiGroups": [""],
         "apiVersions": ["v1"],
@@ -84,8 +83,10 @@ def rejecting_policy(platform: Platform) -> Iterator[None]:
 
 
 def await_line(platform: Platform, line: str, is_listed: bool = True) -> None:
-    """Wait until the Corefile contains the line. If `is_listed` is false, wait until it does not contain the
-    line."""
+    """Wait until the Corefile contains the line.
+
+    If `is_listed` is false, wait until it does not contain the line.
+    """
 
     def is_as_expected() -> bool:
         config_map = platform.admin.get(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE)

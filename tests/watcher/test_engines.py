@@ -1,5 +1,7 @@
-"""The watcher behaves in the same way with both engines. If the warm engine cannot be used, the watcher
-reports it."""
+"""The watcher behaves in the same way with both engines.
+
+If the warm engine cannot be used, the watcher reports it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -135,8 +137,10 @@ def test_watcher_without_a_usable_engine_uses_the_cli_and_says_so(running_platfo
 
 @pytest.mark.long
 def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform) -> None:
-    """Run 2,000 updates, 200 of each tenant. During these updates, new processes replace the engine several
-    times."""
+    """Run 2,000 updates, 200 of each tenant.
+
+    During these updates, new processes replace the engine several times.
+    """
     platform = running_platform
     platform.stop()
     platform.start("--engine", "warm")

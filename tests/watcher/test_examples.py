@@ -1,5 +1,4 @@
-"""The watcher applies the example with the most fields, together with the examples that `./dev run`
-applies."""
+"""The watcher applies the example with the most fields and the examples that `./dev run` uses."""
 
 import yaml
 

@@ -1,5 +1,4 @@
-"""The watcher rejects extra objects that are invalid, whose kinds are not allowed, or whose names are
-taken."""
+"""The watcher rejects extra objects that are invalid, of forbidden kinds, or whose names are taken."""
 
 import pytest
 

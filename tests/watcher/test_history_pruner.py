@@ -1,5 +1,7 @@
-"""The watcher prunes a history after a number of updates, and all histories once per day. Needs no
-cluster."""
+"""The watcher prunes a history after a number of updates, and all histories once per day.
+
+Needs no cluster.
+"""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence

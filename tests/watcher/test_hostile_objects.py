@@ -1,5 +1,7 @@
-"""The API server accepts some hostile objects. The watcher reports them, and they do not affect other
-tenants."""
+"""The API server accepts some hostile objects.
+
+The watcher reports them, and they do not affect other tenants.
+"""
 
 from tenancy.base.kinds import TENANTS
 from tenancy.base.manifest import Manifest

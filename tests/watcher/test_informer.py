@@ -1,5 +1,7 @@
-"""An informer on a real API server receives changes. After an expired watch, the informer lists the objects
-again."""
+"""An informer on a real API server receives changes.
+
+After an expired watch, the informer lists the objects again.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,8 +40,10 @@ class RecordedInformer:
 
 @pytest.fixture(scope="module")
 def restarted(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A client of an API server that was restarted. It does not serve watches from older resource
-    versions."""
+    """A client of an API server that was restarted.
+
+    It does not serve watches from older resource versions.
+    """
     folder = tmp_path_factory.mktemp("restarted")
     with ControlPlane(tools, folder, is_throw_away=True):
         pass

@@ -1,5 +1,4 @@
-"""In every state of a tenant, the watcher reverts edits and deletions of applied objects, even after a
-restart."""
+"""In every state of a tenant, the watcher reverts edits and deletions, even after a restart."""
 
 import json
 import threading
@@ -56,8 +55,10 @@ def contested(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def terminating_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Delete one of the tenant's two namespaces. An object with a finalizer in the namespace blocks the
-    deletion."""
+    """Delete one of the tenant's two namespaces.
+
+    An object with a finalizer in the namespace blocks the deletion.
+    """
     metadata = {"name": "holds", "namespace": namespace_of(manifest, "b")}
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     platform.apply({**config_map, "metadata": {**metadata, "finalizers": ["example.test/holds"]}})
@@ -80,8 +81,10 @@ def protected_deletion(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Add an extra object to the spec. An object with the same name already exists in the tenant's
-    namespace."""
+    """Add an extra object to the spec.
+
+    An object with the same name already exists in the tenant's namespace.
+    """
     metadata = {"name": "settings", "namespace": "tenant-kept-taken-object-a"}
     platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"mine": "yes"}})
     extra = {
@@ -179,8 +182,7 @@ def test_edit_and_deletion_are_reverted(in_all_states: Platform, state: str) -> 
 
 
 def test_edits_and_deletions_are_reverted_after_a_restart(in_all_states: Platform) -> None:
-    """The watcher reverts changes that were made while it was stopped, and changes that are made after the
-    restart."""
+    """The test changes objects while the watcher is stopped, and again after the restart."""
     platform = in_all_states
     platform.stop()
     for state in STATES:

@@ -1,5 +1,7 @@
-"""If `paused` is true, the watcher does not change the objects. The status reports drift and pending
-changes."""
+"""If `paused` is true, the watcher does not change the objects.
+
+The status reports drift and pending changes.
+"""
 
 from itertools import cycle
 

@@ -1,5 +1,7 @@
-"""The plans change while the watcher is running. Valid plans take effect, and invalid plans change
-nothing."""
+"""The plans change while the watcher is running.
+
+Valid plans take effect, and invalid plans change nothing.
+"""
 
 import os
 import shutil

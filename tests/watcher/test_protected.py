@@ -1,5 +1,4 @@
-"""If `protected` is true, the watcher does not delete the tenant, even if admission has accepted the
-deletion.
+"""If `protected` is true, the watcher does not delete the tenant, even if the Tenant is being deleted.
 
 `tests/admission` tests that the API server rejects the deletion.
 """

@@ -1,5 +1,7 @@
-"""A subject that is removed from the spec loses all access, including access by RoleBindings that users have
-created."""
+"""A subject that is removed from the spec loses all access.
+
+This includes access by RoleBindings that users have created.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -51,8 +53,10 @@ OWN = (
 
 @pytest.fixture(scope="module")
 def ada(running_platform: Platform) -> Iterator[Person]:
-    """An admin of the tenant. The admin has created RoleBindings and a Secret with a token, to keep access
-    later."""
+    """An admin of the tenant.
+
+    The admin has created RoleBindings and a Secret with a token, to keep access later.
+    """
     running_platform.ensure_started()
     running_platform.apply(MANIFEST)
     running_platform.await_active(MANIFEST)

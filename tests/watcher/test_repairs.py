@@ -1,5 +1,7 @@
-"""The watcher repairs objects while a spec is rejected or a stack cannot be read. It does not repair a paused
-tenant."""
+"""The watcher repairs objects while a spec is rejected or a stack cannot be read.
+
+It does not repair a paused tenant.
+"""
 
 import pytest
 

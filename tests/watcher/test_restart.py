@@ -20,8 +20,7 @@ UNCHANGED = [tenant_manifest(f"still-{number}", plan="basic") for number in rang
 
 @dataclass(frozen=True)
 class Killed:
-    """The locks, and the versions of the unchanged tenants, after the watcher was killed during two
-    updates."""
+    """The locks and the versions of the unchanged tenants, after a kill during two updates."""
 
     locks: dict[str, list[Path]]
     versions: dict[str, tuple[int, int]]

@@ -169,8 +169,10 @@ def _refusal(person: Person, manifest: Manifest) -> str:
 
 @pytest.fixture
 def without_rule(running_platform: Platform, request: pytest.FixtureRequest) -> Iterator[Rule]:
-    """Remove a rule from the watcher's ClusterRole. The watcher is not running at the start and at the end of
-    the test."""
+    """Remove a rule from the watcher's ClusterRole.
+
+    The watcher is not running at the start and at the end of the test.
+    """
     admin, rule = running_platform.admin, request.param
     running_platform.stop()
     admin.patch(CLUSTER_ROLE, WATCHER, {"rules": [other for other in RULES if other != rule]})
@@ -184,8 +186,10 @@ def without_rule(running_platform: Platform, request: pytest.FixtureRequest) -> 
 def test_watcher_without_a_rule_gets_an_error(
     running_platform: Platform, audit_log: AuditLog, token: str, without_rule: Rule
 ) -> None:
-    """Remove one rule, and run the watcher. The API server must reject a request for a resource in this
-    rule."""
+    """Remove one rule, and run the watcher.
+
+    The API server must reject a request for a resource in this rule.
+    """
     platform, since = running_platform, audit_log.size()
     name = f"rights-{RULES.index(without_rule)}"
     # Leave out the LimitRange. With it, the session's pod would need a device that the tenant cannot use.
@@ -203,8 +207,10 @@ def test_watcher_without_a_rule_gets_an_error(
 def _is_rejected(
     platform: Platform, audit_log: AuditLog, since: int, tenant: str, token: str, rule: Rule
 ) -> bool:
-    """Make the watcher send requests. Returns whether the API server has rejected a request for a resource in
-    the rule."""
+    """Make the watcher send requests.
+
+    Returns whether the API server has rejected a request for a resource in the rule.
+    """
     metrics_status(platform, token)
     if platform.namespace(f"tenant-{tenant}"):
         platform.admin.apply(session(tenant))

@@ -1,5 +1,4 @@
-"""The watcher records each version of a Tenant's spec, even if the spec changes faster than the watcher
-reconciles."""
+"""The watcher records each version of a Tenant's spec, even if it reconciles less often."""
 
 from tenancy.base.manifest import Manifest
 from tenancy.history.spec_changes import changes_in

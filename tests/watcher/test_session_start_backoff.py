@@ -1,5 +1,7 @@
-"""If the start of a session is rejected, the status contains the reason. The delay before each retry grows up
-to a limit."""
+"""If the start of a session is rejected, the status contains the reason.
+
+The delay before each retry grows up to a limit.
+"""
 
 import pytest
 

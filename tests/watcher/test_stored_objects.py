@@ -1,5 +1,7 @@
-"""An older CRD has accepted objects that this version cannot read. These objects do not affect other
-objects."""
+"""An older CRD has accepted objects that this version cannot read.
+
+These objects do not affect other objects.
+"""
 
 import json
 from collections.abc import Iterator

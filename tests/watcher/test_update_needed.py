@@ -113,8 +113,10 @@ def test_contested_object_does_not_hold_back_other_repairs() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
 def test_paused_tenant_is_reconciled_when_its_drift_begins_and_ends(before: bool, after: bool) -> None:
-    """The tenant's desired state is newer than its applied objects. It does not contain the drifted
-    object."""
+    """The tenant's desired state is newer than its applied objects.
+
+    It does not contain the drifted object.
+    """
     role = DESIRED.by_key[ROLE]
     paused = Applied({ROLE: role}, is_paused=True)
     versions = (role if before else None, role if after else None)

@@ -1,5 +1,4 @@
-"""The file of the usage database: its mode, concurrent readers, crashes, damaged files, and files of other
-versions."""
+"""The file of the usage database: its mode, concurrent readers, crashes, damage, and other versions."""
 
 import sqlite3
 import subprocess

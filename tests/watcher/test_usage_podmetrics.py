@@ -1,5 +1,7 @@
-"""The watcher reads the metrics of pods periodically. A few failures in a row do not change the reported
-usage."""
+"""The watcher reads the metrics of pods periodically.
+
+A few failures in a row do not change the reported usage.
+"""
 
 from typing import cast
 

@@ -145,8 +145,10 @@ def test_last_of_two_records_in_one_second_counts(store: UsageStore) -> None:
 
 
 def random_records(seed: int, length: int) -> Iterator[tuple[int, dict[Series, tuple[float, float]]]]:
-    """Random records of a tenant. The amounts change sometimes, there are gaps, and sometimes the tenant is
-    missing."""
+    """Random records of a tenant.
+
+    The amounts change sometimes, there are gaps, and sometimes the tenant is missing.
+    """
     generator = random.Random(seed)
     now, used, hard = NOON + generator.randrange(HOUR), 1.0, 8.0
     for _ in range(length):

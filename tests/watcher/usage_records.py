@@ -12,8 +12,10 @@ CPU = Series("acme", "tenant-acme", "cpu")
 
 
 def record_period(store: UsageStore, start: int, end: int, used: float = 1.0, hard: float = 4.0) -> None:
-    """Record the same amounts every two minutes from `start` to `end`, both included. The records have no
-    gap."""
+    """Record the same amounts every two minutes from `start` to `end`, both included.
+
+    The records have no gap.
+    """
     for now in range(start, end + 1, 2 * MINUTE):
         store.record(now, {CPU: (used, hard)})
 
