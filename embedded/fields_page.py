@@ -116,9 +116,7 @@ def fields_page() -> str:
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:
-    """A copy of the properties in the settings' schema.
-
-    It contains the default of each setting that has a default.
+    """A copy of the properties in the settings' schema, with the defaults of the settings.
 
     The default applies if neither the plan nor the tenant sets the setting.
     """

@@ -36,7 +36,7 @@ def checkpoint_differences(desired: DesiredState, backend: Path) -> list[str]:
 def stack_file(backend: Path, tenant: str) -> Path:
     """The file that contains the state of a tenant's stack.
 
-    If an operator runs `pulumi`, the file is not compressed.
+    If an operator has run `pulumi` on the stack, the file is not compressed.
     """
     plain = backend / ".pulumi" / "stacks" / "tenancy" / f"{stack_name(tenant)}.json"
     return plain if plain.exists() else plain.with_name(f"{plain.name}.gz")

@@ -188,10 +188,9 @@ def platform(running_platform: Platform) -> Platform:
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
     """A function that applies a Tenant.
 
-    After the test, the fixture deletes the Tenants, but keeps their objects.
-
-    Each test must use unique tenant names. If a tenant is settled after the test, its stack must be up to
-    date.
+    After the test, the fixture deletes the Tenants, but keeps their objects. Each test must use unique tenant
+    names. If the watcher has applied a Tenant successfully, the tenant's stack must be up to date after the
+    test.
     """
     created: list[Manifest] = []
 

@@ -54,9 +54,8 @@ def missing_tools() -> list[str]:
 def prepare(name: str) -> Path | SetupFailed:
     """Get a dependency, and return its path or an error.
 
-    If another process is getting the dependency, wait for it.
-
-    Each process tries only once. Later calls return the same path or error.
+    If another process is getting the dependency, wait for it. Each process tries only once. Later calls
+    return the same path or error.
     """
     try:
         return _get(name)

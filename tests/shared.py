@@ -1,6 +1,6 @@
 """Tenants that all tests of a file share.
 
-They are created before the first test and abandoned after the last test.
+They are created before the first test, and deleted after the last test.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,8 @@ from tests.waiting import eventually
 def shared_tenants(platform: Platform, *manifests: Manifest) -> Iterator[None]:
     """Apply the Tenants, and wait until each tenant is Active, rejected or paused.
 
-    On exit, abandon the tenants.
-
-    A test may change a shared tenant only if no other test depends on the changed fields.
+    On exit, delete the Tenants, but keep their objects. A test may change a shared tenant only if no other
+    test depends on the changed fields.
     """
     platform.ensure_started()
     for manifest in manifests:

@@ -43,7 +43,7 @@ class WatcherProcess:
         eventually(lambda: is_ok(self.port, "/readyz"), f"the watcher is ready; see {self.logs[-1]}")
 
     def launch(self, *args: str, **environment: str) -> None:
-        """Start the watcher, and wait until it serves HTTP. The watcher may not be ready yet."""
+        """Start the watcher, and wait until it serves HTTP. Does not wait until the watcher is ready."""
         self.plans = args[args.index("--plans") + 1] if "--plans" in args else ""
         self.logs.append(self.folder / f"watcher-{len(self.logs)}.log")
         with self.logs[-1].open("wb") as log:
@@ -116,8 +116,8 @@ class WatcherProcess:
         """The number of `pulumi` commands that the watcher has run since its last start.
 
         `operation` is a prefix of the counted commands. By default, all commands except `pulumi stack ...`
-        are counted. If `tenant` is set, only commands on its stack are counted. This excludes tenants of
-        other tests.
+        are counted. If `tenant` is set, only commands on the tenant's stack are counted. This excludes
+        tenants of other tests.
         """
         commands = [
             line["command"]

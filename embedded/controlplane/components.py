@@ -96,7 +96,7 @@ def controller_manager_argv(binary: Path, port: int) -> list[str | Path]:
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
         "--concurrent-namespace-syncs=20",
-        # The default is a folder under /usr, where this user may not have write access.
+        # The default is a folder under /usr, where this user possibly has no write access.
         "--flex-volume-plugin-dir=flexvolume",
     ]
 

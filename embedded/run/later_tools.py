@@ -14,7 +14,7 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.resolver import ensure_tools, present_tools
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, ENGINE, NODE_TOOLS, STACK_TOOLS
 
-# The tools that users need in their shell. The instance itself may not need them.
+# The tools that users need in their shell. The instance itself does not need all of them.
 SHELL_TOOLS = ("kubectl", "pulumi-language-python")
 
 _NAME = "tools"

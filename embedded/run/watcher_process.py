@@ -1,7 +1,4 @@
-"""Runs the watcher as a local process.
-
-If the watcher exits, it is restarted, like a container of a kubelet.
-"""
+"""Runs the watcher as a local process. Restarts it when it exits, as a kubelet restarts a container."""
 
 import sys
 import time

@@ -1,6 +1,6 @@
 """The users of a cordoned tenant cannot write to the tenant's namespaces.
 
-Kubernetes controllers still can.
+Kubernetes controllers can still write to these namespaces.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The controller of an installed integration may change managed objects.
 
-Other accounts in its namespace cannot.
+Other accounts in the controller's namespace cannot change managed objects.
 """
 
 from collections.abc import Iterator

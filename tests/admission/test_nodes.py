@@ -1,4 +1,7 @@
-"""A tenant's pods run only on nodes that the tenant may use, and keep no pods of other tenants off a node."""
+"""A tenant's pods run only on nodes that the tenant may use.
+
+They cannot prevent the pods of other tenants from running on a node.
+"""
 
 from typing import Any
 

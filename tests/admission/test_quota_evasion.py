@@ -1,4 +1,4 @@
-"""A tenant's users cannot keep a pod running that the tenant's quota no longer counts."""
+"""If a pod no longer counts against the quota, the tenant's users cannot keep the pod running."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -171,7 +171,8 @@ def test_kubernetes_writes_status(component: str, people: People) -> None:
 
 
 def test_deletion_of_a_scheduled_pod_does_not_take_a_year(alice: Person, administrator: Person) -> None:
-    """The pod needs a node. If a pod has no node, the API server ignores the grace period."""
+    """The test assigns the pod to a node. For a pod without a node, the API server ignores the grace
+    period."""
     alice.do(create(POD, "placed", spec=pod_spec()))
     target = {"apiVersion": "v1", "kind": "Node", "name": "some-node"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "placed"}, "target": target}

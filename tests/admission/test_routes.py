@@ -1,4 +1,5 @@
-"""A tenant's routes and endpoints cannot use hosts of other tenants, and cannot reach their pods."""
+"""A tenant's routes and endpoints cannot use the hosts of other tenants or reach the pods of other
+tenants."""
 
 from typing import Any
 

@@ -16,9 +16,9 @@ from tests.platform import Platform, tenant_manifest
 
 @pytest.fixture(name="named")
 def named_fixture(platform: Platform) -> Iterator[Any]:
-    """A function that creates manifests.
+    """A function that creates manifests of Tenants.
 
-    After the test, their tenants are abandoned if the test has applied them.
+    After the test, the fixture deletes those Tenants that the test has applied.
     """
     manifests: list[Manifest] = []
 

@@ -139,7 +139,7 @@ class Proof:
         return {each.id for each in self.results().values() if each.outcome is Outcome.FAILED}
 
     def attempts(self, *checks: Check) -> dict[str, tuple[Outcome, str]]:
-        """The outcomes of the checks' requests. Skips checks that do not apply. Compares no objects."""
+        """The outcomes of the checks' requests alone. Skips checks that do not apply to the tenant."""
         facts = self.facts
         target = replace(self.target, classes=facts.classes)
         users = actors(target.desired, WRITER)

@@ -1,8 +1,7 @@
 """`tenancy doctor` on a separate cluster.
 
-Each test causes a problem, checks the finding, and runs the printed fix.
-
-The doctor reports on the whole cluster. So each test checks only the findings about its own objects.
+Each test causes a problem, checks the finding, and runs the printed fix. The doctor reports on the whole
+cluster. So each test checks only the findings about its own objects.
 """
 
 import json

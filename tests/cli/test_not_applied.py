@@ -1,4 +1,4 @@
-"""The spec of a paused or rejected tenant may not be applied yet.
+"""If a tenant is paused or rejected, its newest spec is not applied.
 
 Commands report this separately from drift.
 """
@@ -129,10 +129,7 @@ def test_manual_change_of_a_paused_tenant_is_drift(platform: Platform, tenancy: 
 
 
 def test_new_spec_and_manual_change_of_a_paused_tenant_are_separate(platform: Platform, tenancy: Run) -> None:
-    """Checks the status again after a restart.
-
-    Then, the watcher reads the last applied objects from the stack.
-    """
+    """After a restart, the watcher reads the applied objects from the stack, and still separates the two."""
     pause(platform, plan="pro", is_edited=True)
     data = diff(tenancy, "heldpause", DRIFTED)
     assert cpu_changes(data["drift"]) == [("77", "500m")]
@@ -167,7 +164,7 @@ def test_rejected_spec_is_not_drift(platform: Platform, tenancy: Run) -> None:
 def test_manual_change_of_a_rejected_tenant_is_drift(platform: Platform, tenancy: Run) -> None:
     """While the watcher is stopped, the drift stays.
 
-    After the start, the watcher repairs it, but does not apply the spec.
+    After the start, the watcher repairs the drift, but does not apply the spec.
     """
     reject(platform)
     platform.stop()

@@ -1,4 +1,4 @@
-"""The output formats of `tenancy prove`, and the objects with its report."""
+"""The output formats of `tenancy prove`, and the report objects that it can write."""
 
 import json
 from datetime import UTC, datetime

@@ -31,9 +31,9 @@ OPEN: dict[str, Any] = {
 }
 CLOSED: dict[str, Any] = {**PEOPLE, "cordoned": True, "protected": True}
 ONLY_CLOSED = ("cordon-write", "cordon-connect", "writer-protected")
-# Without these protections, the requests are still not allowed. Without the LimitRange, the quota rejects
-# pods that have no limits. Without the RBAC protection, some requests are invalid, because they were never
-# validated.
+# Even without these protections, the API server does not allow the requests. Without the LimitRange, the
+# quota rejects pods that have no limits. Without the RBAC protection, the API server rejects some requests as
+# invalid.
 NOT_ALLOWED_EITHER = (Layer.RBAC, Layer.LIMITS)
 # The comparison with the shipped objects does not cover these layers.
 _NOT_COMPARED = (Layer.RBAC, Layer.QUOTA, Layer.LIMITS, Layer.SCHEMA)

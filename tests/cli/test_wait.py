@@ -1,4 +1,4 @@
-"""Commands wait for tenants.
+"""Commands can wait until tenants are Active.
 
 The tests cover broken watches, deleted tenants, timeouts and the display of progress.
 """
@@ -67,7 +67,7 @@ def test_a_broken_watch_is_taken_up_again(platform: Platform, new_tenant: NewTen
     class Flaky(Cluster):
         """A client whose first watch fails because its resource version is too old.
 
-        This happens after a compaction.
+        This happens after a compaction of etcd.
         """
 
         def watch(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Manifest]]:

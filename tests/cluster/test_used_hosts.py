@@ -1,4 +1,4 @@
-"""Finds the hosts in the specs of Ingresses, gateways and routes."""
+"""The hosts that the specs of Ingresses, gateways and routes contain."""
 
 import pytest
 

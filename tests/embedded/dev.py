@@ -67,9 +67,8 @@ class Dev:
     def lack(self, *names: str, tools: dict[str, Path], build: str) -> None:
         """Hide some tools from the `./dev` commands, and make downloads impossible.
 
-        So the commands must build the tools.
-
-        `build` is a shell script that runs instead of each build. "$1" is the path of the binary to build.
+        So the commands must build the tools. `build` is a shell script that runs instead of each build. "$1"
+        is the path of the binary to build.
         """
         root = self.folder.root.with_name(f"{self.folder.root.name}-machine")
         programs, cached = root / "programs", root / "cache" / "tenancy" / "tools"

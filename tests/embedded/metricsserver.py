@@ -27,7 +27,7 @@ _RESOLUTION_S = 10
 
 @contextmanager
 def running_metrics_server(binary: Path, plane: ControlPlane, folder: Path) -> Iterator[None]:
-    """Run metrics-server, and register its API in the cluster. Both end with the context."""
+    """Run metrics-server, and register its API in the cluster. On exit, undo both."""
     admin = Cluster.connect(plane.kubeconfig)
 
     def argv(ports: list[int]) -> list[str | Path]:

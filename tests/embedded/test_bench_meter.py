@@ -1,4 +1,4 @@
-"""The meter of `./dev bench` measures the CPU time and the memory of a reaper and all its descendants."""
+"""The meter of `./dev bench` measures the CPU time and the memory of all descendants of a reaper."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The supervisor of the watcher process and its port.
+"""`WatcherProcess` starts and restarts the watcher, and chooses its port.
 
 In these tests, a small HTTP server replaces the watcher.
 """

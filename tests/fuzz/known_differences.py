@@ -1,6 +1,6 @@
 """Specs that the API server accepts and the model rejects.
 
-For each, there is a reason why the CRD accepts it.
+Each entry contains the reason why the CRD cannot reject the spec.
 """
 
 import re

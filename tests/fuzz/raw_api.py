@@ -22,7 +22,7 @@ _AT_ONCE = 8
 class Answer(NamedTuple):
     """The response to a manifest.
 
-    `stored` is the object that the API server would store, or None if it rejects it.
+    `stored` is the object that the API server would store. It is None if the API server rejects the manifest.
     """
 
     text: str

@@ -169,10 +169,7 @@ def test_thousands_of_hostile_documents_are_built_or_rejected(name: str) -> None
 
 @pytest.mark.parametrize("marker", LARGE_VALUES)
 def test_large_value_in_a_manifest_is_rejected(marker: str) -> None:
-    """Tries each large value at a field that accepts any object.
-
-    This does not depend on values from Hypothesis.
-    """
+    """Tries each large value at a field that accepts any object. Hypothesis does not select the values."""
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": [marker]}}
     text = json_text(tenant_manifest("fuzz", extraResources=[item]))
     assert check_manifests(("a.json", text)) == "rejected"

@@ -74,7 +74,7 @@ def platform(running_platform: Platform) -> Platform:
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
     """A function that applies a Tenant with all integrations.
 
-    After the test, the fixture abandons the tenants.
+    After the test, the fixture deletes the Tenants, but keeps their objects.
     """
     manifests: list[Manifest] = []
 

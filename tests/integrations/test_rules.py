@@ -39,9 +39,9 @@ def rules(tmp_path: Path) -> Path:
 
 
 def expect(binary: Path, rules: Path, series: Input, alert: str, firing: dict[int, list[Firing]]) -> None:
-    """Check which alerts fire. The keys of `firing` are minutes.
+    """Check which alerts fire.
 
-    At each of these minutes, exactly its alerts must fire.
+    The keys of `firing` are minutes. The values are the alerts that must fire at this minute.
     """
     groups = yaml.safe_load(rules.read_text())["groups"]
     rule = {rule["alert"]: rule for group in groups for rule in group["rules"]}[alert]

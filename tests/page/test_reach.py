@@ -86,7 +86,7 @@ def test_tenant_that_may_reach_every_address_reaches_no_other_tenant() -> None:
     assert edges(network)["tenant-loud", "0.0.0.0/0"] == "all"
     assert edges(network)["tenant-loud", "::/0"] == "all"
     assert not any("other tenants" in pair for pair in edges(network))
-    # There is no address that the policies do not allow.
+    # The policies allow all addresses.
     assert "anything else outside" not in {node.label for node in network.nodes}
 
 

@@ -62,10 +62,8 @@ def platform(running_platform: Platform, plans_file: Path) -> Platform:
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
     """A function that creates a Tenant and waits until it is Active.
 
-    After the test, the fixture deletes the Tenants.
-
-    The fixture does not run a preview for these tenants, because a preview takes longer than the test. For
-    the shared tenant, a preview runs.
+    After the test, the fixture deletes the Tenants. It does not run a preview for them, because a preview
+    takes longer than the test. For the shared tenant, a preview runs.
     """
     manifests: list[Manifest] = []
 
@@ -97,7 +95,7 @@ def shared_sessions(running_platform: Platform) -> Iterator[Sessions]:
 def sessions(platform: Platform, shared_sessions: Sessions) -> Iterator[Sessions]:
     """The sessions of the shared tenant. There are no sessions at the start of the test.
 
-    The fixture deletes new ones.
+    After the test, the fixture deletes all sessions.
     """
     platform.await_active(SHARED_TENANT)
     yield shared_sessions

@@ -139,7 +139,7 @@ class Sessions:
     def set_pod_status(self, name: str, **status: Any) -> None:
         """Write the status of a session's pod.
 
-        For clusters without KWOK, where nobody else writes this status.
+        In a cluster without KWOK, no other program writes this status.
         """
         (pod,) = eventually(lambda: self.pods(name), f"session {name} has a pod")
         change, pod_name = {"status": status}, pod["metadata"]["name"]

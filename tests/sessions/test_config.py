@@ -1,6 +1,6 @@
 """The plans file defines the types and models of sessions.
 
-A running watcher uses changes of the plans file.
+Changes of the plans file take effect while the watcher is running.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """The warm engine starts and ends. While it is not usable, the CLI replaces it.
 
-Other users cannot reach it.
+Other users cannot connect to the engine.
 """
 
 import contextlib

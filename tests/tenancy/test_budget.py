@@ -162,9 +162,8 @@ def random_state(dice: random.Random, scope: str) -> DesiredState:
 def apply_in_random_order(dice: random.Random, live: LiveObjects, step: DesiredState, budget: Sums) -> None:
     """Write each quota of the step, and update most statuses, in random order.
 
-    Check the sums after each write.
-
-    At the end, delete some quotas that are not part of the step, as if their namespaces had been deleted.
+    Check the sums after each write. At the end, delete some quotas that are not part of the step, as if their
+    namespaces had been deleted.
     """
     status_updates = [key for key in live if dice.random() < 0.8]
     actions = [(key, True) for key in quota_keys(step)] + [(key, False) for key in status_updates]

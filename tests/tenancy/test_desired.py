@@ -70,7 +70,7 @@ def test_every_namespace_comes_before_its_content() -> None:
 
 
 def test_role_bindings_depend_on_all_other_objects() -> None:
-    """So users get access only after the namespace is isolated."""
+    """Because of these dependencies, users get access only after the namespace is isolated."""
     objects = registrations(desired())
     others = {index for index, entry in enumerate(objects) if entry.inputs["kind"] != "RoleBinding"}
     bindings = [entry for entry in objects if entry.inputs["kind"] == "RoleBinding"]

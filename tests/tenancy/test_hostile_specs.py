@@ -26,9 +26,9 @@ def config_map(name: str = "settings", **data: Any) -> Manifest:
 )
 @pytest.mark.parametrize("is_read", [True, False])
 def test_reserved_namespace_is_never_adopted(namespace: str, is_read: bool) -> None:
-    """Labels on the namespace do not prove that a tenant owns it.
+    """Neither labels nor a status prove that the tenant owns a reserved namespace.
 
-    Neither does a status, for which callers skip the read.
+    If the Tenant's status contains a namespace, callers of `decide` do not read this namespace.
     """
     spec: dict[str, Any] = {"adopt": True, "namespaces": [{"name": "x", "existing": namespace}]}
     key = ObjectKey("Namespace", "", namespace)

@@ -1,4 +1,4 @@
-"""The writer of a spec is the field manager that owns the changed fields. Sometimes, it is unknown."""
+"""The writer of a spec is the field manager that owns the changed fields, or is unknown."""
 
 from typing import Any
 

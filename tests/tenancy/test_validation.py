@@ -45,7 +45,7 @@ TYPES = {
 def placements(schema: Any, definitions: Any, depth: int = 0) -> Iterator[Any]:
     """For each field of the schema, yield a function.
 
-    It creates a document with a value in only this field.
+    The function creates a document from a value. The document contains only this field.
     """
     yield lambda value: value
     schema = definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema

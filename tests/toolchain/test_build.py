@@ -210,9 +210,9 @@ def test_failed_build_ends_the_others_and_names_itself(
 def test_failed_build_of_an_optional_tool_is_reported_after_the_others(
     hello: Path, tmp_path: Path, code: str
 ) -> None:
-    """The compiler finds the fault in the first code.
+    """Each `code` has a fault. The compiler finds the first fault.
 
-    In the second code, `go list` finds it before the tools are compiled.
+    `go list` finds the second fault, before a tool is compiled.
     """
     (hello / "optional").mkdir()
     (hello / "optional" / "main.go").write_text(f"package main\n\n{code}\n")

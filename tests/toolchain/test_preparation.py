@@ -1,4 +1,7 @@
-"""Each dependency that only some tests need has a fixture. If it is missing, only these tests fail."""
+"""Each dependency that only some tests need has a fixture.
+
+If the dependency is not available, only these tests fail.
+"""
 
 import pytest
 

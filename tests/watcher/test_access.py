@@ -1,6 +1,6 @@
 """The rights of users, groups and service accounts in a tenant's namespaces.
 
-SubjectAccessReviews check them.
+The tests check the rights with SubjectAccessReviews.
 """
 
 from collections.abc import Iterator

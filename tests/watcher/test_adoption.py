@@ -18,9 +18,7 @@ from tests.waiting import eventually
 def existing(platform: Platform) -> Iterator[Any]:
     """A function that creates a namespace without a tenant, and a ConfigMap in it.
 
-    The ConfigMap represents a workload.
-
-    After the test, the fixture deletes the namespaces.
+    The ConfigMap represents a workload. After the test, the fixture deletes the namespaces.
     """
     names: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A deleted Tenant no longer exists only after its objects and its stack have been deleted."""
+"""A deleted Tenant is removed only after its objects and its stack have been deleted."""
 
 import contextlib
 import json

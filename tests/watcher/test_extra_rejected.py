@@ -1,4 +1,4 @@
-"""The watcher rejects extra objects that are invalid, of forbidden kinds, or whose names are taken."""
+"""The watcher rejects extra objects that are invalid, have a forbidden kind, or have a name that is taken."""
 
 import pytest
 

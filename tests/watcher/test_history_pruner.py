@@ -1,6 +1,6 @@
 """The watcher prunes a history after a number of updates, and all histories once per day.
 
-Needs no cluster.
+The tests need no cluster.
 """
 
 import threading

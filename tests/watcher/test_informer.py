@@ -42,7 +42,7 @@ class RecordedInformer:
 def restarted(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A client of an API server that was restarted.
 
-    It does not serve watches from older resource versions.
+    The API server does not serve watches from older resource versions.
     """
     folder = tmp_path_factory.mktemp("restarted")
     with ControlPlane(tools, folder, is_throw_away=True):

@@ -99,7 +99,7 @@ def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def taken_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Add a namespace to the spec that no tenant can adopt."""
+    """Change the spec: add a namespace that no tenant can adopt."""
     namespaces = [*manifest["spec"]["namespaces"], {"name": "c", "existing": "default"}]
     platform.apply({**manifest, "spec": {**manifest["spec"], "adopt": True, "namespaces": namespaces}})
     yield "NamespaceTaken"
@@ -107,7 +107,7 @@ def taken_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def taken_host(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Add a host to the spec that belongs to another tenant."""
+    """Change the spec: add a host that belongs to another tenant."""
     owner = tenant_manifest("kept-host-owner", hostnames=["kept.example.test"])
     platform.apply(owner)
     platform.await_active(owner)

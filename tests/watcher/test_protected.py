@@ -1,4 +1,4 @@
-"""If `protected` is true, the watcher does not delete the tenant, even if the Tenant is being deleted.
+"""If `protected` is true, the watcher does not delete the objects of a Tenant that is being deleted.
 
 `tests/admission` tests that the API server rejects the deletion.
 """

@@ -1,4 +1,4 @@
-"""The watcher records each version of a Tenant's spec, even if it reconciles less often."""
+"""The watcher records each version of a spec, even if the spec changes often between two reconciles."""
 
 from tenancy.base.manifest import Manifest
 from tenancy.history.spec_changes import changes_in

@@ -54,11 +54,10 @@ def ours(columns: Columns) -> str:
 def ratios(columns: Columns) -> dict[str, float | None]:
     """The ratios between the columns, keyed by name.
 
-    A ratio is None if one of its two values was not measured.
-
-    `create_vs_floor` is the time of the watcher divided by the time of server-side apply.
-    `memory_warm_vs_cli` is the peak memory of the column `warm` divided by the peak memory of `cli`. For both
-    ratios, a lower value is better. The other ratios are speed-ups, so a higher value is better.
+    A ratio is None if one of its two values was not measured. `create_vs_floor` is the time of the watcher
+    divided by the time of server-side apply. `memory_warm_vs_cli` is the peak memory of the column `warm`
+    divided by the peak memory of `cli`. For both ratios, a lower value is better. The other ratios are
+    speed-ups, so a higher value is better.
     """
     own = ours(columns)
 
