@@ -31,10 +31,9 @@ EnsureCached = Callable[[Tool, WriteFiles], object]
 # the compiler does not even generate it. This saves a fifth of the CPU time of a build (measured on Go's
 # standard library).
 _COMPILER_FLAGS: Final = "-dwarf=false"
-# Packages that are compiled without optimization and inlining. The product does not run their code often:
-# they are an OpenAPI parser of one `pulumi` command, the SDKs of cloud providers, and the protocol of a
-# proxy. These packages are a tenth of a build. Without optimization, they need half the CPU time (measured on
-# libopenapi).
+# Packages that are compiled without optimization and inlining: an OpenAPI parser of one `pulumi` command, the
+# SDKs of cloud providers, and the protocol of a proxy. The product spends no time in their code. These
+# packages are a tenth of a build. Without optimization, they need half the CPU time (measured on libopenapi).
 _UNOPTIMIZED_PACKAGES: Final = (
     "cloud.google.com/...",
     "github.com/Azure/...",

@@ -171,8 +171,10 @@ def test_kubernetes_writes_status(component: str, people: People) -> None:
 
 
 def test_deletion_of_a_scheduled_pod_does_not_take_a_year(alice: Person, administrator: Person) -> None:
-    """The test assigns the pod to a node. For a pod without a node, the API server ignores the grace
-    period."""
+    """The test assigns the pod to a node.
+
+    For a pod without a node, the API server ignores the grace period.
+    """
     alice.do(create(POD, "placed", spec=pod_spec()))
     target = {"apiVersion": "v1", "kind": "Node", "name": "some-node"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "placed"}, "target": target}

@@ -1,5 +1,4 @@
-"""A tenant's routes and endpoints cannot use the hosts of other tenants or reach the pods of other
-tenants."""
+"""A tenant's routes and endpoints cannot use hosts of other tenants or reach pods of other tenants."""
 
 from typing import Any
 
