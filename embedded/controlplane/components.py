@@ -17,7 +17,7 @@ KWOK_CONFIG = Path(__file__).with_name("kwok.yaml")
 POLICY_TYPE_CHECKER = "validatingadmissionpolicy-status-controller"
 
 SERVICE_NETWORK = "10.96.0.0/16"
-# The network of Services, and the network of pods. The nodes in nodes.yaml have parts of the pod network.
+# The network of Services, and the network of pods. Each node in nodes.yaml has a part of the pod network.
 CLUSTER_NETWORKS = (SERVICE_NETWORK, "10.244.0.0/16")
 
 # The user and the groups of each identity in the API server's token file.
@@ -25,14 +25,14 @@ IDENTITIES = {
     "admin": ("admin", "system:masters"),
     "kube-controller-manager": ("system:kube-controller-manager", ""),
     "kube-scheduler": ("system:kube-scheduler", ""),
-    # The group makes the admission policies treat the writes of KWOK as those of a kubelet. The RBAC rules
-    # for KWOK are in nodes.yaml.
+    # Because of this group, the admission policies treat writes by KWOK like writes by a kubelet. The RBAC
+    # rules for KWOK are in nodes.yaml.
     "kwok": ("kwok", "system:nodes"),
 }
 ENVIRONMENT = {
     # Without this variable, KWOK also reads the configuration in the user's home folder.
     "KWOK_WORKDIR": ".",
-    # With this value, Go runs the garbage collection less often. In a measurement, the API server used a
+    # With this value, Go's garbage collection runs less often. In a measurement, the API server used a
     # quarter less CPU time and 240 MB more memory.
     "GOGC": "400",
 }
@@ -103,7 +103,7 @@ def controller_manager_argv(binary: Path, port: int, *, is_throw_away: bool) -> 
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
         "--concurrent-namespace-syncs=20",
-        # The default is a folder under /usr, where this user may not have write access.
+        # The default is a folder under /usr, where this user possibly has no write access.
         "--flex-volume-plugin-dir=flexvolume",
     ]
 

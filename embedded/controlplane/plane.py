@@ -71,13 +71,13 @@ class ControlPlane:
         self._before_controllers = before_controllers
         self._group: ProcessGroup | None = None
         self._tokens: dict[str, str] = {}
-        # The port on 127.0.0.1 of each process, by process name. etcd has no port, because it listens on a
-        # Unix socket in the data folder.
+        # The port of each process, keyed by process name. The processes listen on 127.0.0.1. etcd has no
+        # port, because it listens on a Unix socket in the data folder.
         self._ports: dict[str, int] = {}
 
     @property
     def pids(self) -> dict[str, int]:
-        """The ids of the running processes of the control plane, including the guard process, by name."""
+        """The IDs of the running processes, keyed by name. They include the guard process."""
         return {} if self._group is None else {"guard": self._group.guard_pid, **self._group.pids}
 
     def start(self) -> None:
