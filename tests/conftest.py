@@ -30,13 +30,8 @@ CrdFiles = Callable[[str], list[Manifest]]
 
 # The environment variable that lists the tools that were missing at the start of the test run.
 _MISSING_TOOLS = "TENANCY_TESTS_MISSING_TOOLS"
-<<<<<<< HEAD
 # Folders whose files share one platform: a single worker runs all tests of such a folder.
 _WHOLE_FOLDERS = ("tests/admission/", "tests/platform_stack/", "tests/sessions/", "tests/usage/")
-=======
-# In each of these folders, all files share one platform. So one worker runs all tests of such a folder.
-_WHOLE_FOLDERS = ("tests/admission/", "tests/sessions/", "tests/usage/")
->>>>>>> prose-tests
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

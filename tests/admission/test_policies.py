@@ -17,11 +17,7 @@ from tests.waiting import eventually
 
 
 def policy_status(platform: Platform, manifest: Manifest) -> Manifest | None:
-<<<<<<< HEAD
     """The live policy's status, or None until the controller has checked its newest generation."""
-=======
-    """The status of the live policy, or None until the API server has checked its newest generation."""
->>>>>>> prose-tests
     live = platform.admin.get(kind_of(manifest), manifest["metadata"]["name"]) or {}
     status: Manifest = live.get("status", {})
     is_current = status.get("observedGeneration") == live.get("metadata", {}).get("generation")

@@ -1,11 +1,4 @@
-<<<<<<< HEAD
 """The tests of this folder share a cluster of their own, because they install and remove the platform."""
-=======
-"""Fixtures for the tests of the stack `platform`.
-
-Each test module installs the platform in its own cluster.
-"""
->>>>>>> prose-tests
 
 import json
 import os
@@ -58,11 +51,7 @@ class PlatformStack:
 
 @pytest.fixture(scope="session")
 def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlatformStack]:
-<<<<<<< HEAD
     """An empty cluster, and a stack without updates. All tests of this folder share both."""
-=======
-    """An empty cluster, and a stack without updates. All tests of a module share them."""
->>>>>>> prose-tests
     folder = tmp_path_factory.mktemp("platform-stack")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
         platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
