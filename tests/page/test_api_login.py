@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from tenancy.base.kinds import RBAC_GROUP, Kind
-from tenancy.base.names import GROUPS
 from tests.kubeconfigs import service_account_token
 from tests.own_cluster import platform_on_own_cluster
-from tests.page.accounts import create_token, is_allowed
-from tests.page.client import PageClient, Response
+from tests.page.accounts import RULES, create_token, is_allowed
+from tests.page.client import PageClient, as_bearer, cookie_of, names
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
@@ -20,13 +19,6 @@ from tests.waiting import eventually
 BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
 INVALID_TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
 RESOURCES = "tenants.platform.ai and tenants.kleff.kleff.io"
-RULES: dict[str, list[dict[str, Any]]] = {
-    "page-nobody": [],
-    "page-reader": [{"verbs": ["list", "get"]}],
-    "page-leaver": [{"verbs": ["list", "get"]}],
-    "page-half": [{"apiGroups": [GROUPS[0]], "verbs": ["list", "get"]}],
-    "page-friend": [{"verbs": ["get"], "resourceNames": ["acme"]}],
-}
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +53,6 @@ def tokens(open_platform: Platform) -> dict[str, str]:
 @pytest.fixture
 def page(open_platform: Platform) -> PageClient:
     return PageClient(open_platform.port)
-
-
-def as_bearer(page: PageClient, token: str) -> PageClient:
-    return PageClient(page.port, {"Authorization": f"Bearer {token}"})
-
-
-def cookie_of(response: Response) -> str:
-    return response.headers["set-cookie"].partition(";")[0]
-
-
-def names(response: Response) -> list[str]:
-    return [row["name"] for row in response.data["tenants"]]
-
-
-DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}])
