@@ -75,8 +75,8 @@ _NOT_FOUND: Final = 404
 def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Check the cluster, the watcher, Pulumi and all tenants, and print how to fix each problem.
 
-    The command changes nothing. The exit code is 1 if a check fails, or if more than half of the checks could
-    not run, for example because you lack rights. Warnings do not affect the exit code.
+    The command changes nothing. The exit code is 1 if a check fails, or if more than half of the checks
+    cannot run, for example because you lack rights. Warnings do not affect the exit code.
     """
     findings: list[CheckResult] = []
     with error_console.status("checking…"):

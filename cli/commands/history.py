@@ -37,20 +37,20 @@ def history(
         int | None, typer.Option(min=1, help="The number of entries to show. Default: all entries.")
     ] = None,
     lists_deleted: Annotated[
-        bool, typer.Option("--deleted", help="List the deleted tenants whose histories are kept.")
+        bool, typer.Option("--deleted", help="List the deleted tenants whose histories still exist.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
     An update is one run of `pulumi up` on the tenant's stack. The command also lists changes to the spec that
-    led to no update, for example because the spec was rejected. Such a change has no number. The column BY
+    caused no update, for example because the spec was rejected. These changes have no number. The column BY
     shows the user who wrote the spec. If the user is unknown, the column shows the field manager. The column
     CHANGES shows how many objects were created (`+`), updated (`~`), deleted (`-`) and released (`^`). A
     released object is a namespace that stays in the cluster, but no longer belongs to the tenant. JSON and
     YAML also contain the spec of each update. To restore an earlier spec, run `tenancy rollback`.
 
-    The history of a deleted tenant is kept for 30 days. If there is no tenant with this name, the command
+    The watcher keeps the history of a deleted tenant for 30 days. If no tenant has the name NAME, the command
     shows the history of the deleted tenant with this name.
     """
     connection: Connection = context.obj

@@ -49,14 +49,16 @@ def show(
     """Show one tenant: phase, quotas, namespaces, conditions, access, last updates, events and current drift.
 
     The section "Other RoleBindings" lists the RoleBindings that users have created. The section "Token
-    Secrets" lists Secrets with tokens of service accounts. It is `unknown` if you may not list Secrets.
+    Secrets" lists Secrets with tokens of service accounts. The section contains `unknown` if you lack the
+    right to list Secrets.
 
     The command also shows the waiting and running AI sessions of the tenant. `tenancy describe` is the same
     command. If both API groups (platform.ai and kleff.kleff.io) have a Tenant with this name, the command
     shows the older Tenant. To select a group, use the full name, such as tenants.platform.ai/NAME.
 
-    If you lack rights, the command shows the values that you may read. It prints `unknown` for the other
-    values, and a note names the missing rights. JSON and YAML contain these rights in the field `missing`.
+    If you lack rights, the command shows only the values that you can read. It prints `unknown` instead of
+    the other values, and a note lists the missing rights. In JSON and YAML, the field `missing` contains the
+    missing rights.
     """
     reader = Reader(context.obj)
     tenant = reader.tenant(name)

@@ -143,19 +143,19 @@ class RoleRules(Model):
     """RBAC rules that are added to the Roles of the tenant."""
 
     admin: tuple[PolicyRule, ...] | None = Field(
-        default=None, max_length=32, description="Rules added to the Role `tenant-admin`."
+        default=None, max_length=32, description="Rules that are added to the Role `tenant-admin`."
     )
     operator: tuple[PolicyRule, ...] | None = Field(
         default=None,
         max_length=32,
-        description="Rules added to the Role `tenant-operator`. They can grant only permissions that "
-        "`tenant-admin` also has.",
+        description="Rules that are added to the Role `tenant-operator`. The rules can grant only "
+        "permissions that the Role `tenant-admin` also has.",
     )
     viewer: tuple[PolicyRule, ...] | None = Field(
         default=None,
         max_length=32,
-        description="Rules added to the Role `tenant-viewer`. They can grant only permissions that "
-        "`tenant-admin` also has.",
+        description="Rules that are added to the Role `tenant-viewer`. The rules can grant only permissions "
+        "that the Role `tenant-admin` also has.",
     )
 
     def of(self, role: str) -> tuple[PolicyRule, ...]:
