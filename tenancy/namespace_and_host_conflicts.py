@@ -153,7 +153,10 @@ def adoption_command(namespace: str, tenant: str) -> str:
 
 
 def _lacks_annotation(tenant: str, live: Manifest | None) -> bool:
-    """Whether the tenant must adopt the live namespace, but the namespace lacks the annotation for this."""
+    """Whether the tenant must adopt the live namespace, but the namespace does not allow the adoption.
+
+    An annotation of the namespace allows the adoption.
+    """
     if live is None or _is_managed_by(tenant, live):
         return False
     return (live["metadata"].get("annotations") or {}).get(ADOPTION_ANNOTATION) != tenant
@@ -165,7 +168,10 @@ def _is_managed_by(tenant: str, live: Manifest) -> bool:
 
 
 def check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise HostTaken if a host of the tenant belongs to another tenant. The keys of `hosts` are tenants."""
+    """Raise HostTaken if a host of the tenant belongs to another tenant.
+
+    The keys of `hosts` are the names of tenants.
+    """
     rejections = [
         HostTaken(
             f"spec.hostnames[{index}]", f"host {host!r} belongs to tenant {other!r}; choose another host"

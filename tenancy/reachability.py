@@ -3,7 +3,7 @@
 An endpoint is a pod or an address. The pods do not have to exist in the cluster.
 
 With some network plugins, an ipBlock also matches the addresses of pods. This module assumes such a plugin.
-So the module can report a connection as allowed, although another plugin blocks it.
+So the module can report a connection as allowed that another plugin blocks.
 """
 
 import re

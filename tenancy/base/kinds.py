@@ -133,7 +133,7 @@ INTEGRATION_KINDS: Final[dict[str, tuple[Kind, ...]]] = {
 }
 OPTIONAL_KINDS: Final = tuple(kind for kinds in INTEGRATION_KINDS.values() for kind in kinds)
 
-# The kinds of objects that name the hosts of a tenant. The cluster may lack some of these kinds.
+# The kinds of objects that contain hosts of a tenant. Not every cluster serves all of these kinds.
 HOST_KINDS: Final = (
     Kind("networking.k8s.io/v1", "Ingress", "ingresses"),
     *(

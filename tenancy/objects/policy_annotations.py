@@ -46,7 +46,7 @@ def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, 
         ALLOWED_ANNOTATIONS: settings.allowed_annotations,
         EXTENDED_RESOURCES: _extended_resources(settings) or None,
         HOSTNAMES: hostnames(tenant_name, settings),
-        # The annotation can't express exceptions and ports, so CIDRs that have them are left out.
+        # The annotation can't express exceptions and ports, so CIDRs with exceptions or ports are left out.
         EGRESS_NETWORKS: [
             addresses.cidr
             for addresses in settings.network.egress or ()

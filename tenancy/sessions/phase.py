@@ -66,7 +66,7 @@ def status_from_job(
 def with_execution_time(status: AISessionStatus) -> AISessionStatus:
     """A copy of the status with `results.metrics.executionTime`.
 
-    If the start time or the completion time is not set, the status itself.
+    Returns the status unchanged if the start time or the completion time is not set.
     """
     if not status.start_time or not status.completion_time:
         return status

@@ -17,7 +17,7 @@ class SessionRow(Model):
     name: str
     tenant: str
     session_type: str
-    # The model that the session uses. Before the Job exists, the model in the spec, or empty if it has none.
+    # The model that the session uses. Before the Job exists, it is the model in the spec, which can be empty.
     ai_model: str = ""
     phase: SessionPhase
     # Empty if there is no reason, or the watcher has not reconciled the session yet.

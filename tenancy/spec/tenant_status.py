@@ -221,8 +221,8 @@ class TenantStatus(Model):
     hostnames: tuple[str, ...] = Field(default=(), description="The hosts that are reserved for this tenant.")
     subjects: tuple[BoundSubject, ...] = Field(
         default=(),
-        description="The subjects in the applied spec. If one of them leaves the spec, the watcher removes "
-        "it from all RoleBindings in the tenant's namespaces.",
+        description="The subjects in the applied spec. If a subject is removed from the spec, the watcher "
+        "removes the subject from all RoleBindings in the tenant's namespaces.",
     )
     applied_digest: str | None = Field(
         default=None,
