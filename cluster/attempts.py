@@ -29,7 +29,7 @@ _MERGE_PATCH: Final = "application/merge-patch+json"
 
 
 class ImpersonationForbidden(ClusterError):
-    """The caller may not impersonate the user."""
+    """The caller cannot impersonate the user."""
 
 
 class Attempts:
@@ -42,7 +42,7 @@ class Attempts:
     def answer(self, actor: Actor, request: Request) -> Answer:
         """Send the request as the user `actor`, and return the answer, even if the API server rejects it.
 
-        Raises ImpersonationForbidden if the caller may not impersonate the user. Raises ClusterError if the
+        Raises ImpersonationForbidden if the caller cannot impersonate the user. Raises ClusterError if the
         API server does not answer.
         """
         if actor not in self._transports:

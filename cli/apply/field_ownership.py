@@ -1,8 +1,8 @@
 """Finds the fields of a Tenant that each field manager owns, in `metadata.managedFields`. No I/O.
 
 A field set has the format of `fieldsV1`: a tree of dicts. The key is `f:NAME` for a field, `k:{…}` for an
-item of a list of type `map`, and `v:…` for an item of a list of type `set`. The key `.` stands for the object
-or the item itself.
+item of a list of type `map`, and `v:…` for an item of a list of type `set`. The key `.` means the object or
+the list item itself.
 """
 
 from collections.abc import Iterator
@@ -168,7 +168,7 @@ def _without_author(entry: Manifest) -> Manifest:
         return entry
     left = {key: value for key, value in annotations.items() if key != _AUTHOR}
     others = {key: value for key, value in metadata.items() if key != _ANNOTATIONS}
-    # In managedFields, the key `.` stands for the map of annotations itself.
+    # In managedFields, the key `.` means the map of annotations itself.
     metadata = others | ({_ANNOTATIONS: left} if left.keys() - {"."} else {})
     fields = {key: value for key, value in entry["fieldsV1"].items() if key != _METADATA}
     return {**entry, "fieldsV1": fields | ({_METADATA: metadata} if metadata else {})}

@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 Schema = dict[str, Any]
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-# Stands for a field that does not exist.
+# The value of a field that does not exist.
 _MISSING: Final = object()
 
 

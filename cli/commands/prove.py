@@ -82,9 +82,9 @@ def prove(
     """Attempt to break the isolation of tenants, and show which protection rejects each attempt.
 
     The command impersonates an admin, an operator and a viewer of each tenant, and sends about 120 requests.
-    All requests are dry runs. The command also compares the admission policies and the objects of the tenant
-    with their desired state. Without a name, the command checks all tenants. It changes nothing, except with
-    `--report`.
+    All requests are dry runs, reads or access reviews. The command also compares the admission policies and
+    the objects of the tenant with their desired state. Without a name, the command checks all tenants. It
+    changes nothing, except with `--report`.
 
     The exit code is 1 if a check fails. Skipped checks do not affect the exit code. You need the right to
     impersonate users, groups and service accounts.

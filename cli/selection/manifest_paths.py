@@ -1,4 +1,4 @@
-"""The paths of manifests: PATH arguments, and the option -f that kubectl users know."""
+"""The paths of manifests that the user gives: as arguments, or with the option -f, as in kubectl."""
 
 from typing import Annotated
 

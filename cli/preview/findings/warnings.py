@@ -1,4 +1,4 @@
-"""Finds warnings and notes about the changes to a tenant, for example if they delete a namespace. No I/O.
+"""Finds warnings and notes about the changes to a tenant, such as the deletion of a namespace. No I/O.
 
 A new tenant gets warnings and notes only about the namespaces that it adopts, and about settings for which
 the author of the spec needs an additional RBAC verb.
