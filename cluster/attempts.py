@@ -77,9 +77,9 @@ def _sent(transport: Transport, request: Request) -> Answer:
 
 
 def _reviewed(transport: Transport, request: Request) -> Answer:
-    """Find out whether the user may use a verb for which HTTP has no method, such as `impersonate`.
+    """Find out whether the user has a right for which HTTP has no method, such as `impersonate`.
 
-    Sends a SelfSubjectAccessReview instead of the request. Returns status 200 or 403.
+    Sends a SelfSubjectAccessReview instead of the request. The returned answer has status 200 or 403.
     """
     attributes = {
         "verb": request.rbac_verb,

@@ -142,7 +142,7 @@ class Tenants:
         self._written = WrittenObjects()
 
     def named(self, name: str) -> list[Manifest]:
-        """The Tenants with this name, at most one per API group. The first Tenant in the list is used."""
+        """The Tenants with this name, at most one per API group. The watcher applies only the first one."""
         key = ObjectKey("Tenant", "", name)
         manifests = [
             self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))

@@ -6,7 +6,7 @@ from tenancy.base.manifest import Manifest
 
 
 class WrittenObjects:
-    """For each object that this process has written: the version that it wrote last. Thread-safe."""
+    """Stores the last written version of each object that this process has written. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Manifest] = {}

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def read_applied(stacks: "Stacks", tenant: Manifest, facts: Facts) -> DesiredState:
     """The last applied version of the tenant's objects. Raises StackError if the stack cannot be read.
 
-    `status.appliedDigest` of the Tenant identifies this version. It is not set before the first update. It is
-    also not set if the last update failed after it had changed some objects. In both cases, this function
-    returns the result of `read_half_done`.
+    `status.appliedDigest` of the Tenant identifies this version. The field is not set before the first
+    update. It is also not set if the last update failed after it had changed some objects. In both cases,
+    this function returns the result of `read_half_done`.
     """
     digest = (tenant.get("status") or {}).get("appliedDigest")
     if not digest:

@@ -109,12 +109,12 @@ def test_missing_right_is_named(page: PageClient, tokens: dict[str, str]) -> Non
         response = nobody.get(path)
         assert response.status == 403
         assert (
-            f"{user} may not list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
+            f"{user} cannot list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
         )
     for path in ("/api/tenants/acme", "/api/tenants/acme/history", "/api/tenants/not-there"):
         response = nobody.get(path)
         assert response.status == 403
-        assert f"{user} may not get {RESOURCES}" in response.data["message"]
+        assert f"{user} cannot get {RESOURCES}" in response.data["message"]
 
 
 def test_reader_sees_all_tenants(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
@@ -251,7 +251,7 @@ def test_page_is_off_and_metrics_need_a_right_with_these_options(
         assert as_bearer(page, INVALID_TOKEN).get("/metrics").status == 401
         response = as_bearer(page, tokens["page-reader"]).get("/metrics")
         assert response.status == 403
-        assert "page-reader may not get /metrics: ask for a ClusterRole" in response.text
+        assert "page-reader cannot get /metrics: ask for a ClusterRole" in response.text
         assert "tenancy_tenants" in as_bearer(page, tokens["page-prometheus"]).get("/metrics").text
         reader = as_bearer(PageClient(open_platform.port), tokens["page-reader"])
         for path in ("/", "/login", "/static/page.js", "/tenants/acme", *DATA):

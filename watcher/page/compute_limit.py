@@ -33,7 +33,7 @@ class ComputeLimit:
         self._remaining = _MAX_WORK
 
     def spend(self, connections: int, policies: Iterable[Manifest]) -> None:
-        """Add the work for a test of this number of connections against the policies to the total work."""
+        """Count the work of a test. The test checks this number of connections against the policies."""
         self._remaining -= connections * sum(len(str(policy["spec"])) for policy in policies)
         if self._remaining < 0:
             raise LimitExceeded

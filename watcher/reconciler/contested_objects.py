@@ -49,7 +49,7 @@ class _Streak:
 
     `rounds` is the number of rounds. `last_s` is the time when the last round ended. If the last round has
     not ended yet, `last_s` is the time when the round began. `repair` is the repair of the last round.
-    `cause` describes the first change of which the client is known. It is empty if no client is known.
+    `cause` describes the first change whose client is known. It is empty if no client is known.
     """
 
     rounds: int
@@ -70,9 +70,9 @@ class ContestedObjects:
         self._guard = threading.Lock()
 
     def in_round(self, repairs: Mapping[ObjectKey, object], keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """The contested objects: those in `repairs` if there are repairs, and otherwise those in `keys`.
+        """The contested objects in `repairs`. If `repairs` is empty, the contested objects in `keys`.
 
-        If there are repairs, this method also begins a round (see `begin_round`).
+        If `repairs` is not empty, this method also begins a round (see `begin_round`).
         """
         return self.begin_round(repairs) if repairs else self.ongoing(keys)
 

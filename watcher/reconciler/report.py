@@ -204,7 +204,7 @@ def _is_applied(error: Failure, step: Step | None) -> bool | Keep:
 
 
 def _half_done(error: Failure, step: Step | None) -> str:
-    """The message of a Pulumi update that failed after it may have changed objects. Otherwise empty.
+    """The message of a Pulumi update that failed, but may have changed some objects. Otherwise empty.
 
     For example, the result is empty in these cases:
 

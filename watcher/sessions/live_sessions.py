@@ -172,7 +172,10 @@ class LiveSessions:
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. From now on, `job` ignores it, even before the informer receives the deletion."""
+        """Delete the Job.
+
+        From now on, the method `job` ignores this Job, even before the informer receives the deletion.
+        """
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])

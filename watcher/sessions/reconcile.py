@@ -162,6 +162,7 @@ class SessionReconciler:
         namespace = session["metadata"]["namespace"]
         if self._live.tenant_of_namespace(namespace) == tenant:
             return True
-        # The informer may not have received the namespace yet, so ask the API server before failing.
+        # It is possible that the informer has not received the namespace yet. So ask the API server before
+        # the session fails.
         manifest = self._cluster.get(NAMESPACE, namespace)
         return manifest is not None and tenant_of(manifest) == tenant
