@@ -41,8 +41,8 @@ _REJECTIONS: Final = frozenset(
 class CurrentDifferences:
     """The drift and the pending changes of a tenant.
 
-    `drift_problem` says why some or all of the drift is unknown. `pending_problem` says why the pending
-    changes are unknown. Each of the two is empty if there is no such problem.
+    `drift_problem` says why some or all of the drift is unknown. It is empty if the drift is known.
+    `pending_problem` says why the pending changes are unknown. It is empty if they are known.
     """
 
     tenant: Manifest

@@ -19,7 +19,7 @@ class WrittenObjects:
         return manifest
 
     def newest(self, seen: Manifest) -> Manifest:
-        """Return `seen` or the written version of the same object, whichever is newer.
+        """Return the newer version of an object: `seen`, or the version that this process has written.
 
         `seen` is the version that an informer has received.
         """

@@ -48,9 +48,9 @@ def read_half_done(
     """The last applied version of each object after a failed update.
 
     The update may have changed only some of the objects. `before` contains the objects from before the
-    update. If it is None, they come from the stack's history. `after` contains the objects that the update
-    should have applied. If it is None, they come from the tenant's spec. Raises StackError if the stack
-    cannot be read.
+    update. If `before` is None, the function reads these objects from the stack's history. `after` contains
+    the objects that the update should have applied. If `after` is None, the function computes them from the
+    tenant's spec. Raises StackError if the stack cannot be read.
     """
     name = tenant["metadata"]["name"]
     if before is None:

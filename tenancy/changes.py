@@ -37,7 +37,11 @@ class FieldChange(StoredModel):
 
 
 class ObjectChange(StoredModel):
-    """A created, changed, deleted or released object. `fields` is empty unless the object is changed."""
+    """A created, changed, deleted or released object.
+
+    `fields` contains the changed fields. It is empty if the object was not changed, but created, deleted or
+    released.
+    """
 
     operation: Operation
     kind: str

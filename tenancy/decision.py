@@ -1,7 +1,7 @@
 """Decides whether the spec of a Tenant can be applied, and computes the desired state. No I/O.
 
 The watcher, `pulumi up`, the commands and the library all call `decide`, so they all make the same decision.
-Each caller passes the facts that it knows, such as the owners of namespaces and hosts. `cluster.facts` reads
+Each caller passes the facts that it has, such as the owners of namespaces and hosts. `cluster.facts` reads
 facts from the cluster.
 """
 

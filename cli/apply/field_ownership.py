@@ -53,7 +53,7 @@ class ApplyMethod:
         return bool(entry["manager"] == self.manager and entry["operation"] == _APPLY)
 
     def is_taken_over(self, entry: Manifest) -> bool:
-        """Whether this method takes over the fields of an entry of managedFields from its field manager.
+        """Whether this method takes over the fields of `entry`, an entry of managedFields.
 
         `tenancy apply` takes over the fields of other commands, such as `tenancy rollback`. A forced method
         takes over the fields of all field managers.

@@ -53,9 +53,10 @@ def diff(
 ) -> None:
     """Show how a tenant's live objects differ from the desired state, field by field.
 
-    The command separates manual changes (drift) from changes to the spec or the plan that are not applied
-    yet, for example because the tenant is paused or the spec is rejected. To separate them, it reads the
-    tenant's stack from the state backend.
+    The command shows drift and pending changes separately. Drift is a manual change to an object. A pending
+    change is a change to the spec or the plan that is not applied yet, for example because the tenant is
+    paused or the spec is rejected. To distinguish them, the command reads the tenant's stack from the state
+    backend.
 
     The exit code is 2 if there is drift. It is 3 if there is no drift, but the newest spec is not applied.
 

@@ -72,9 +72,10 @@ def history(
 
 
 def _entries(connection: Connection, name: str) -> list[UpdateView]:
-    """The history of the live tenant with this name. If there is none, the history of the deleted tenant.
+    """The history of the live tenant with this name.
 
-    Raises NoSuchTenant if there is neither a live nor a deleted tenant with this name.
+    If no live tenant has this name, the result is the history of the deleted tenant with this name. Raises
+    NoSuchTenant if there is no deleted tenant either.
     """
     entries: list[UpdateView] = []
     try:

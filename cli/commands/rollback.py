@@ -80,9 +80,9 @@ def rollback(
     The command does not restore earlier plans. The current values of `paused` and `cordoned` stay. For
     example, a paused tenant stays paused.
 
-    If the tenant was deleted in the last 30 days, the command creates it again, with its last spec or with
-    the spec of the update in `--to`. The contents of its namespaces are lost, unless the namespaces were
-    retained.
+    If the tenant was deleted in the last 30 days, the command creates it again. The new Tenant has the last
+    spec of the deleted tenant, or the spec of the update in `--to`. The contents of its namespaces are lost,
+    unless the namespaces were retained.
 
     **If the Tenant comes from git, also change it in git.** Commit the output of `-o yaml`. Otherwise the
     next sync of the Tenant from git undoes the rollback, completely or in part.

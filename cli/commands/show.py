@@ -124,7 +124,8 @@ def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], s
 def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow], str]:
     """The waiting and running AISessions of the tenant, and an error message.
 
-    The message is empty, unless the user cannot list the AISessions in a namespace of the tenant.
+    If the user cannot list the AISessions in a namespace of the tenant, the message says so. Otherwise, it is
+    empty.
     """
     rows: list[SessionRow] = []
     problem = ""

@@ -1,4 +1,4 @@
-"""Reads objects in a tenant's namespaces that give access, but that the platform does not manage.
+"""Reads objects in a tenant's namespaces that give access and are not managed by the platform.
 
 These are RoleBindings that the platform did not create, and Secrets with tokens of service accounts.
 """

@@ -1,6 +1,7 @@
 """The data of an AISession that `tenancy sessions`, `tenancy show` and the web page display.
 
-The data does not include the session's result, because some users may see the session but not its result.
+The data does not include the session's result, because not every user who can see the session may read its
+result.
 """
 
 from collections.abc import Sequence

@@ -53,10 +53,7 @@ def terminating_status(manifest: Manifest, reason: Reason, message: str) -> Mani
 
 
 def held_status(manifest: Manifest, reason: Reason, message: str, repaired: str) -> Manifest:
-    """The status of a Tenant that is being deleted, but that is paused or protected.
-
-    The watcher keeps the objects of such a tenant.
-    """
+    """The status of a paused or protected Tenant that is being deleted. The watcher keeps its objects."""
     verdict = Verdict(False, reason, message)
     return _waiting_status(manifest, Phase.TERMINATING, verdict, KEEP, repaired, KEEP, KEEP)
 

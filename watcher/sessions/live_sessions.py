@@ -142,7 +142,7 @@ class LiveSessions:
         }
 
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
-        """Write the status unless it is unchanged. Create an Event if the phase or the reason is new.
+        """Write the status if it has changed. Create an Event if the phase or the reason is new.
 
         Returns False without writing the status if `session` is outdated: the session was deleted or created
         again, or it has a new spec. The informer then receives this change and causes another reconcile.

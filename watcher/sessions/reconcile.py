@@ -142,7 +142,8 @@ class SessionReconciler:
     def _job(self, session: Manifest) -> Manifest | None:
         """The session's Job, or None if it does not exist.
 
-        Reads the Job from the API server if the session's status names it, but the cache does not contain it.
+        If the session's status contains the name of the Job, but the cache does not contain the Job, reads
+        the Job from the API server.
         """
         job = self._live.job(session)
         name = status_of(session).job

@@ -205,7 +205,7 @@ class Starter:
             log.info("session changed during its start", session=qualified_name(session))
 
     def _create_job(self, session: Manifest, job: Manifest) -> Manifest | None:
-        """Create the Job unless the session's Job already exists. Returns the Job in the cluster.
+        """Create the Job if the session has no Job yet. Returns the Job in the cluster.
 
         Returns None if a Job that does not belong to the session has the same name.
         """

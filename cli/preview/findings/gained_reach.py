@@ -29,7 +29,7 @@ class AllowedTraffic(NamedTuple):
 
 
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Yield a gain for each peer and port that is allowed now, but that no old rule allowed.
+    """Yield a gain for each peer and port that a new rule allows, and that no old rule allowed.
 
     Namespaces that had no network policies are ignored. Such a namespace is new, or all its traffic was
     already allowed.
