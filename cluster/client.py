@@ -55,7 +55,7 @@ class Cluster:
         return self._transport.request("GET", "/version")
 
     def api_version(self, group: str) -> str:
-        """The preferred version of an API group, such as `apps/v1`. The name of the core group is empty."""
+        """The preferred version of an API group, such as `apps/v1`. For the core group, `group` is empty."""
         if not group:
             return "v1"
         return str(self._transport.request("GET", f"/apis/{group}")["preferredVersion"]["groupVersion"])

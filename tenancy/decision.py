@@ -53,7 +53,7 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
     """Parse and check a Tenant manifest, and compute the desired state.
 
     If checks fail, raises one Rejection that contains the problems of all failed checks. If the spec cannot
-    be parsed, raises InvalidSpec without the other checks.
+    be parsed, raises InvalidSpec, and makes no other checks.
     """
     tenant = parsed_tenant(manifest, facts.plans)
     rejections = rejections_of(lambda: check_namespaces(tenant, manifest, facts.holders, facts.live))

@@ -157,7 +157,10 @@ class IsolationChecks(Service):
             self._on_change(name)
 
     def _check(self, names: set[str]) -> None:
-        """Check the objects of these tenants, and the rights of their users. Forget deleted tenants."""
+        """Check the objects of these tenants, and the rights of their users.
+
+        Also remove the results of deleted tenants.
+        """
         for name in names:
             if self._stopping.is_set():
                 return

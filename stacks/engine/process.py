@@ -172,7 +172,10 @@ class EngineProcess:
                     connection.sendall(CANCEL)
 
     def finish(self, wait_s: float = 0.0) -> None:
-        """Make the process end when its running operations have ended. Wait for the end, at most `wait_s`."""
+        """Make the process end when its running operations have ended.
+
+        Wait at most `wait_s` until the process has ended.
+        """
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         end = threading.Thread(target=self._await_end, name="engine-end", daemon=True)

@@ -131,7 +131,10 @@ def _shortened(text: str) -> str:
 
 
 def combined(rejections: Sequence[Rejection]) -> Rejection:
-    """A copy of the first rejection whose message lists all rejections. `rejections` must not be empty."""
+    """A copy of the first rejection, with a message that lists all rejections.
+
+    `rejections` must not be empty.
+    """
     first, *others = rejections
     return type(first)(first.field, first.problem, others)
 

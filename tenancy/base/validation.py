@@ -79,7 +79,7 @@ def raise_problems(problems: Iterable[tuple[FieldPath, str]]) -> None:
 
 
 def structure_problems(node: Any, root: str) -> list[Problem]:
-    """Problems that are errors in every field: values that are nested too deeply, and invalid Unicode text.
+    """Problems that can occur in every field: values that are nested too deeply, and invalid Unicode text.
 
     `root` is the path of `node`. Call this function before any recursive function, because deeply nested
     values would exceed Python's recursion limit. This function itself is not recursive.

@@ -62,7 +62,7 @@ class Answer(Model):
 
     @property
     def is_served(self) -> bool:
-        """Whether the API server serves the kind of object that the request names."""
+        """Whether the API server serves the kind of object in the request."""
         return self.status != HTTPStatus.NOT_FOUND or _NOT_SERVED not in self.message
 
 

@@ -94,9 +94,10 @@ class Target:
 
 
 def actors(desired: DesiredState, writer: str = "") -> dict[Role, Actor]:
-    """The identity that sends the requests of each role. A role without subjects is missing.
+    """The identity that sends the requests of each role. The result contains no roles without subjects.
 
-    `writer` is the name of a user who can write Tenants. If it is empty, the role WRITER is missing.
+    `writer` is the name of a user who can write Tenants. If it is empty, the result does not contain the role
+    WRITER.
     """
     found = {Role.OUTSIDER: Actor(PROBE, namespace=desired.namespaces[0])}
     if writer:

@@ -24,7 +24,10 @@ class LimitExceeded(Exception):
 
 
 class ComputeLimit:
-    """Limits the CPU time for one graph. Both methods raise LimitExceeded if the graph needs too much."""
+    """Limits the CPU time for one graph.
+
+    `__init__` and `spend` raise LimitExceeded if the graph needs too much CPU time.
+    """
 
     def __init__(self, policies: Iterable[Manifest]) -> None:
         distinct = {json.dumps(policy["spec"], sort_keys=True) for policy in policies}

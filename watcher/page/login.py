@@ -35,7 +35,7 @@ _RESOURCES: Final = " and ".join(kind.crd for kind in TENANTS)
 
 
 class _Right(NamedTuple):
-    """A right that the user needs for a request. `is_granted` gets the token and its user."""
+    """A right that the user needs for a request. The arguments of `is_granted` are the token and its user."""
 
     is_granted: Callable[[str, User], bool]
     # The end of the message "USER cannot …": the forbidden action, and how to get the right.
@@ -160,7 +160,10 @@ async def _posted_token(request: Request) -> str:
 
 
 def _check_is_json(request: Request) -> None:
-    """Reject a request whose content type is not JSON. A form on another website cannot send JSON (CSRF)."""
+    """Reject a request whose content type is not JSON.
+
+    This check prevents cross-site request forgery, because a form on another website cannot send JSON.
+    """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestRejected(415, "send the request with Content-Type: application/json")
 

@@ -107,11 +107,11 @@ class ContestedObjects:
         }
 
     def cause(self, key: ObjectKey, newest: str) -> str:
-        """The text that describes who changed the object and when, from the object's first round.
+        """A text that describes who changed the object and when.
 
-        `newest` is this text for the last change. It is used if there is no earlier text. The status contains
-        the text of the first round, because the text contains a time, and the status would otherwise change
-        in each round.
+        The text is from the first round of the object for which the client is known. If there is no such
+        round, the result is `newest`, the text about the last change. The text contains a time. If the status
+        contained the text of the last change, the status would change in each round.
         """
         with self._guard:
             streak = self._streaks.get(key)

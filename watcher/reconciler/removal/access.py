@@ -1,7 +1,7 @@
 """Removes subjects from the RoleBindings that users have created in a tenant's namespaces.
 
-The admin of a tenant can create a RoleBinding for themselves. When a user later removes the admin from the
-Tenant's spec, this RoleBinding would still give access to the admin.
+The admin of a tenant can create a RoleBinding for themselves. If the admin is later removed from the Tenant's
+spec, this RoleBinding would still give the admin access.
 """
 
 from collections.abc import Iterable, Set
