@@ -113,7 +113,10 @@ def unknown_differences(tenant: Manifest, problem: str) -> CurrentDifferences:
 
 
 def print_differences(differences: CurrentDifferences) -> None:
-    """Print two sections: the drift, and the pending changes. The second section ends with the next step."""
+    """Print two sections: the drift, and the pending changes.
+
+    The second section ends with a hint about the next step.
+    """
     parts = differences.parts
     console.print(Text("Manual changes (drift)", style="bold"))
     if parts.drift is None:

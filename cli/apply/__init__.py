@@ -1,1 +1,3 @@
-"""Code for `tenancy apply` and previews: predicts the Tenant that a manifest leads to, and writes Tenants."""
+"""Code for `tenancy apply` and previews. It predicts the Tenant that results from a manifest, or writes
+it.
+"""

@@ -49,7 +49,7 @@ class ApplyMethod:
     is_client_side: bool = False
 
     def is_own(self, entry: Manifest) -> bool:
-        """Whether an entry of managedFields belongs to this method, because the method was used before."""
+        """Whether `entry`, an entry of managedFields, comes from an earlier use of this method."""
         return bool(entry["manager"] == self.manager and entry["operation"] == _APPLY)
 
     def is_taken_over(self, entry: Manifest) -> bool:

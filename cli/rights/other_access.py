@@ -39,7 +39,7 @@ class TokenSecret(Model):
 def read_other_bindings(
     cluster: Cluster, namespaces: Iterable[str]
 ) -> tuple[list[OtherBinding], Right | None]:
-    """The RoleBindings in the namespaces that the platform does not manage.
+    """The RoleBindings that the platform does not manage, in these namespaces.
 
     If the user cannot list RoleBindings, the list is empty, and the second value is the missing right.
     """

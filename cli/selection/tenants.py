@@ -14,7 +14,10 @@ from tenancy.same_name_in_both_groups import precedence
 
 
 class UnknownResource(TenancyError):
-    """The part before the slash in a full name is not a Tenant resource, such as `tenants.platform.ai`."""
+    """In a full name, the part before the slash is not the resource of a Tenant.
+
+    A valid full name is `tenants.platform.ai/research`.
+    """
 
     reason = "UnknownResource"
 

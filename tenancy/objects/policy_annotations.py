@@ -31,9 +31,7 @@ ALLOWED_ANNOTATIONS: Final = f"{POLICY_PREFIX}allowed-annotations"
 
 
 def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, str]:
-    """The annotations that the admission policies read. Every namespace of the tenant has these
-    annotations.
-    """
+    """The annotations that the admission policies read. Every namespace of the tenant has them."""
     allow_lists: dict[str, Iterable[str] | None] = {
         REGISTRIES: settings.registries,
         PULL_POLICIES: settings.image_pull_policies,
