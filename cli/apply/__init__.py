@@ -1,3 +1,1 @@
-"""Code for `tenancy apply` and previews. It predicts the Tenant that results from a manifest, or writes
-it.
-"""
+"""Code for `tenancy apply` and previews: predicts the result of applying a manifest, and writes Tenants."""

@@ -71,8 +71,7 @@ def active_status(
     `result` and `message` describe the update. `result` is None if there was no update. `repaired` describes
     repaired drift. `other_hosts` are not in the desired state, but stay reserved for the tenant.
     """
-    # `apply` and then `sweep` remove the access of removed subjects. The status lists these subjects until
-    # `sweep` has run.
+    # The status lists removed subjects until `apply` and then `sweep` have removed their access.
     has_removed = bool(result and removed_subjects(manifest, desired.subjects, desired.namespaces, {}))
     drifted: Verdict | Keep = KEEP
     if repaired:
