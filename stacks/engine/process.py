@@ -45,7 +45,7 @@ class EngineProcess:
         self._socket = str(folder / "engine.sock")
         if len(self._socket.encode()) > _SOCKET_PATH_MAX:
             raise EngineUnavailable(
-                f"the path of the socket {self._socket} is too long; use a shorter path as --run-dir"
+                f"the path of the socket {self._socket} is too long; set --run-dir to a shorter path"
             )
         self._folder = folder
         self.operations = 0
