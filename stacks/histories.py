@@ -61,8 +61,8 @@ class Histories:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
         Does nothing if the backend has no store of deleted tenants. If the history cannot be read, stores
-        only the spec. The method can be called again after the stack is destroyed: it keeps the stored
-        history.
+        only the spec. If the method is called again after the stack is destroyed, the stored history stays
+        unchanged.
         """
         if self.deleted is None:
             return

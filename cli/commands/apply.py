@@ -184,10 +184,11 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
-    """The spec, the labels and the annotations of a Tenant, except the annotation that names the author.
+    """The spec, the labels and the annotations of a Tenant, without the annotation that names the author.
 
-    Two versions of a Tenant count as equal if these parts are equal. `tenancy apply` writes the annotation
-    with the author. The watcher or the API server writes all other parts.
+    If this content is equal before and after the command, the output shows the Tenant as `unchanged`. The
+    command itself writes the annotation with the author, and the watcher or the API server writes the rest of
+    the Tenant.
     """
     metadata = with_annotation(tenant, "")["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")

@@ -114,7 +114,9 @@ def _targets(
 ) -> list[Manifest]:
     """The live Tenants to delete. Raises NoSuchTenant if one of them does not exist."""
     if sum(map(bool, (names, files, selector))) != 1:
-        raise typer.BadParameter("select tenants with names, with -f or with -l, and use only one of these")
+        raise typer.BadParameter(
+            "select tenants in exactly one of these ways: with names, with -f or with -l"
+        )
     if selector:
         return matching_tenants(connection, selector)
     manifests = read_manifests(files or ())

@@ -87,7 +87,7 @@ def diff(
 
 
 def _other_group(tenant: Manifest) -> str:
-    """The other one of the two API groups that define Tenants."""
+    """The API group of Tenants that `tenant` does not belong to. Tenants exist in two API groups."""
     return next(kind.group for kind in TENANTS if kind != kind_of(tenant))
 
 

@@ -110,7 +110,8 @@ def _findings(connection: Connection) -> Iterator[CheckResult]:
 def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[CheckResult]:
     """Run one check, and return its results. If the check raises an error, the result contains the error.
 
-    `fix` is the fix in the result if the error is not a missing right.
+    If the user lacks a right, the fix in the result grants this right. For most other errors, the fix is
+    `fix`.
     """
     try:
         return check.run(connection)

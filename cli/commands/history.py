@@ -72,14 +72,16 @@ def history(
 
 
 def _entries(connection: Connection, name: str) -> list[UpdateView]:
-    """The history of the live tenant with this name. If there is none, the history of the deleted tenant.
+    """The history of the live tenant with this name.
 
-    Raises NoSuchTenant if there is neither a live nor a deleted tenant with this name.
+    If no live tenant has this name, the result is the history of the deleted tenant with this name. Raises
+    NoSuchTenant if there is no deleted tenant either.
     """
     entries: list[UpdateView] = []
     try:
         if connection.impersonation != NO_IMPERSONATION:
-            # The state backend does not know the impersonated user. The user must be able to read the Tenant.
+            # The state backend does not check the rights of the impersonated user. So check that the user can
+            # read the Tenant.
             connection.tenant(name)
         entries = read_history(connection, name)
         if entries or not is_deleting(connection.tenant(name)):
@@ -101,7 +103,7 @@ def _entries(connection: Connection, name: str) -> list[UpdateView]:
 def _print_deleted(connection: Connection, name: str, output: Format) -> None:
     """Print the deleted tenants with this name. If `name` is empty, print all deleted tenants."""
     if connection.impersonation != NO_IMPERSONATION:
-        connection.tenant_names()  # Raises ClusterError if the impersonated user may not list Tenants.
+        connection.tenant_names()  # Raises ClusterError if the impersonated user cannot list Tenants.
     deleted = read_deleted(connection, name)
     if output is not Format.TABLE:
         print_data([_deleted_data(tenant) for tenant in deleted], output)

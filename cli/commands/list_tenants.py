@@ -113,7 +113,7 @@ def list_tenants(
 def _selected(reader: Reader, names: Sequence[str], selector: str) -> tuple[list[Manifest], list[str]]:
     """The selected Tenants, and the names for which there is no Tenant.
 
-    Without names and without a selector, all Tenants are selected. Raises MissingRight if the user may not
+    Without names and without a selector, all Tenants are selected. Raises MissingRight if the user cannot
     read Tenants.
     """
     tenants_by_text = {name: reader.named(name) for name in names}

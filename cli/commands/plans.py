@@ -144,9 +144,10 @@ def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
 
 
 def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
-    """The effect of the new plans on a tenant. `with_old` and `with_new` are its previews with both plans.
+    """The effect of the new plans on a tenant.
 
-    The result is `with_new`. If both previews are equal, the result is a preview without changes.
+    `with_old` is the preview of the tenant with the old plans, and `with_new` is the preview with the new
+    plans. The result is `with_new`. If both previews are equal, the result is a preview without changes.
     """
     old_rules, new_rules = (
         [finding.rule for finding in preview.findings] for preview in (with_old, with_new)

@@ -51,7 +51,7 @@ class SessionFormat(StrEnum):
 
 
 class _ListByDefault(TyperGroup):
-    """A group of commands that runs `list` if the arguments name no command."""
+    """A group of commands that runs `list` if the arguments contain no command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         is_option = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names

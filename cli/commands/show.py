@@ -126,7 +126,8 @@ def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], s
 def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow], str]:
     """The waiting and running AISessions of the tenant, and an error message.
 
-    The message is empty, unless the user may not list the AISessions in a namespace of the tenant.
+    If the user cannot list the AISessions in a namespace of the tenant, the message says so. Otherwise, it is
+    empty.
     """
     rows: list[SessionRow] = []
     problem = ""
@@ -140,7 +141,7 @@ def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow]
 
 
 def _last_events(reader: Reader, tenant: Manifest) -> tuple[list[dict[str, str]], str]:
-    """The newest Events about the Tenant, and an error message if the user may not list Events."""
+    """The newest Events about the Tenant, and an error message if the user cannot list Events."""
     try:
         return read_events(reader.connection.cluster, tenant)[-_SHOWN_EVENTS:], ""
     except MissingRight as error:
@@ -149,7 +150,7 @@ def _last_events(reader: Reader, tenant: Manifest) -> tuple[list[dict[str, str]]
 
 
 def _problem(missing: Right | None) -> str:
-    return f"you may not {missing}" if missing else ""
+    return f"you cannot {missing}" if missing else ""
 
 
 def _data(model: Model) -> dict[str, object]:

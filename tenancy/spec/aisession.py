@@ -22,7 +22,7 @@ _DURATION_ADVICE: Final = f"must be between 1s and {_DURATION_MAX_H}h, such as 9
 
 
 def duration_s(text: str) -> int:
-    """A duration in seconds. For `1h30m`, the result is 5400. Raises ValueError if `text` is no duration."""
+    """A duration in seconds. For `1h30m`, the result is 5400. Raises ValueError for an invalid text."""
     match = re.fullmatch(_DURATION, text)
     if not text or match is None:
         raise ValueError(f"{text!r} {_DURATION_ADVICE}")

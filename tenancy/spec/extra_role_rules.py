@@ -165,7 +165,10 @@ class RoleRules(Model):
 
 
 def _is_in(resources: set[tuple[str, str]], group: str, resource: str) -> bool:
-    """Whether `resources` contains the resource. For `pods/log`, also whether it contains `pods`."""
+    """Whether `resources` contains the resource.
+
+    For a subresource such as `pods/log`, the result is also True if `resources` contains `pods`.
+    """
     return (group, resource) in resources or (group, resource.partition("/")[0]) in resources
 
 

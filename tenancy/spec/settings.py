@@ -58,7 +58,7 @@ class ServiceType(StrEnum):
 
 
 class QuotaSpec(Model):
-    """A ResourceQuota that each namespace of the tenant gets."""
+    """A ResourceQuota that the platform creates in each namespace of the tenant."""
 
     name: DnsLabel = Field(description="The name of the ResourceQuota.")
     hard: NonEmptyQuantities = Field(

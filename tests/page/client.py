@@ -19,6 +19,10 @@ from embedded.controlplane.loopback import HOST
 Event = tuple[str, dict[str, Any]]
 
 
+# Paths that return data of tenants.
+DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
+
+
 @dataclass(frozen=True)
 class Response:
     status: int
@@ -135,6 +139,3 @@ def cookie_of(response: Response) -> str:
 
 def names(response: Response) -> list[str]:
     return [row["name"] for row in response.data["tenants"]]
-
-
-DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")

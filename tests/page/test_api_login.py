@@ -11,7 +11,7 @@ from tenancy.base.kinds import RBAC_GROUP, Kind
 from tests.kubeconfigs import service_account_token
 from tests.own_cluster import platform_on_own_cluster
 from tests.page.accounts import RULES, create_token, is_allowed
-from tests.page.client import PageClient, as_bearer, cookie_of, names
+from tests.page.client import DATA, PageClient, Response, as_bearer, cookie_of, names
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
@@ -89,12 +89,12 @@ def test_missing_right_is_named(page: PageClient, tokens: dict[str, str]) -> Non
         response = nobody.get(path)
         assert response.status == 403
         assert (
-            f"{user} may not list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
+            f"{user} cannot list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
         )
     for path in ("/api/tenants/acme", "/api/tenants/acme/history", "/api/tenants/not-there"):
         response = nobody.get(path)
         assert response.status == 403
-        assert f"{user} may not get {RESOURCES}" in response.data["message"]
+        assert f"{user} cannot get {RESOURCES}" in response.data["message"]
 
 
 def test_reader_sees_all_tenants(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
@@ -232,7 +232,7 @@ def test_page_is_off_and_metrics_need_a_right_with_these_options(
         assert as_bearer(page, INVALID_TOKEN).get("/metrics").status == 401
         response = as_bearer(page, tokens["page-reader"]).get("/metrics")
         assert response.status == 403
-        assert "page-reader may not get /metrics: ask for a ClusterRole" in response.text
+        assert "page-reader cannot get /metrics: ask for a ClusterRole" in response.text
         assert "tenancy_tenants" in as_bearer(page, tokens["page-prometheus"]).get("/metrics").text
         reader = as_bearer(PageClient(open_platform.port), tokens["page-reader"])
         for path in ("/", "/login", "/static/page.js", "/tenants/acme", *DATA):
