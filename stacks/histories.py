@@ -61,8 +61,8 @@ class Histories:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
         Does nothing if the backend has no store of deleted tenants. If the history cannot be read, stores
-        only the spec. The method can be called again: if the history can no longer be read, for example because
-        the stack is destroyed, the method keeps the stored history.
+        only the spec. You can call the method again. If the history can no longer be read, for example
+        because the stack is destroyed, the method keeps the stored history.
         """
         if self.deleted is None:
             return

@@ -1,7 +1,7 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
 The warm engine (see `stacks.engine`) runs the operations. If it is not available, each operation runs one CLI
-process. An operation such as `up` takes a desired state, and returns a result or raises a StackError.
+process. An operation returns a result, or raises a StackError.
 """
 
 import contextlib

@@ -61,7 +61,8 @@ class _Builds:
         self._progress = progress
         self._started = time.monotonic()
         self._downloaded = 0
-        # All units of work, and the completed units, by tool name. A tool is added when its units are known.
+        # The units of work and the completed units, keyed by tool name. A tool is added when its units are
+        # known.
         self._units: dict[str, int] = {}
         self._done_units: dict[str, int] = {}
         # The packages that `_units` already counts. A package that several tools share is compiled once.
@@ -164,7 +165,7 @@ class _Builds:
     def _update_progress(self) -> None:
         """Show the number of downloaded Go modules, or the completed share of the builds.
 
-        The share is known only when `_units` contains all tools. Until then, the number is shown.
+        The share is known only after all tools are in `_units`. Until then, the line shows the number.
         """
         done_units, units = dict(self._done_units), dict(self._units)
         current = ", ".join(name for name, done in done_units.items() if done < units[name])

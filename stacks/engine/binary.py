@@ -8,8 +8,8 @@ from typing import Final
 
 from stacks.errors import EngineUnavailable
 
-# Environment variable with the path of the engine's program. `./dev run` sets it, because the program may not
-# exist yet when the watcher starts.
+# Environment variable with the path of the engine's program. `./dev run` sets it, because the program is
+# sometimes built only after the watcher has started.
 BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
 # Why the engine cannot be used with an HTTP backend.
 NO_PULUMI_CLOUD: Final = "the engine does not support Pulumi Cloud as the state backend"

@@ -46,7 +46,7 @@ class EngineProcess:
         self._socket = str(folder / "engine.sock")
         if len(self._socket.encode()) > _SOCKET_PATH_MAX:
             raise EngineUnavailable(
-                f"the path of the socket {self._socket} is too long; use a shorter path as --run-dir"
+                f"the path of the socket {self._socket} is too long; set --run-dir to a shorter path"
             )
         self._folder = folder
         self.operations = 0
@@ -159,7 +159,10 @@ class EngineProcess:
                 _cancel(connection)
 
     def finish(self, wait_s: float = 0.0) -> None:
-        """Make the process end when its running operations have ended. Wait for the end, at most `wait_s`."""
+        """Make the process end when its running operations have ended.
+
+        Wait at most `wait_s` until the process has ended.
+        """
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         end = threading.Thread(target=self._await_end, name="engine-end", daemon=True)
