@@ -25,6 +25,7 @@ from tenancy.plans import SHIPPED_PLANS
 from watcher import options
 from watcher.app import Watcher
 from watcher.http import Check, TextEndpoint, serve_http
+from watcher.lease_times import LeaseTimes
 from watcher.log import configure_log
 from watcher.options import DEFAULTS, Options
 from watcher.page.auth import AccessReviews
@@ -68,6 +69,9 @@ def run(
     has_dns_isolation: options.HasDnsIsolation = False,
     keep_updates: options.KeepUpdates = DEFAULTS.history.updates,
     keep_days: options.KeepDays = DEFAULTS.history.days,
+    lease_duration: options.LeaseDuration = DEFAULTS.lease.duration_s,
+    lease_renew_deadline: options.LeaseRenewDeadline = DEFAULTS.lease.renew_s,
+    lease_retry_period: options.LeaseRetryPeriod = DEFAULTS.lease.retry_s,
     log_level: options.LogLevel = options.LogLevel.INFO,
 ) -> None:
     """Watch Tenants, and apply each one to the cluster through its own Pulumi stack."""
@@ -91,6 +95,7 @@ def run(
         deletion_blocked_after,
         has_dns_isolation,
         HistoryLimits(keep_updates, keep_days),
+        _lease_times(lease_duration, lease_renew_deadline, lease_retry_period),
     )
     cluster = Cluster.connect()
     plans = _plans(cluster, plans_file, plans_configmap)
@@ -121,6 +126,13 @@ def run(
     if feed:
         feed.stop()
     server.shutdown()
+
+
+def _lease_times(duration_s: float, renew_s: float, retry_s: float) -> LeaseTimes:
+    try:
+        return LeaseTimes(duration_s, renew_s, retry_s)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--lease-duration") from None
 
 
 def _await_signal() -> None:
@@ -164,7 +176,9 @@ def _page(
     )
     feed = Feed(data.row)
     watcher.follow(feed.mark_changed)
-    routes = PageRoutes(data, feed, usage, watcher.not_listed, None if is_local else login)
+    routes = PageRoutes(
+        data, feed, usage, watcher.not_listed, watcher.election.state, None if is_local else login
+    )
     return feed, routes.routes()
 
 

@@ -12,6 +12,7 @@ import typer
 from stacks.operation import EngineName
 from stacks.storage.pruning import HistoryLimits
 from tenancy.plans import SHIPPED_PLANS
+from watcher.lease_times import LeaseTimes
 
 USAGE_FILE: Final = "usage.db"
 
@@ -42,6 +43,7 @@ class Options:
     has_dns_isolation: bool = False
     # How many Pulumi updates the history of each tenant's stack keeps, and for how long.
     history: HistoryLimits = field(default_factory=HistoryLimits)
+    lease: LeaseTimes = field(default_factory=LeaseTimes)
 
 
 DEFAULTS: Final = Options()
@@ -214,5 +216,32 @@ KeepUpdates = Annotated[
 ]
 KeepDays = Annotated[
     int, typer.Option(min=1, metavar="N", help="Number of days to keep an update in the history of a tenant.")
+]
+LeaseDuration = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        parser=seconds,
+        help="Time after which another watcher takes the Lease of a leader that no longer renews it, in "
+        "seconds.",
+    ),
+]
+LeaseRenewDeadline = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        parser=seconds,
+        help="Time after which a leader that cannot renew the Lease ends its operations and exits, in "
+        "seconds. Must be less than --lease-duration.",
+    ),
+]
+LeaseRetryPeriod = Annotated[
+    float,
+    typer.Option(
+        metavar="S",
+        parser=seconds,
+        help="Time between two attempts to take or renew the Lease, in seconds. Must be less than "
+        "--lease-renew-deadline.",
+    ),
 ]
 DEFAULT_RUN_FOLDER: Final = Path(tempfile.gettempdir()) / "tenancy-watcher"

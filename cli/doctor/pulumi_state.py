@@ -15,8 +15,8 @@ from cluster.tenants import read_tenants
 from stacks.command import PulumiProcess
 from stacks.engine.binary import installed_version
 from stacks.errors import EngineUnavailable, Lock, PulumiMissing, StackError, without_secrets
-from stacks.lock import is_abandoned
 from stacks.operation import EngineName
+from stacks.ownership.lock import is_abandoned
 from stacks.provider import installed_provider_version, required_provider_version
 from stacks.survey import file_locks, stack_names
 from tenancy.base.manifest import is_deleting

@@ -18,7 +18,7 @@ from stacks.errors import (
     stack_error,
     without_secrets,
 )
-from stacks.lock import is_abandoned
+from stacks.ownership.lock import is_abandoned
 
 ERROR_BY_OUTPUT: dict[str, type[StackError]] = {
     "error: no stack named 'tenant-x' found": StackNotFound,

@@ -27,10 +27,16 @@ class SeenSpecs:
         with self._guard:
             if after is None:
                 self._versions.pop((before or {"metadata": {"uid": ""}})["metadata"]["uid"], None)
-            elif before is None or before["metadata"]["generation"] != after["metadata"]["generation"]:
+            elif before is None or _generation(before) != _generation(after):
                 uid = after["metadata"]["uid"]
                 is_same_object = before is not None and before["metadata"]["uid"] == uid
-                self._versions.setdefault(uid, []).append((before if is_same_object else None, after))
+                versions = self._versions.setdefault(uid, [])
+                # When a watcher takes over, it can receive the newest version twice.
+                if (
+                    not versions
+                    or versions[-1][1]["metadata"]["generation"] != after["metadata"]["generation"]
+                ):
+                    versions.append((before if is_same_object else None, after))
 
     def noted(self, tenant: Manifest) -> Manifest:
         """A copy of the Tenant with a status that lists all known changes to the spec.
