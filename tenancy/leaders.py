@@ -42,7 +42,7 @@ _RECORDS: Final = TypeAdapter(tuple[Leader, ...])
 
 @dataclass(frozen=True)
 class Leadership:
-    """The ID of the current leader, and the recorded leaders, newest first. Without a leader, the ID is empty."""
+    """The ID of the current leader (empty if there is none), and the recorded leaders, newest first."""
 
     current: str = ""
     records: tuple[Leader, ...] = ()

@@ -57,16 +57,21 @@ class ClusterRecord:
                 return Record(outputs[CLUSTER_ID], outputs.get(BACKEND_ID, ""))
         return None
 
+    def check(self, cluster: str) -> Record | None:
+        """The record. Raises OtherCluster if the backend records another cluster than this one."""
+        record = self.read()
+        if record and record.cluster != cluster:
+            raise OtherCluster(other_cluster_problem(record.cluster, cluster))
+        return record
+
     def claim(self, cluster: str, *, is_forced: bool = False) -> Record:
         """Record that this cluster uses the backend, and return the record.
 
         Raises OtherCluster if the backend records another cluster, unless `is_forced` is true.
         """
-        record = self.read()
+        record = self.read() if is_forced else self.check(cluster)
         if record and record.cluster == cluster:
             return record
-        if record and not is_forced:
-            raise OtherCluster(other_cluster_problem(record.cluster, cluster))
         new = Record(cluster, record.backend if record else str(uuid.uuid4()))
         with translated_errors(EventLog()):
             self._write(new)

@@ -73,7 +73,7 @@ class Election:
         return leadership_of(self._lease)
 
     def state(self) -> dict[str, Any]:
-        """The leader, and whether this process is the leader. For the web page."""
+        """The data of the web page: the leader, and whether this process leads."""
         return {"leader": self.leadership.current, "isLeader": self.is_leading.is_set()}
 
     def not_ready(self) -> list[str]:
@@ -89,10 +89,9 @@ class Election:
         return [f"standby: {leader} leads{reason}"]
 
     def start(self, backend: Backend, on_lost: Callable[[float], NoReturn]) -> None:
-        """Start to take the Lease. `backend` is the state backend of this process.
+        """Start the election. `backend` is the state backend of this process.
 
-        If the Lease is lost, `on_lost` ends this process. Its argument is the time in seconds in which
-        running operations can save their state.
+        If the Lease is lost, `on_lost` ends this process. Its argument is the time in seconds until then.
         """
         self._backend, self._on_lost = backend, on_lost
         for thread in self.threads:
@@ -105,11 +104,7 @@ class Election:
             self._renew({BACKEND_ANNOTATION: backend_annotation(backend)})
 
     def stop(self, *, is_idle: bool) -> None:
-        """Stop taking or renewing the Lease. If this process leads and `is_idle` is true, release the Lease.
-
-        `is_idle` says whether all operations of this process have ended. Another watcher takes a released
-        Lease at once.
-        """
+        """Stop renewing the Lease. If all operations of this process have ended (`is_idle`), release it."""
         self._stopping.set()
         with self._guard:
             if not self.is_leading.is_set():
