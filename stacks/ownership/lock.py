@@ -45,5 +45,8 @@ def _has_ended(lock: Lock) -> bool:
 
 
 def _machine_start_s() -> float:
-    """The start time of the machine or of the container: of the first process."""
-    return psutil.Process(1).create_time()
+    """The start time of the container or of the machine, in which this process runs."""
+    try:
+        return psutil.Process(1).create_time()
+    except psutil.Error:  # The system may hide the processes of other users.
+        return psutil.boot_time()
