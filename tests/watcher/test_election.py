@@ -76,7 +76,6 @@ class Candidate:
         while True:  # The real function ends the process.
             threading.Event().wait()
 
-    @property
     def is_leading(self) -> bool:
         return self.election.is_leading.is_set()
 
@@ -99,12 +98,12 @@ def version(server: Server) -> int:
 
 def test_first_candidate_leads_at_once_and_the_second_after_its_release(server: Server) -> None:
     first, second = Candidate(server), Candidate(server)
-    assert first.is_leading
+    assert first.is_leading()
     assert second.election.notes() == [f"standby: {first.election.id} leads"]
     assert (first.election.not_ready(), second.election.not_ready()) == ([], [])
     first.election.stop(is_idle=True)
-    assert not first.is_leading
-    eventually(lambda: second.is_leading, "the second candidate leads")
+    assert not first.is_leading()
+    eventually(second.is_leading, "the second candidate leads")
     assert [record.id for record in second.election.leadership.records] == [
         second.election.id,
         first.election.id,
@@ -117,7 +116,7 @@ def test_lease_is_not_released_while_operations_run(server: Server) -> None:
     first = Candidate(server)
     first.election.stop(is_idle=False)
     second = Candidate(server)
-    assert not second.is_leading
+    assert not second.is_leading()
     assert holder(server) == first.election.id
     second.election.stop(is_idle=True)
 
@@ -143,11 +142,11 @@ def test_other_backend_never_leads(server: Server) -> None:
     leader.election.record_backend(BACKEND)
     leader.election.stop(is_idle=True)
     other = Candidate(server, backend=Backend(id="c", url="file:///c"))
-    assert not other.is_leading
+    assert not other.is_leading()
     [problem] = other.election.not_ready()
     assert "are in the state backend file:///a, but this watcher uses file:///c" in problem
     moved = Candidate(server, backend=Backend(id="a", url="s3://moved"))
-    assert moved.is_leading
+    assert moved.is_leading()
     for candidate in (other, moved):
         candidate.election.stop(is_idle=True)
 
