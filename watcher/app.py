@@ -121,7 +121,10 @@ class Watcher:
         )
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Make the watcher call `on_change` with the name of each tenant that changes. Use before `start`."""
+        """Make the watcher call `on_change` with the name of each tenant that changes.
+
+        Call this method before `start`.
+        """
         self._on_change = on_change
         self.sessions.follow(on_change)
 
