@@ -70,8 +70,7 @@ class Stacks:
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
 
-        The method locks the folder, and kills processes that an earlier run left behind. Then it deletes the
-        work folders of the earlier run.
+        The method locks the folder. It kills the processes and deletes the work folders of an earlier run.
         """
         with translated_errors(EventLog()):
             self._lock = lock_run_folder(self._run_dir)
@@ -181,10 +180,7 @@ class Stacks:
         return objects_from_export(self._cli.run(stack_name(tenant), "stack", "export"))
 
     def forget(self, tenant: str) -> None:
-        """Remove the stack and its history from the backend. The objects in the cluster are not deleted.
-
-        Do nothing if there is no stack.
-        """
+        """Remove the stack, if there is one, and its history from the backend. Deletes no objects."""
         try:
             self._cli.run(stack_name(tenant), "stack", "rm", "--force", "--yes")
         except StackNotFound:

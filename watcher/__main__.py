@@ -22,10 +22,9 @@ from stacks.stack import Stacks
 from stacks.storage.pruning import HistoryLimits
 from tenancy.base.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS
-from watcher import options
+from watcher import lease_options, options
 from watcher.app import Watcher
 from watcher.http import Check, TextEndpoint, serve_http
-from watcher.lease_times import LeaseTimes
 from watcher.log import configure_log
 from watcher.options import DEFAULTS, Options
 from watcher.page.auth import AccessReviews
@@ -69,9 +68,9 @@ def run(
     has_dns_isolation: options.HasDnsIsolation = False,
     keep_updates: options.KeepUpdates = DEFAULTS.history.updates,
     keep_days: options.KeepDays = DEFAULTS.history.days,
-    lease_duration: options.LeaseDuration = DEFAULTS.lease.duration_s,
-    lease_renew_deadline: options.LeaseRenewDeadline = DEFAULTS.lease.renew_s,
-    lease_retry_period: options.LeaseRetryPeriod = DEFAULTS.lease.retry_s,
+    lease_duration: lease_options.LeaseDuration = DEFAULTS.lease.duration_s,
+    lease_renew_deadline: lease_options.LeaseRenewDeadline = DEFAULTS.lease.renew_s,
+    lease_retry_period: lease_options.LeaseRetryPeriod = DEFAULTS.lease.retry_s,
     log_level: options.LogLevel = options.LogLevel.INFO,
 ) -> None:
     """Watch Tenants, and apply each one to the cluster through its own Pulumi stack."""
@@ -95,7 +94,7 @@ def run(
         deletion_blocked_after,
         has_dns_isolation,
         HistoryLimits(keep_updates, keep_days),
-        _lease_times(lease_duration, lease_renew_deadline, lease_retry_period),
+        lease_options.lease_times(lease_duration, lease_renew_deadline, lease_retry_period),
     )
     cluster = Cluster.connect()
     plans = _plans(cluster, plans_file, plans_configmap)
@@ -126,13 +125,6 @@ def run(
     if feed:
         feed.stop()
     server.shutdown()
-
-
-def _lease_times(duration_s: float, renew_s: float, retry_s: float) -> LeaseTimes:
-    try:
-        return LeaseTimes(duration_s, renew_s, retry_s)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--lease-duration") from None
 
 
 def _await_signal() -> None:

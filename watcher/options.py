@@ -232,31 +232,4 @@ KeepDays = Annotated[
         help="Number of days after which the watcher removes an update from the history of a tenant.",
     ),
 ]
-LeaseDuration = Annotated[
-    float,
-    typer.Option(
-        metavar="S",
-        parser=seconds,
-        help="Time after which another watcher takes the Lease of a leader that no longer renews it, in "
-        "seconds.",
-    ),
-]
-LeaseRenewDeadline = Annotated[
-    float,
-    typer.Option(
-        metavar="S",
-        parser=seconds,
-        help="Time after which a leader that cannot renew the Lease ends its operations and exits, in "
-        "seconds. Must be less than --lease-duration.",
-    ),
-]
-LeaseRetryPeriod = Annotated[
-    float,
-    typer.Option(
-        metavar="S",
-        parser=seconds,
-        help="Time between two attempts to take or renew the Lease, in seconds. Must be less than "
-        "--lease-renew-deadline.",
-    ),
-]
 DEFAULT_RUN_FOLDER: Final = Path(tempfile.gettempdir()) / "tenancy-watcher"
