@@ -12,6 +12,7 @@ import typer
 from stacks.operation import EngineName
 from stacks.storage.pruning import HistoryLimits
 from tenancy.plans import SHIPPED_PLANS
+from watcher.lease_times import LeaseTimes
 
 USAGE_FILE: Final = "usage.db"
 
@@ -42,6 +43,7 @@ class Options:
     has_dns_isolation: bool = False
     # How many Pulumi updates the history of each tenant's stack keeps, and for how long.
     history: HistoryLimits = field(default_factory=HistoryLimits)
+    lease: LeaseTimes = field(default_factory=LeaseTimes)
 
 
 DEFAULTS: Final = Options()
