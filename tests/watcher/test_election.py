@@ -14,7 +14,7 @@ from tenancy.cluster_binding import Backend
 from tenancy.leaders import leadership_of
 from tests.waiting import eventually
 from watcher.leadership.election import Election
-from watcher.lease_times import LeaseTimes
+from watcher.lease_options import LeaseTimes
 
 BACKEND = Backend(id="a", url="file:///a")
 # Long enough that a busy machine does not lose the Lease by accident.

@@ -27,7 +27,7 @@ from tenancy.base.platform_names import BACKEND_ANNOTATION, LEADERS_ANNOTATION
 from tenancy.cluster_binding import Backend, backend_annotation, backend_of, other_backend_problem
 from tenancy.leaders import Leadership, leaders_annotation, leadership_of
 from watcher.leadership.lease import now_text, read_lease, write_lease
-from watcher.lease_times import LeaseTimes
+from watcher.lease_options import LeaseTimes
 
 log = structlog.get_logger(__name__)
 
