@@ -53,7 +53,7 @@ def _deployment_as_admin(target: Target) -> Request:
 
 def _token_request(target: Target) -> Request:
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
-    return Request("create", SERVICE_ACCOUNT, "default", target.namespace, "token", body)
+    return Request("create", SERVICE_ACCOUNT, target.admin_account, target.namespace, "token", body)
 
 
 def _session_job(target: Target) -> Request:
@@ -100,7 +100,7 @@ IDENTITY_CHECKS: Final = (
     ),
     Check(
         "account-token-secret",
-        "An operator gets a token of an admin's account",
+        "An operator creates a Secret with a token of an admin's account",
         Level.HOSTILE,
         Role.OPERATOR,
         (policy("token-secrets"),),
@@ -116,10 +116,11 @@ IDENTITY_CHECKS: Final = (
     ),
     Check(
         "account-token-request",
-        "An operator requests a token of a ServiceAccount",
-        Level.BASIC,
+        "An operator requests a token of an admin's account",
+        Level.HOSTILE,
         Role.OPERATOR,
-        (RBAC,),
+        # RBAC rejects the request unless the setting `roles` grants `serviceaccounts/token`.
+        (RBAC, policy("token-requests")),
         _token_request,
     ),
     Check(

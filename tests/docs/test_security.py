@@ -32,7 +32,17 @@ def test_build_finds_statements_without_a_test(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text(
         f"import sys\nsys.path.insert(0, {str(folder)!r})\nextensions = ['myst_parser', 'named_tests']\n"
     )
-    command = [sys.executable, "-m", "sphinx", "-q", "--no-color", "-b", "dummy", str(tmp_path), str(tmp_path / "out")]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "--no-color",
+        "-b",
+        "dummy",
+        str(tmp_path),
+        str(tmp_path / "out"),
+    ]
     completed = subprocess.run(command, capture_output=True, text=True, check=True)
     warnings = [line.partition("WARNING: ")[2] for line in completed.stderr.splitlines()]
     assert warnings == [
