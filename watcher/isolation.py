@@ -60,6 +60,9 @@ class Periods:
     gather_s: float = 0.5
 
 
+_PERIODS: Final = Periods()
+
+
 class IsolationChecks(Service):
     """Checks the isolation of each tenant in the background. `failures` returns the results. Thread-safe.
 
@@ -73,7 +76,7 @@ class IsolationChecks(Service):
         managed: ManagedObjects,
         plans: LivePlans,
         on_change: Callable[[str], None],
-        periods: Periods = Periods(),
+        periods: Periods = _PERIODS,
     ) -> None:
         super().__init__("check isolation")
         self._cluster = cluster

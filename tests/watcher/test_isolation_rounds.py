@@ -95,9 +95,7 @@ def test_round_finds_a_missing_object_and_its_return(checked: Checked, start: St
     await_failures(checks)
 
 
-def test_round_finds_rights_of_users_outside_the_tenant(
-    platform: Platform, checked: Checked, start: Start
-) -> None:
+def test_round_finds_rights_of_users_outside_the_tenant(platform: Platform, start: Start) -> None:
     checks = start(ROUNDS)
     await_failures(checks)
     binding = {
