@@ -93,7 +93,8 @@ class SessionsConfig(Model):
     keep_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
         default=30,
         description="The number of days after which the watcher deletes an ended AISession with its results. "
-        "With `null`, the watcher never deletes it.",
+        "The watcher deletes it earlier if the namespace has nearly reached its limit of AISessions. With "
+        "`null`, the watcher never deletes it.",
     )
     models: Annotated[Mapping[ModelName, ModelConfig], Field(max_length=256)] = Field(
         default_factory=dict,
