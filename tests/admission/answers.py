@@ -1,9 +1,10 @@
 """A pytest plugin that records the API server's answers to the requests of the tests in this folder.
 
-`test_without_policies` uses the plugin in two runs of these tests. With `--answers FILE`, the plugin writes
-the answers to FILE. With `--without-policies FILE`, it first removes the bindings of all admission policies.
-Each request then returns the answer in FILE to the test, so that the test takes the same path. The answers of
-the API server without policies go to the file of `--answers`.
+`test_without_policies` uses the plugin in two runs of these tests:
+
+- With `--record FILE`, the plugin writes the answers to FILE.
+- With `--without-policies OTHER` too, it first removes the bindings of all admission policies. Each request
+  still returns the answer in the file OTHER to the test, so that the test sends the same requests as before.
 """
 
 import json
@@ -13,39 +14,59 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from pydantic import Field
 
 from cluster.errors import ClusterError
 from tenancy.base.kinds import POLICY_BINDING
+from tenancy.base.model import Model
+from tests.admission import people as people_module
 from tests.admission.people import CLAIM, Attempt, Person, claim_spec, create
 from tests.waiting import eventually
 
+SEPARATOR = " | "
 _CHANGING = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
-# By test, user and request: the error message of the API server, or an empty string.
-Answers = dict[str, str]
+
+
+class Record(Model):
+    """The results of one run."""
+
+    # By test, user and request: the error message of the API server, or an empty string.
+    answers: dict[str, str] = Field(default_factory=dict)
+    # The tests that expect a rejection by a policy, and the tests that have failed.
+    attacks: set[str] = Field(default_factory=set)
+    failed: set[str] = Field(default_factory=set)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("answers")
-    group.addoption("--answers", type=Path, required=True, help="the file for the answers")
+    group.addoption("--record", type=Path, required=True, help="the file for the answers")
     group.addoption("--without-policies", type=Path, help="the file with the answers of a run with policies")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Recorder(config.option.answers, config.option.without_policies))
+    config.pluginmanager.register(Recorder(config.option.record, config.option.without_policies))
 
 
 class Recorder:
+    """Replaces `Person.refusal` and `denied_by` with functions that also record their calls."""
+
     def __init__(self, file: Path, expected: Path | None) -> None:
         self._file = file
-        self._expected: Answers | None = json.loads(expected.read_text()) if expected else None
-        self._answers: Answers = {}
-        self._refusal = Person.refusal
+        self._expected = Record.model_validate_json(expected.read_text()).answers if expected else None
+        self._record = Record()
+        self._refusal, self._denied_by = Person.refusal, people_module.denied_by
         recorder = self
 
         def refusal(person: Person, attempt: Attempt, *, is_dry_run: bool = True) -> str:
             return recorder._answer(person, attempt, is_dry_run)
 
+        def denied_by(policy: str) -> str:
+            if _is_in_test():
+                recorder._record.attacks.add(_test())
+            return recorder._denied_by(policy)
+
         Person.refusal = refusal  # type: ignore[method-assign, assignment]
+        people_module.denied_by = denied_by
 
     def _answer(self, person: Person, attempt: Attempt, is_dry_run: bool) -> str:
         key = _key(person, attempt)
@@ -57,7 +78,8 @@ class Recorder:
             if expected is None:
                 raise
             answer = ""
-        self._answers[key] = answer
+        if _is_in_test():
+            self._record.answers[key] = answer
         return answer if expected is None else expected
 
     @pytest.hookimpl(wrapper=True)
@@ -68,20 +90,32 @@ class Recorder:
             root = people("root", "system:masters")
             for binding in root.list(POLICY_BINDING)[0]:
                 root.delete(POLICY_BINDING, binding["metadata"]["name"])
-            # The policy of claims is created last, and its binding is deleted last.
             probe = create(CLAIM, "probe", spec=claim_spec(storageClassName="slow"))
             eventually(lambda: self._refusal(people("alice"), probe) == "", "no policy is in force")
         return value
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._record.failed.add(report.nodeid)
+
     def pytest_sessionfinish(self) -> None:
-        self._file.write_text(json.dumps(self._answers))
+        self._file.write_text(self._record.model_dump_json())
+
+
+def _is_in_test() -> bool:
+    """Whether a test function runs, and not a fixture."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").endswith(" (call)")
+
+
+def _test() -> str:
+    """The id of the current test."""
+    return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
 
 
 def _key(person: Person, attempt: Attempt) -> str:
     """The test, the user and the request, without fields that differ from run to run."""
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
     body: Any = attempt.body
     if isinstance(body, dict) and "metadata" in body:
         metadata = {name: value for name, value in body["metadata"].items() if name not in _CHANGING}
         body = {**body, "metadata": metadata}
-    return f"{test} {person.user}: {attempt.method} {attempt.path} {json.dumps(body, sort_keys=True)}"
+    return f"{_test()}{SEPARATOR}{person.user}: {attempt.method} {attempt.path} {json.dumps(body, sort_keys=True)}"

@@ -14,7 +14,7 @@ from tests.cli.proving import PEOPLE, Proof, create, every_check_applies, writer
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 
-# The right to request a token of the admin's account. Without it, RBAC rejects the request before a policy does.
+# The right to request a token of the admin's account. Without it, RBAC rejects the request, not the policy.
 TOKENS = [
     {
         "apiGroups": [""],
