@@ -118,4 +118,5 @@ def _key(person: Person, attempt: Attempt) -> str:
     if isinstance(body, dict) and "metadata" in body:
         metadata = {name: value for name, value in body["metadata"].items() if name not in _CHANGING}
         body = {**body, "metadata": metadata}
-    return f"{_test()}{SEPARATOR}{person.user}: {attempt.method} {attempt.path} {json.dumps(body, sort_keys=True)}"
+    content = json.dumps(body, sort_keys=True)
+    return f"{_test()}{SEPARATOR}{person.user}: {attempt.method} {attempt.path} {content}"
