@@ -116,9 +116,9 @@ def fields_page() -> str:
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:
-    """A copy of the settings' schema properties with the default of each setting that has a default.
+    """A copy of the properties in the settings' schema, with the defaults of the settings.
 
-    The default applies if both the plan and the tenant omit the setting.
+    The default applies if neither the plan nor the tenant sets the setting.
     """
     defaults = TenantSettings.model_json_schema(by_alias=True)["properties"]
     required = {field.alias for name, field in Plan.model_fields.items() if field.is_required()}

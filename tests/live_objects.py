@@ -1,4 +1,4 @@
-"""Reads and changes objects in the cluster under test, with administrator access."""
+"""Reads and changes objects in the cluster of the tests, with administrator access."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from tenancy.base.manifest import Manifest
 
 @dataclass(kw_only=True)
 class LiveObjects:
-    """The objects in a cluster. Kinds are keys, as in `ObjectKey.kind`."""
+    """The objects in a cluster. Methods select a kind by a string, as in `ObjectKey.kind`."""
 
     admin: Cluster
 
@@ -23,7 +23,7 @@ class LiveObjects:
         }
 
     def events(self, tenant: str) -> list[tuple[str, str]]:
-        """Reason and message of each Event about the tenant."""
+        """The reason and the message of each Event about the Tenant."""
         return [
             (event["reason"], event["message"])
             for event in self.admin.list(EVENT)[0]

@@ -62,8 +62,8 @@ class Sizes:
     idle_pause_s: float = 12.0
     restart: int = 100
     idle: tuple[int, ...] = (0, 100)
-    # Numbers of existing tenants. With each number, the row cost measures the creation of `cost_batch`
-    # tenants.
+    # The numbers of existing tenants in the row `cost`. For each number, the row measures the creation of
+    # `cost_batch` more tenants.
     cost: tuple[int, ...] = (10, 100)
     cost_batch: int = 10
 
@@ -72,8 +72,8 @@ def sizes_of(column: str, *, is_full: bool) -> Sizes:
     """The sizes for a column. With `is_full`, the watcher is also measured with 1,000 tenants.
 
     Slow columns have fewer operations, so that a run without `is_full` takes less than 10 minutes. So the
-    column `documented` has fewer stacks. This is an advantage for it, because its updates take longer if more
-    stacks exist.
+    column `documented` has fewer stacks. This is an advantage for the column, because its updates take longer
+    if more stacks exist.
     """
     sizes = Sizes()
     if column == "documented":

@@ -47,7 +47,7 @@ class WatcherColumn:
         self.tenants: list[str] = []
 
     def steps(self) -> dict[str, Callable[[], Step]]:
-        """The functions that measure the steps, by name of the step.
+        """The functions that measure the steps, keyed by the name of the step.
 
         They are sorted by the number of tenants that must exist before the step.
         """

@@ -31,9 +31,9 @@ EnsureCached = Callable[[Tool, WriteFiles], object]
 # the compiler does not even generate it. This saves a fifth of the CPU time of a build (measured on Go's
 # standard library).
 _COMPILER_FLAGS: Final = "-dwarf=false"
-# Packages that are compiled without optimization and inlining. This halves the CPU time for these packages
-# (measured on libopenapi), which are a tenth of a build. The product spends no time in them. They are an
-# OpenAPI parser of one `pulumi` command, the SDKs of cloud providers, and the protocol of a proxy.
+# Packages that are compiled without optimization and inlining: an OpenAPI parser of one `pulumi` command, the
+# SDKs of cloud providers, and the protocol of a proxy. The product spends no time in their code. These
+# packages are a tenth of a build. Without optimization, they need half the CPU time (measured on libopenapi).
 _UNOPTIMIZED_PACKAGES: Final = (
     "cloud.google.com/...",
     "github.com/Azure/...",
@@ -76,7 +76,8 @@ class _Builds:
         self._progress = progress
         self._started = time.monotonic()
         self._downloaded = 0
-        # All units of work, and the completed units, by tool name. A tool is added when its units are known.
+        # The units of work and the completed units, keyed by tool name. A tool is added when its units are
+        # known.
         self._units: dict[str, int] = {}
         self._done_units: dict[str, int] = {}
         # The packages that `_units` already counts. A package that several tools share is compiled once.
@@ -179,7 +180,7 @@ class _Builds:
     def _update_progress(self) -> None:
         """Show the number of downloaded Go modules, or the completed share of the builds.
 
-        The share is known only when `_units` contains all tools. Until then, the number is shown.
+        The share is known only after all tools are in `_units`. Until then, the line shows the number.
         """
         done_units, units = dict(self._done_units), dict(self._units)
         current = ", ".join(name for name, done in done_units.items() if done < units[name])

@@ -1,4 +1,4 @@
-"""The preview of a deletion, with different rights of the user."""
+"""The preview of a deletion, for users with different rights."""
 
 from typing import Any
 
@@ -22,7 +22,10 @@ _ROLE = {
 
 
 class Rights(Connection):
-    """Access to a cluster with the objects of tenant `a`, in which the user may list only some kinds."""
+    """A connection to a cluster that contains the objects of tenant `a`.
+
+    The user may list only some kinds.
+    """
 
     readable: tuple[Kind, ...] = (NAMESPACE, ROLE)
 

@@ -1,4 +1,4 @@
-"""Commands of a user who has only the documented role of the web page, which allows reading Tenants."""
+"""Commands of a user with limited rights. The user has only the documented role for the web page."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def page_user(platform: Platform, folder: Path, name: str) -> str:
-    """The path of a kubeconfig of a new user with the role in the docs of the web page."""
+    """Create a user with the documented role for the web page. Returns the path of its kubeconfig."""
     text = (ROOT / "docs/howto/page.md").read_text()
     roles = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
     (role,) = [role for role in roles if role["kind"] == "ClusterRole"]
@@ -55,7 +55,7 @@ def page_user(platform: Platform, folder: Path, name: str) -> str:
 
 @pytest.fixture
 def limited(platform: Platform, tenancy: Run, tmp_path: Path) -> Run:
-    """Runs the command as the user of the web page."""
+    """Runs `tenancy` as a user who has only the role for the web page."""
     kubeconfig = page_user(platform, tmp_path, "page-user")
 
     def run(*arguments: str, **environment: str) -> Completed:
@@ -161,7 +161,7 @@ def test_doctor_fails_until_the_roles_that_it_names_are_bound(
     fixes = {fix for entry in skipped.values() for fix in entry["fix"].split(" && ")}
     for fix in fixes:
         assert "auth can-i" not in fix
-    # `kubectl create clusterrole` comes before the command that binds the ClusterRole.
+    # The output contains `kubectl create clusterrole` before the command that binds this ClusterRole.
     environment = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
     for fix in sorted(fixes):
         subprocess.run(["bash", "-euc", fix], env=environment, check=True, capture_output=True)

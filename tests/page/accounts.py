@@ -1,4 +1,4 @@
-"""Service accounts with rights on tenants, and tokens for them."""
+"""Creates service accounts with rights on Tenants, and tokens for these accounts."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.platform import Platform
 
 
 def create_token(platform: Platform, name: str, rules: list[dict[str, Any]]) -> str:
-    """Create a service account with these rules on tenants, and return a token for it."""
+    """Create a service account with these RBAC rules for Tenants, and return a token for the account."""
     tenants = {"apiGroups": list(GROUPS), "resources": ["tenants"]}
     return service_account_token(platform.admin, name, *({**tenants, **rule} for rule in rules))
 

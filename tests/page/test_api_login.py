@@ -1,4 +1,4 @@
-"""On other than loopback addresses, the page needs a token with read access to tenants."""
+"""On other addresses than loopback, the web page requires a token with the right to read Tenants."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ RULES: dict[str, list[dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A cluster with two tenants, whose watcher listens on all addresses."""
+    """A platform with two tenants. Its watcher listens on all addresses."""
     with platform_on_own_cluster(tools, tmp_path_factory, "login") as platform:
         platform.host = "0.0.0.0"
         platform.start("--page")
@@ -42,7 +42,10 @@ def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def tokens(open_platform: Platform) -> dict[str, str]:
-    """A token of each account, by the account's name. The accounts' rights are in effect."""
+    """A token for each account, keyed by the account's name.
+
+    The rights of the accounts are already in effect.
+    """
     tokens = {name: create_token(open_platform, name, rules) for name, rules in RULES.items()}
     metrics = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
     tokens["page-prometheus"] = service_account_token(open_platform.admin, "page-prometheus", metrics)
@@ -103,7 +106,7 @@ def test_invalid_token_is_rejected(page: PageClient, token: str) -> None:
 def test_missing_right_is_named(page: PageClient, tokens: dict[str, str]) -> None:
     nobody = as_bearer(page, tokens["page-nobody"])
     user = "system:serviceaccount:default:page-nobody"
-    # The page shows tenants of both groups: a right in one group is not enough.
+    # The page shows tenants of both API groups, so the right to list the Tenants of one group is not enough.
     assert as_bearer(page, tokens["page-half"]).get("/api/tenants").status == 403
     for path in ("/api/tenants", "/api/stream"):
         response = nobody.get(path)
@@ -191,7 +194,8 @@ def test_revoked_right_ends_the_stream(
     assert leaver.get("/api/tenants").status == 200
     with leaver.stream() as stream:
         open_platform.admin.delete(BINDING, "page-leaver")
-        # A logout clears the cached reviews of the token, which last 30 seconds: see test_auth.
+        # The reviews of a token are cached for 30 seconds. A logout removes them from the cache, see
+        # test_auth.
         person = PageClient(page.port, {"Cookie": cookie_of(page.post("/api/login", {"token": token}))})
 
         def is_rejected() -> bool:

@@ -1,4 +1,4 @@
-"""Login in a browser, on other than loopback addresses."""
+"""The login on the web page, in a browser. The watcher listens on other addresses than loopback."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.platform import NewTenant, Platform
 
 @pytest.fixture(scope="module", autouse=True)
 def _open_platform(running_platform: Platform) -> Iterator[None]:
-    """The watcher listens on all addresses."""
+    """Make the watcher listen on all addresses."""
     running_platform.stop()
     running_platform.host = "0.0.0.0"
     running_platform.start("--page")
@@ -31,14 +31,14 @@ def sign_in(tab: Tab, token: str) -> None:
 
 
 def token_with_rights(platform: Platform) -> str:
-    """A token with the right to list tenants."""
+    """A token with the right to list Tenants."""
     kubeconfig = yaml.safe_load(Path(platform.environment["KUBECONFIG"]).read_text())
     token: str = kubeconfig["users"][0]["user"]["token"]
     return token
 
 
 def token_without_rights(platform: Platform) -> str:
-    """A valid token without rights on tenants."""
+    """A valid token without rights on Tenants."""
     body = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",

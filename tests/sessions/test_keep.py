@@ -1,4 +1,4 @@
-"""Finished sessions are deleted with their results after `keepDays`, or earlier to make space."""
+"""The watcher deletes finished sessions with their results after `keepDays`, or earlier to make space."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The store for the histories of deleted tenants in a file backend."""
+"""A file backend stores the histories of deleted tenants."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,10 @@ def stack_with_update(backend: Path) -> list[Path]:
 
 
 def histories(backend: Path) -> Histories:
-    """Histories without a command, because a file backend is read without it."""
+    """The histories of a file backend.
+
+    There is no Pulumi command, because a file backend is read without Pulumi.
+    """
     url, command = f"file://{backend}", cast(PulumiProcess, None)
     cli = PulumiCli(url, backend / "none", command, {})
     return Histories(url, backend / "none", {}, command, cli)

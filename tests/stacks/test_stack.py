@@ -1,4 +1,4 @@
-"""Operations on a tenant's stack: their effects, results and number of processes."""
+"""The operations on a tenant's stack: their effects, their results, and the processes that they start."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: 
     stacks, command = open_stacks()
     is_warm, name = engine is EngineName.WARM, f"ops-{engine}"
     basic, pro = desired(name), desired(name, plan="pro")
-    # The CLI creates a backend's first stack, because it also writes the backend's metadata.
+    # The first stack of a backend needs more CLI commands, because they also write the backend's metadata.
     stacks.up(desired("first"), "spec generation 1")
     assert command.commands == ([] if is_warm else ["up", "stack", "up"])
     command.commands.clear()
@@ -73,7 +73,7 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
     assert [update["message"] for update in json.loads(history)] == ["round 3", "round 2", "round 1"]
     assert result.version == 3
 
-    # The CLI shows only 10 updates by default. Add copies of the first update, as an older history.
+    # By default, the CLI shows only 10 updates. Add copies of the first update as older updates.
     folder = tmp_path / "state" / ".pulumi" / "history" / "tenancy" / "tenant-counted"
     first = min(folder.glob("*.history.json.gz"))
     for number in range(1, 11):
@@ -139,7 +139,7 @@ def test_operation_over_its_time_limit_is_ended_with_all_it_started(
     command.timeout_s = 0.4
     with pytest.raises(StackTimeout, match=r"up took longer than 0\.4 s"):
         stacks.up(desired("slow", namespaces=[{"name": f"n{n}"} for n in range(5)]), "spec generation 2")
-    # Only the engine and its provider continue to run.
+    # Only the warm engine and its provider are still running.
     kept, process_count = (["engine.1"], 2) if engine is EngineName.WARM else ([], 0)
     assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == [*kept, "home", "lock"]
     processes = [

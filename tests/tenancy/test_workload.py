@@ -1,4 +1,4 @@
-"""The watcher's StatefulSet: the volume of the usage database, and its permissions on pods."""
+"""The watcher's StatefulSet: the volume of the usage database, and the watcher's permissions on pods."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,10 @@ class UsageStorage(NamedTuple):
 
 
 def usage_storage(**settings: str) -> UsageStorage | None:
-    """None if there is no volume. The database is then in the watcher's run folder."""
+    """The storage of the usage database, or None if there is no volume.
+
+    Without a volume, the database is in the watcher's run folder.
+    """
     _, stateful_set = watcher_workload(PlatformSettings.model_validate({"image": "watcher:1", **settings}))
     [container] = stateful_set["spec"]["template"]["spec"]["containers"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}

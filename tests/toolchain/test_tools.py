@@ -1,4 +1,4 @@
-"""The table of tools: versions match the Python packages, and cache keys change with the build."""
+"""The table of tools: versions match the Python packages, and a changed build changes the cache key."""
 
 import re
 import shutil

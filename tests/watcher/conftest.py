@@ -1,4 +1,7 @@
-"""Fixtures of the watcher's tests: watchers that read their plans from a file or from a ConfigMap."""
+"""Fixtures for the tests of the watcher.
+
+They start watchers that read plans from a file or from a ConfigMap.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -14,7 +17,7 @@ from tests.watcher.changed_plans import PLANS_CONFIG_MAP, write_plans
 
 @pytest.fixture
 def plans_file(platform: Platform) -> Iterator[Path]:
-    """The plans file of a running watcher. The shipped plans are in it and in force."""
+    """The plans file of a running watcher. The file contains the shipped plans, which are in force."""
     path = platform.folder / "plans" / "plans.yaml"
     path.parent.mkdir(exist_ok=True)
     if platform.process is None or platform.plans != str(path):
@@ -28,7 +31,7 @@ def plans_file(platform: Platform) -> Iterator[Path]:
 
 @pytest.fixture
 def config_map(platform: Platform) -> Iterator[None]:
-    """A watcher that waits for its ConfigMap, which does not exist yet."""
+    """A watcher that waits for the ConfigMap with its plans. The ConfigMap does not exist yet."""
     platform.stop()
     platform.launch("--plans-configmap", "/".join(PLANS_CONFIG_MAP))
     yield

@@ -1,4 +1,4 @@
-"""Adoption and release of existing namespaces. Neither changes the workloads."""
+"""Tenants adopt and release existing namespaces. The workloads in these namespaces do not change."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,10 @@ from tests.waiting import eventually
 
 @pytest.fixture
 def existing(platform: Platform) -> Iterator[Any]:
-    """Create namespaces without a tenant, each with a ConfigMap of a workload. Delete them after the test."""
+    """A function that creates a namespace without a tenant, and a ConfigMap in it.
+
+    The ConfigMap represents a workload. After the test, the fixture deletes the namespaces.
+    """
     names: list[str] = []
 
     def create(name: str, tenant: str = "", **labels: str) -> Manifest:
@@ -114,7 +117,10 @@ def test_namespace_of_an_integrations_controller_is_not_adopted(
 def test_namespace_is_not_adopted_without_its_own_consent(
     platform: Platform, new_tenant: NewTenant, existing: Any
 ) -> None:
-    """A user who can write Tenants and their status cannot take a namespace of the cluster."""
+    """The namespace itself must allow the adoption.
+
+    The rights to write Tenants and their status are not enough.
+    """
     existing("backups", "somebody-else")
     manifest = new_tenant("collector", adopt=True, namespaces=[{"name": "x", "existing": "backups"}])
     platform.await_condition(manifest, "NamespaceTaken")
@@ -146,20 +152,20 @@ def test_another_tenants_namespace_is_never_adopted(platform: Platform, new_tena
 def test_namespaces_of_an_earlier_tenant_need_the_same_account(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    """A customer cannot get the data of an earlier customer by a Tenant of the same name."""
+    """A customer cannot get the data of an earlier customer by creating a Tenant with the same name."""
     account = {"userId": "17", "username": "first"}
     earlier = new_tenant("returning", **account)
     platform.await_active(earlier)
     created = (platform.namespace("tenant-returning") or {})["metadata"]["creationTimestamp"]
     platform.abandon(earlier)
-    # Kubernetes stores times without fractions of a second.
+    # Kubernetes stores times in whole seconds.
     next_second = datetime.fromisoformat(created) + timedelta(seconds=1)
     eventually(lambda: datetime.now(UTC) >= next_second, "the next Tenant is newer than the namespace")
 
     other = new_tenant("returning", userId="18", username="first")
     message = platform.await_condition(other, "NamespaceTaken")["message"]
     assert "was left by an earlier tenant 'returning' with another account (userId: 17, " in message
-    # The same account gets its namespaces back, as after a reinstallation of the CRD.
+    # The same account gets its namespaces back, for example after the CRD was installed again.
     platform.apply({**other, "spec": account})
     platform.await_active(other)
     platform.abandon(other)
@@ -190,7 +196,7 @@ def test_retained_namespaces_stay_with_their_workloads_and_without_platform_obje
         assert live["metadata"]["labels"] == {"kubernetes.io/metadata.name": name, **labels}
         assert not set(live["metadata"].get("annotations") or ()) - {ADOPTION_ANNOTATION}
     assert _workload(platform, "keepsake") == workload
-    # The stack is deleted too, so another tenant can use the name.
+    # The stack is deleted too, so a new tenant can use the name.
     assert "no stack named" in platform.pulumi("tenant-leaver", "stack", "history").stderr
     platform.admin.delete(NAMESPACE, "tenant-leaver-new")
 
@@ -240,7 +246,7 @@ def test_namespace_removed_together_with_the_change_to_retain_stays(
     eventually(is_released, "the namespace has no labels of the platform")
     assert not [key for key in platform.objects("waverer") if "departing" in key]
     assert _workload(platform, "departing")["data"] == {"kept": "yes"}
-    # The change needs two updates. Each update has only its own changes in the history.
+    # The change needs two updates. In the history, each update contains only its own changes.
     released, marked, _ = platform.stacks.history("waverer")
     assert marked.cause == f"{released.cause}: marks namespaces to keep"
     assert released.record is not None
@@ -258,7 +264,8 @@ def test_namespace_that_was_dropped_just_before_a_restart_is_released(
     manifest = new_tenant("restarted", deletionPolicy="Retain")
     platform.await_active(manifest)
     platform.stop()
-    # The state halfway through a release: the namespace has the labels, but is in no stack and no status.
+    # Create the state in the middle of a release: the namespace has the labels, but no stack and no status
+    # contains it.
     labels = {"tenant.platform.ai/name": "restarted", "tenant.platform.ai/managed": "true"}
     platform.admin.patch(NAMESPACE, "forgotten", {"metadata": {"labels": labels}})
     platform.start()

@@ -1,4 +1,7 @@
-"""Each behaviour of the watcher with both engines, and the report if the warm engine cannot be used."""
+"""The watcher behaves in the same way with both engines.
+
+If the warm engine cannot be used, the watcher reports it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ POLICY = "default-deny-all"
 
 @pytest.fixture(scope="module", params=EngineName)
 def engine(running_platform: Platform, request: pytest.FixtureRequest) -> Iterator[EngineName]:
-    """The engine of a watcher that is started with it."""
+    """The engine of the running watcher. The fixture starts the watcher with each of the two engines."""
     running_platform.stop()
     running_platform.start("--engine", request.param)
     yield request.param
@@ -36,7 +39,7 @@ def version(platform: Platform, manifest: Manifest) -> int:
 
 
 def operations(platform: Platform, tenant: str) -> set[str]:
-    """The names of the operations on the tenant's stack that ran as processes."""
+    """The names of the operations on the tenant's stack that ran in separate processes."""
     lines = [line for line in platform.log() if line["message"] == "pulumi ran"]
     return {
         line["command"].split()[0] for line in lines if line["stack"] == f"tenant-{tenant}" and "code" in line
@@ -134,7 +137,10 @@ def test_watcher_without_a_usable_engine_uses_the_cli_and_says_so(running_platfo
 
 @pytest.mark.long
 def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform) -> None:
-    """Run 2,000 updates: 200 of each tenant. New engine processes replace the engine meanwhile."""
+    """Run 2,000 updates, 200 of each tenant.
+
+    During these updates, new processes replace the engine several times.
+    """
     platform = running_platform
     platform.stop()
     platform.start("--engine", "warm")
@@ -153,8 +159,8 @@ def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform)
     after = _use(platform)
     print(before, after, sep="\n")
     assert version(platform, manifests[0]) >= 200
-    # Between two replacements, the engine keeps one file and some memory per update. During a replacement,
-    # two engines with a provider each run.
+    # Until the next replacement, the engine keeps one open file and some memory per update. During a
+    # replacement, two engines run, each with its provider.
     assert after.processes <= 5
     assert after.open_files <= before.open_files + 550
     assert after.memory_bytes <= before.memory_bytes + (250 << 20)
@@ -165,7 +171,7 @@ def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform)
 
 @dataclass(frozen=True)
 class Use:
-    """What the watcher, the engine and the provider use together."""
+    """The resources that the watcher, the engine and the provider use together."""
 
     processes: int
     open_files: int

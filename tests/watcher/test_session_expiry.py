@@ -1,4 +1,4 @@
-"""Ended sessions are deleted when they expire, or earlier if their namespace has too many sessions."""
+"""The watcher deletes ended sessions when they expire, or earlier if their namespace has many sessions."""
 
 from datetime import UTC, datetime, timedelta
 
