@@ -39,7 +39,7 @@ func TestStateIsReadAndSavedWithoutAListOfAllStacks(t *testing.T) {
 	ctx, folder := context.Background(), t.TempDir()
 	var prefixes []string
 	blob.DefaultURLMux().RegisterBucket("recorded", listRecorder{prefixes: &prefixes})
-	backend, _, err := openBackend(ctx, discard, "recorded://state?folder="+folder, &workspace.Project{Name: "tenancy"})
+	backend, _, err := openBackend(ctx, "recorded://state?folder="+folder, &workspace.Project{Name: "tenancy"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestStateIsReadAndSavedWithoutAListOfAllStacks(t *testing.T) {
 
 func TestRelativeFolderIsRejected(t *testing.T) {
 	for _, address := range []string{"file://state", "file://~/state", "file://./state"} {
-		if _, _, err := openBackend(context.Background(), discard, address, nil); err == nil {
+		if _, _, err := openBackend(context.Background(), address, nil); err == nil {
 			t.Errorf("%s was opened", address)
 		}
 	}

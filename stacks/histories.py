@@ -61,20 +61,19 @@ class Histories:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
         Does nothing if the backend has no store of deleted tenants. If the history cannot be read, stores
-        only the spec. The method can be called again after the stack is destroyed: it keeps the stored
-        history.
+        only the spec. You can call the method again. If the history can no longer be read, for example
+        because the stack is destroyed, the method keeps the stored history.
         """
         if self.deleted is None:
             return
         with translated_errors(EventLog()):
             try:
                 entries = self._cli.history(stack_name(tenant["metadata"]["name"]))
-            except StackNotFound:
+            except StackError as error:
                 if self.deleted.get(tenant["metadata"]["uid"]):
                     return
-                entries = []
-            except StackError as error:
                 # Without this handler, a history that cannot be read would block the deletion of the Tenant.
-                log.warning("history of a deleted tenant not kept", problem=str(error))
+                if not isinstance(error, StackNotFound):
+                    log.warning("history of a deleted tenant not kept", problem=str(error))
                 entries = []
             self.deleted.put(deleted_tenant(tenant, entries))

@@ -1,7 +1,7 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
 The warm engine (see `stacks.engine`) runs the operations. If it is not available, each operation runs one CLI
-process. An operation such as `up` takes a desired state, and returns a result or raises a StackError.
+process. An operation returns a result, or raises a StackError.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import structlog
 from stacks.backend import backend_url, file_backend_folder, is_passphrase_backend
 from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess, kill_leftover_commands
+from stacks.engine.binary import NO_PULUMI_CLOUD
 from stacks.engine.warm import WarmEngine
 from stacks.errors import (
     EngineCrashed,
@@ -76,6 +77,8 @@ class Stacks:
             self._environment["PULUMI_HOME"] = str(create_pulumi_home(self._run_dir))
             if is_passphrase_backend(self._backend_url):
                 self._prepare_key()
+        if self.engine is None and self.engine_problem:
+            log.warning("using the Pulumi CLI instead of the warm engine", problem=self.engine_problem)
 
     def _prepare_key(self) -> None:
         """Use one salt for all stacks and runs. Then each process derives the encryption key only once."""
@@ -102,7 +105,9 @@ class Stacks:
 
     @property
     def engine_problem(self) -> str | None:
-        """Why the warm engine cannot be used. None if it can be used, or if `engine` is not set."""
+        """Why the warm engine cannot be used. None if it can be used, or if the CLI is selected."""
+        if self._engine_name is EngineName.WARM and not is_passphrase_backend(self._backend_url):
+            return NO_PULUMI_CLOUD
         return self.engine.problem if self.engine else None
 
     def notes(self) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cluster.client import Cluster
-from tenancy.base.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE
+from tenancy.base.kinds import CONFIG_MAP, EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE
 from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest
 
@@ -42,3 +42,9 @@ class LiveObjects:
 
     def namespace(self, name: str) -> Manifest | None:
         return self.admin.get(NAMESPACE, name)
+
+    def workload(self, namespace: str) -> Manifest:
+        """The ConfigMap that the fixture `existing` has created in the namespace."""
+        config_map = self.admin.get(CONFIG_MAP, "workload", namespace)
+        assert config_map is not None
+        return config_map

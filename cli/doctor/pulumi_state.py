@@ -12,8 +12,9 @@ from typing import Final
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, failed, ok, skipped, warning
 from cluster.tenants import read_tenants
+from stacks.backend import is_passphrase_backend
 from stacks.command import PulumiProcess
-from stacks.engine.binary import installed_version
+from stacks.engine.binary import NO_PULUMI_CLOUD, installed_version
 from stacks.errors import EngineUnavailable, Lock, PulumiMissing, StackError, without_secrets
 from stacks.lock import is_abandoned
 from stacks.operation import EngineName
@@ -62,6 +63,11 @@ def check_engine(_: Connection) -> list[CheckResult]:
     selected = os.environ.get(ENGINE_VARIABLE) or EngineName.WARM
     if selected != EngineName.WARM:
         return [ok("warm engine", f"not used, because {ENGINE_VARIABLE} is {selected}")]
+    if not is_passphrase_backend(os.environ.get(BACKEND_VARIABLE, "")):
+        message = f"{NO_PULUMI_CLOUD}. The watcher uses the Pulumi CLI, which is slower"
+        return [
+            warning("warm engine", message, f"set {ENGINE_VARIABLE}={EngineName.CLI}, or use another backend")
+        ]
     try:
         return [ok("warm engine", f"version {installed_version()}")]
     except EngineUnavailable as error:

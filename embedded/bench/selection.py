@@ -57,7 +57,7 @@ class Sizes:
     # after an update, and the CPU time must include this reconcile.
     afterwards_s: float = 2.5
     # The length of an idle measurement, and the pause before it. After the pause, the watcher has written the
-    # usage of new tenants to their status.
+    # usage of new tenants to their status. Without tenants, there is no pause.
     idle_s: float = 10.0
     idle_pause_s: float = 12.0
     restart: int = 100
@@ -79,7 +79,7 @@ def sizes_of(column: str, *, is_full: bool) -> Sizes:
     if column == "documented":
         return replace(sizes, creates=6, changes=3, deletes=2, burst=12)
     if column == "cli":
-        sizes = replace(sizes, creates=10, changes=6, deletes=2)
+        sizes = replace(sizes, creates=10, changes=6, deletes=2, cost_batch=6)
     return replace(sizes, idle=(0, 100, 1000), cost=(10, 100, 1000)) if is_full else sizes
 
 

@@ -140,7 +140,8 @@ class WatcherColumn:
     def _idle(self, existing: int) -> Step:
         """Measure the watcher while no tenant changes. `cpu_s` is the CPU time per minute."""
         self.ensure_tenants(existing)
-        time.sleep(self._sizes.idle_pause_s)
+        if existing:
+            time.sleep(self._sizes.idle_pause_s)
         with self.meter.measured() as usage:
             time.sleep(self._sizes.idle_s)
         return _step({"existing": len(self.tenants)}, usage, self._sizes.idle_s / 60)

@@ -28,7 +28,7 @@ class DeletedTenants(Protocol):
         """Store a deleted tenant. If the store contains a tenant with the same uid, replace it."""
 
     def get(self, uid: str) -> DeletedTenant | None:
-        """The deleted tenant with this uid. None if there is none."""
+        """The deleted tenant with this uid. None if the store does not contain it."""
 
     def list(self) -> list[DeletedTenant]:
         """All deleted tenants, newest deletion first."""

@@ -83,7 +83,7 @@ def _with_defaults(manifest: Manifest) -> Manifest:
 
 
 def object_problems(desired: DesiredState, live: Objects) -> dict[Protection, str]:
-    """The protections whose objects are missing or changed, with a description of the difference."""
+    """The protections whose objects are missing or changed, with a description of the first difference."""
     problems: dict[Protection, str] = {}
     for key, manifest in desired.by_key.items():
         if difference := object_drift(manifest, live.get(key)):

@@ -75,7 +75,7 @@ def test_without_rights_the_namespaces_come_from_the_status() -> None:
         "delete Namespace tenant-a-dev",
     ]
     (note,) = deletion_preview(TenantsOnly(), [tenant()]).notes
-    assert note.endswith("because you may not list them: Namespace, Role")
+    assert note.endswith("because you cannot list them: Namespace, Role")
 
 
 def test_a_tenant_that_the_watcher_never_accepted_has_no_objects() -> None:

@@ -45,7 +45,7 @@ def test_pause_is_refused_to_the_impersonated_user_of_the_kubeconfig(
     platform: Platform, tenancy: Run, impersonating: Any
 ) -> None:
     before = spec(platform)
-    forbidden, missing = 'is forbidden: User "imp-bob" cannot', "you may not "
+    forbidden, missing = 'is forbidden: User "imp-bob" cannot', "you cannot "
     commands = {
         ("pause", "guarded"): forbidden,
         ("resume", "guarded"): forbidden,

@@ -19,6 +19,10 @@ from embedded.controlplane.loopback import HOST
 Event = tuple[str, dict[str, Any]]
 
 
+# Paths that return data of tenants.
+DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
+
+
 @dataclass(frozen=True)
 class Response:
     status: int
@@ -123,3 +127,15 @@ class Stream:
                     self._events.put((event_type, json.loads(value)))
         except (OSError, ValueError, AttributeError):
             return  # The test has closed the connection.
+
+
+def as_bearer(page: PageClient, token: str) -> PageClient:
+    return PageClient(page.port, {"Authorization": f"Bearer {token}"})
+
+
+def cookie_of(response: Response) -> str:
+    return response.headers["set-cookie"].partition(";")[0]
+
+
+def names(response: Response) -> list[str]:
+    return [row["name"] for row in response.data["tenants"]]

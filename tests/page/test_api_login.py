@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from tenancy.base.kinds import RBAC_GROUP, Kind
-from tenancy.base.names import GROUPS
 from tests.kubeconfigs import service_account_token
 from tests.own_cluster import platform_on_own_cluster
-from tests.page.accounts import create_token, is_allowed
-from tests.page.client import PageClient, Response
+from tests.page.accounts import RULES, create_token, is_allowed
+from tests.page.client import DATA, PageClient, Response, as_bearer, cookie_of, names
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
@@ -20,13 +19,6 @@ from tests.waiting import eventually
 BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
 INVALID_TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
 RESOURCES = "tenants.platform.ai and tenants.kleff.kleff.io"
-RULES: dict[str, list[dict[str, Any]]] = {
-    "page-nobody": [],
-    "page-reader": [{"verbs": ["list", "get"]}],
-    "page-leaver": [{"verbs": ["list", "get"]}],
-    "page-half": [{"apiGroups": [GROUPS[0]], "verbs": ["list", "get"]}],
-    "page-friend": [{"verbs": ["get"], "resourceNames": ["acme"]}],
-}
 
 
 @pytest.fixture(scope="module")
@@ -63,21 +55,6 @@ def page(open_platform: Platform) -> PageClient:
     return PageClient(open_platform.port)
 
 
-def as_bearer(page: PageClient, token: str) -> PageClient:
-    return PageClient(page.port, {"Authorization": f"Bearer {token}"})
-
-
-def cookie_of(response: Response) -> str:
-    return response.headers["set-cookie"].partition(";")[0]
-
-
-def names(response: Response) -> list[str]:
-    return [row["name"] for row in response.data["tenants"]]
-
-
-DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
-
-
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}])
 def test_request_without_a_token_gets_no_data_and_a_page_redirects_to_the_login(
     page: PageClient, headers: dict[str, str]
@@ -112,12 +89,12 @@ def test_missing_right_is_named(page: PageClient, tokens: dict[str, str]) -> Non
         response = nobody.get(path)
         assert response.status == 403
         assert (
-            f"{user} may not list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
+            f"{user} cannot list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
         )
     for path in ("/api/tenants/acme", "/api/tenants/acme/history", "/api/tenants/not-there"):
         response = nobody.get(path)
         assert response.status == 403
-        assert f"{user} may not get {RESOURCES}" in response.data["message"]
+        assert f"{user} cannot get {RESOURCES}" in response.data["message"]
 
 
 def test_reader_sees_all_tenants(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
@@ -255,7 +232,7 @@ def test_page_is_off_and_metrics_need_a_right_with_these_options(
         assert as_bearer(page, INVALID_TOKEN).get("/metrics").status == 401
         response = as_bearer(page, tokens["page-reader"]).get("/metrics")
         assert response.status == 403
-        assert "page-reader may not get /metrics: ask for a ClusterRole" in response.text
+        assert "page-reader cannot get /metrics: ask for a ClusterRole" in response.text
         assert "tenancy_tenants" in as_bearer(page, tokens["page-prometheus"]).get("/metrics").text
         reader = as_bearer(PageClient(open_platform.port), tokens["page-reader"])
         for path in ("/", "/login", "/static/page.js", "/tenants/acme", *DATA):

@@ -73,7 +73,7 @@ def test_a_user_without_rights_sees_why_and_can_sign_out(platform: Platform, tab
     tab.open()
     sign_in(tab, token_without_rights(platform))
     expect(tab.page.get_by_role("heading", name="Cannot show the tenants")).to_be_visible()
-    expect(tab.page.get_by_text("system:serviceaccount:default:default may not list")).to_be_visible()
+    expect(tab.page.get_by_text("system:serviceaccount:default:default cannot list")).to_be_visible()
     expect(tab.page.get_by_role("button", name="Sign out")).to_be_visible()
 
 

@@ -73,6 +73,17 @@ def test_damaged_history_does_not_block_the_deletion(tmp_path: Path) -> None:
     ]
 
 
+def test_history_that_can_no_longer_be_read_stays_stored(tmp_path: Path) -> None:
+    _, update = stack_with_update(tmp_path)
+    stored = histories(tmp_path)
+    stored.keep_deleted(tenant(plan="pro"))
+    update.write_text("{")
+    stored.keep_deleted(tenant(plan="pro"))
+    assert stored.deleted is not None
+    (deleted,) = stored.deleted.list()
+    assert [update.cause for update in updates_from_entries(deleted.updates)] == ["spec generation 1"]
+
+
 def test_tenants_of_the_same_name_are_kept_by_uid_until_they_expire(tmp_path: Path) -> None:
     (tmp_path / ".pulumi").mkdir()
     store = deleted_tenants(f"file://{tmp_path}")

@@ -19,7 +19,7 @@ from stacks.operation import EngineName
 from stacks.project import clear_run_folder, lock_run_folder
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.manifest import object_key
-from tenancy.drift import object_drift
+from tenancy.drift import field_differences, object_drift
 from tests.checkpoint import stack_file
 from tests.stacks.conftest import OpenStacks, desired, on_both_engines
 from tests.waiting import eventually
@@ -44,6 +44,14 @@ def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: 
     planned = stacks.preview(pro)
     assert planned.counts == {"same": len(basic.manifests) + 2 - len(changed), "update": len(changed)}
 
+    # The changed fields of the recorded objects are those that differ between the plans.
+    assert stacks.up(pro, "spec generation 2").counts == planned.counts
+    recorded = {object_key(manifest): manifest for manifest in stacks.objects(name)}
+    for key, manifest in basic.by_key.items():
+        differences = field_differences(manifest, recorded[key])
+        assert list(differences) == list(field_differences(manifest, pro.by_key[key]))
+    stacks.up(basic, "spec generation 1 again")
+
     assert not stacks.up(basic, "again").has_changes
     recorded = {object_key(manifest): manifest for manifest in stacks.objects(name)}
     assert recorded.keys() == basic.by_key.keys()
@@ -53,7 +61,9 @@ def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: 
     assert destroyed is not None
     assert destroyed.counts["delete"] == len(basic.manifests) + 2
     assert command.commands == (
-        ["stack"] if is_warm else ["up", "preview", "up", "stack", "refresh", "destroy"]
+        ["stack", "stack"]
+        if is_warm
+        else ["up", "preview", "up", "stack", "up", "up", "stack", "refresh", "destroy"]
     )
 
 

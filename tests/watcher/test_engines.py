@@ -3,12 +3,15 @@
 If the warm engine cannot be used, the watcher reports it.
 """
 
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 import pytest
 
+from stacks.engine.protocol import STATUS, answer_from_line
 from stacks.operation import EngineName
 from tenancy.base.manifest import Manifest
 from tests.checkpoint import stack_file
@@ -159,10 +162,11 @@ def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform)
     after = _use(platform)
     print(before, after, sep="\n")
     assert version(platform, manifests[0]) >= 200
-    # Until the next replacement, the engine keeps one open file and some memory per update. During a
-    # replacement, two engines run, each with its provider.
+    # Between two replacements, the engine keeps one file, three goroutines and some memory per update.
+    # During a replacement, two engines with a provider each run.
     assert after.processes <= 5
     assert after.open_files <= before.open_files + 550
+    assert after.goroutines <= before.goroutines + 1000
     assert after.memory_bytes <= before.memory_bytes + (250 << 20)
     assert platform.metrics("tenancy_engine_usable") == {(): 1}
     platform.verify_and_abandon(manifests)
@@ -175,6 +179,7 @@ class Use:
 
     processes: int
     open_files: int
+    goroutines: int
     memory_bytes: int
 
 
@@ -185,5 +190,16 @@ def _use(platform: Platform) -> Use:
     return Use(
         len(processes),
         sum(process.num_fds() for process in processes),
+        _goroutines(platform.folder / "run"),
         sum(process.memory_info().rss for process in processes),
     )
+
+
+def _goroutines(run_dir: Path) -> int:
+    """The goroutines of the newest engine process."""
+    newest = max(run_dir.glob("engine.*/engine.sock"), key=lambda path: path.stat().st_mtime)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(newest))
+        connection.sendall(STATUS)
+        answer = answer_from_line(connection.makefile("rb").readline())
+    return int(answer.status["goroutines"])
