@@ -78,7 +78,8 @@ def start(checked: Checked) -> Iterator[Start]:
     yield started_checks
     for checks in started:
         checks.stop()
-        for thread in checks.threads:
+        # The informers end later, when their watches end.
+        for thread in set(checks.threads) - set(checks.informers):
             thread.join()
 
 
