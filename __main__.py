@@ -76,9 +76,9 @@ def connect() -> Cluster:
     for name in ("kubeconfig", "cluster"):
         if provider.get(name):
             raise pulumi.RunError(
-                f"kubernetes:{name}: this program does not support the setting, because only Pulumi's "
-                "Kubernetes provider would use it; use the variable KUBECONFIG or the setting "
-                "kubernetes:context"
+                f"kubernetes:{name}: this program does not support the setting, because the program itself "
+                "also reads from the cluster, and cannot use this setting; use the variable KUBECONFIG or "
+                "the setting kubernetes:context"
             )
     cluster = Cluster.connect(context=provider.get("context"))
     refuse_other_cluster(cluster)

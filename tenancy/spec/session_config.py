@@ -93,8 +93,8 @@ class SessionsConfig(Model):
     )
     keep_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
         default=30,
-        description="The watcher deletes an AISession and its results this number of days after the "
-        "AISession has ended, or earlier if the namespace has nearly reached its limit of AISessions. If the "
+        description="The number of days for which the watcher keeps an ended AISession and its results. The "
+        "watcher deletes them earlier if the namespace has nearly reached its limit of AISessions. If the "
         "value is `null`, the watcher never deletes AISessions.",
     )
     models: Annotated[Mapping[ModelName, ModelConfig], Field(max_length=256)] = Field(

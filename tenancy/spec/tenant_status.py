@@ -114,8 +114,8 @@ class LastUpdate(Model):
     duration_seconds: float | None = Field(default=None, description="The duration of the update in seconds.")
     resource_changes: dict[str, int] = Field(
         default_factory=dict,
-        description="The number of resources, by the operation of Pulumi, such as `create`, `update` or "
-        "`same`.",
+        description="The number of resources for each operation of Pulumi. The keys are the operations, such "
+        "as `create`, `update` or `same`.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The warm engine has no unknown leaks. When a new process replaces it, no operation fails."""
+"""The warm engine leaks only what Pulumi leaks. When a new process replaces it, no operation fails."""
 
 import os
 import signal

@@ -163,7 +163,7 @@ def random_records(seed: int, length: int) -> Iterator[tuple[int, dict[Series, t
 def expected_hours(
     records: list[tuple[int, dict[Series, tuple[float, float]]]], since: int, until: int
 ) -> Hours:
-    """The hours of the records, computed from each pair of consecutive records."""
+    """The resource hours (amount times hours) between `since` and `until`, from consecutive records."""
     used = hard = recorded = 0.0
     for (start, amounts), (end, _) in pairwise(records):
         seconds = min(end, until) - max(start, since)
