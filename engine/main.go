@@ -20,7 +20,6 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/pulumi/pulumi/pkg/v3/backend/diy/postgres" // backend URLs with the scheme postgres
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
@@ -35,13 +34,21 @@ type ready struct {
 	Version string `json:"version"`
 }
 
+// commands are the commands that end when they are done. They need no watcher.
+var commands = map[string]func([]string) error{
+	"prune":   pruneCommand,
+	"objects": objectsCommand,
+	"copy":    copyCommand,
+	"rekey":   rekeyCommand,
+}
+
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
 		fmt.Println(version.Version)
 		return
 	}
-	if len(os.Args) > 1 && os.Args[1] == "prune" {
-		exit(pruneCommand(os.Args[2:]))
+	if len(os.Args) > 1 && commands[os.Args[1]] != nil {
+		exit(commands[os.Args[1]](os.Args[2:]))
 	}
 	socket := flag.String("socket", "", "path of the unix socket")
 	project := flag.String("project", "", "name of the Pulumi project")

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from stacks.backend import backend_url, file_backend_folder, is_passphrase_backend
+from stacks.backend import backend_environment, backend_url
 from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess, kill_leftover_commands
 from stacks.engine.warm import WarmEngine
@@ -28,9 +28,11 @@ from stacks.histories import Histories
 from stacks.history import Update
 from stacks.lock import is_abandoned
 from stacks.operation import ENVIRONMENT, EngineName, Operation, translated_errors
-from stacks.project import clear_run_folder, create_pulumi_home, lock_run_folder, save_salt, saved_salt
+from stacks.project import clear_run_folder, create_pulumi_home, has_passphrase, lock_run_folder
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
+from stacks.storage.backend_marks import BackendMarks
+from stacks.storage.objects import backend_objects
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
 from tenancy.changes import UpdateRecord
@@ -55,12 +57,13 @@ class Stacks:
         self._backend_url = backend_url(url)
         self._run_dir = run_dir.absolute()
         self._command = command
-        self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
+        self._environment = {**ENVIRONMENT, **backend_environment(self._backend_url)}
         self._cli = PulumiCli(self._backend_url, self._run_dir, command, self._environment)
         self._engine_name = engine
-        # Set by `prepare` if the warm engine is selected, and a passphrase encrypts the backend's secrets.
+        # Set by `prepare` if the warm engine is selected.
         self.engine: WarmEngine | None = None
-        self.histories = Histories(self._backend_url, self._run_dir, self._environment, command, self._cli)
+        self.stored = backend_objects(self._backend_url, self._run_dir, command, self._environment)
+        self.histories = Histories(self.stored, self._run_dir, self._environment, command, self._cli)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
@@ -74,17 +77,17 @@ class Stacks:
                 log.warning("killed processes of an earlier run", count=killed)
             clear_run_folder(self._run_dir)
             self._environment["PULUMI_HOME"] = str(create_pulumi_home(self._run_dir))
-            if is_passphrase_backend(self._backend_url):
-                self._prepare_key()
+            self._prepare_key()
 
     def _prepare_key(self) -> None:
         """Use one salt for all stacks and runs. Then each process derives the encryption key only once."""
-        folder = file_backend_folder(self._backend_url) or self._run_dir
-        salt = saved_salt(folder)
-        if salt is None:
-            salt = self._cli.new_salt()
+        marks = BackendMarks(self.stored)
+        saved = marks.read_salt()
+        # If no passphrase is set, the CLI reports it.
+        salt = saved if saved and has_passphrase() else self._cli.new_salt()
+        if saved is None:
             with contextlib.suppress(OSError):
-                save_salt(folder, salt)
+                marks.save_salt(salt)
         self._cli.salt = salt
         if self._engine_name is EngineName.WARM:
             self.engine = WarmEngine(self._run_dir, self._environment, salt)

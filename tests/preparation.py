@@ -1,4 +1,5 @@
-"""Dependencies that only some tests need and that may take minutes to get: tools, CRDs, a browser.
+"""Dependencies that only some tests need and that may take minutes to get: tools, CRDs, a browser,
+PostgreSQL.
 
 In a run with several workers, `python -m tests.preparation` gets them in the background. A test that needs a
 dependency waits for it before its own time limit starts. A dependency that is not available fails only the
@@ -19,6 +20,7 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.browser import ensure_browser
 from embedded.toolchain.crds import CRD_FILES
 from embedded.toolchain.modules import module_files
+from embedded.toolchain.postgres import ensure_postgres
 from embedded.toolchain.resolver import ensure_tools, present_tools
 from embedded.toolchain.tools import TEST_TOOLS
 
@@ -27,6 +29,7 @@ _DEPENDENCY_BY_FIXTURE = {
     **{f"{name.replace('-', '_')}_binary": name for name in TEST_TOOLS},
     "crd_files": "crds",
     "browser": "browser",
+    "postgres_programs": "postgres",
 }
 # Fixtures of tests that run Kubernetes, Pulumi or Go.
 _TOOL_FIXTURES = {"tools", "control_plane", *_DEPENDENCY_BY_FIXTURE}
@@ -75,7 +78,11 @@ def browser() -> Path:
 
 
 def _get(name: str) -> Path:
-    getters: dict[str, Callable[[], Path]] = {"browser": ensure_browser, "crds": _fetch_crds}
+    getters: dict[str, Callable[[], Path]] = {
+        "browser": ensure_browser,
+        "crds": _fetch_crds,
+        "postgres": ensure_postgres,
+    }
     return getters[name]() if name in getters else ensure_tools([name])[name]
 
 
@@ -93,7 +100,7 @@ def main() -> int:
     """Get all dependencies, quickest first. Errors are reported by the tests that need the dependency."""
     unwind_on_signals()
     os.nice(5)
-    for name in ("crds", "browser", *TEST_TOOLS):
+    for name in ("crds", "postgres", "browser", *TEST_TOOLS):
         prepare(name)
     return 0
 

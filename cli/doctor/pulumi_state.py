@@ -18,14 +18,14 @@ from stacks.errors import EngineUnavailable, Lock, PulumiMissing, StackError, wi
 from stacks.lock import is_abandoned
 from stacks.operation import EngineName
 from stacks.provider import installed_provider_version, required_provider_version
-from stacks.survey import file_locks, stack_names
+from stacks.survey import stack_locks, stack_names
 from tenancy.base.manifest import is_deleting
 from tenancy.base.names import stack_name
-from tenancy.base.platform_names import PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER_POD
 
 BACKEND_VARIABLE: Final = "PULUMI_BACKEND_URL"
 ENGINE_VARIABLE: Final = "TENANCY_ENGINE"
-_DOCTOR_IN_POD: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy doctor"
+_DOCTOR_IN_POD: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER_POD} -- tenancy doctor"
 
 
 def check_pulumi(_: Connection) -> list[CheckResult]:
@@ -92,9 +92,10 @@ def check_backend(connection: Connection) -> list[CheckResult]:
 
 
 def _lock_findings(url: str) -> list[CheckResult]:
-    locks = file_locks(url)
-    if locks is None:
-        return [ok("locks", "not checked: locks can be listed only in a file backend")]
+    try:
+        locks = stack_locks(url)
+    except StackError as error:
+        return [failed("locks", f"{without_secrets(url)}: {error}", _DOCTOR_IN_POD)]
     return [_lock_finding(stack, lock) for stack, lock in locks] or [ok("locks", "no stack is locked")]
 
 

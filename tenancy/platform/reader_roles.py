@@ -16,6 +16,7 @@ from tenancy.admission.manifests import admission_manifests
 from tenancy.base.kinds import (
     CONFIG_MAP,
     CRD,
+    DEPLOYMENT,
     MANAGED_KINDS,
     NODE,
     OPTIONAL_KINDS,
@@ -51,7 +52,10 @@ def reader_roles() -> list[Manifest]:
         _cluster_role(PREVIEW_ROLE, _preview_rules()),
         _role(PREVIEW_ROLE, [_get(CONFIG_MAP, [PLANS_CONFIG_MAP])]),
         _cluster_role(DOCTOR_ROLE, [*_rules_for(in_cluster), _LIST_NODES]),
-        _role(DOCTOR_ROLE, [*_rules_for(in_namespace), _get(STATEFUL_SET, [WATCHER])]),
+        _role(
+            DOCTOR_ROLE,
+            [*_rules_for(in_namespace), *(_get(kind, [WATCHER]) for kind in (STATEFUL_SET, DEPLOYMENT))],
+        ),
     ]
 
 

@@ -169,7 +169,7 @@ def test_watcher_that_is_not_ready_is_found(platform: Platform, findings_of: Fin
     finally:
         platform.admin.delete(STATEFUL_SET, "tenancy-watcher", "tenancy-system")
     assert finding["message"] == "StatefulSet tenancy-system/tenancy-watcher is not ready"
-    assert finding["fix"] == "kubectl -n tenancy-system logs tenancy-watcher-0"
+    assert finding["fix"] == "kubectl -n tenancy-system logs svc/tenancy-watcher"
 
 
 def test_tenants_in_trouble_are_named_with_their_reason(

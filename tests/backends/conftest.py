@@ -1,0 +1,70 @@
+"""Stacks in each kind of state backend, on a real cluster."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from embedded.controlplane.plane import ControlPlane
+from embedded.toolchain.resolver import path_with
+from stacks.command import PulumiProcess
+from stacks.operation import EngineName
+from stacks.stack import Stacks
+from tests.state_backends import Scheme, StateBackend, StateServers
+
+OpenStacks = Callable[[EngineName], Stacks]
+
+# Runs a test on each kind of backend.
+on_each_backend = pytest.mark.parametrize("scheme", Scheme)
+
+
+@pytest.fixture
+def scheme() -> Scheme:
+    """The kind of backend. Tests with the mark `on_each_backend` replace the value."""
+    return Scheme.FILE
+
+
+@pytest.fixture
+def backend(
+    scheme: Scheme,
+    servers: StateServers,
+    tools: dict[str, Path],
+    control_plane: ControlPlane,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> StateBackend:
+    """An empty backend. The environment variables of this process select it, and contain its credentials."""
+    created = servers.new(scheme, tmp_path)
+    environment = {
+        **created.environment,
+        "PATH": path_with(tools),
+        "KUBECONFIG": str(control_plane.kubeconfig),
+        "PULUMI_HOME": str(tmp_path / "pulumi"),
+        "PULUMI_CONFIG_PASSPHRASE": "canary-of-the-passphrase",
+        "PULUMI_BACKEND_URL": created.url,
+    }
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return created
+
+
+@pytest.fixture
+def open_stacks(backend: StateBackend, tmp_path: Path) -> Iterator[OpenStacks]:
+    """A function that opens the stacks in the backend. Each call closes the stacks of the earlier call."""
+    opened: list[Stacks] = []
+
+    def close() -> None:
+        while opened:
+            opened.pop().close()
+
+    def open_again(engine: EngineName) -> Stacks:
+        close()
+        # As after a restart in another pod, the folder for running operations is new.
+        stacks = Stacks(backend.url, Path(tempfile.mkdtemp(dir=tmp_path)), PulumiProcess(120), engine)
+        stacks.prepare()
+        opened.append(stacks)
+        return stacks
+
+    yield open_again
+    close()
