@@ -71,6 +71,7 @@ COMMANDS: Final = {
     "import": Source("import_namespaces.import_namespaces"),
     "prove": Source("prove.prove", _names),
     "doctor": Source("doctor.doctor"),
+    "state": Source("state.state"),
     "crd": Source("crd.print_crds"),
 }
 

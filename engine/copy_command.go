@@ -26,7 +26,6 @@ const (
 	copyMarker  = ".pulumi/tenancy-copy"
 	movedMarker = ".pulumi/tenancy-moved"
 	stateFolder = ".pulumi/stacks/"
-	lockFolder  = ".pulumi/locks/"
 )
 
 // copied is the result for one stack, or for the other objects if the name is empty. The command prints it as a line
@@ -85,37 +84,38 @@ type transfer struct {
 
 // begin marks the target as incomplete. It refuses a target that contains other stacks.
 func (t transfer) begin(ctx context.Context, overwrite bool) error {
-	found, err := keys(ctx, t.target, ".pulumi/")
+	names, err := stackNames(ctx, t.target)
 	if err != nil {
 		return err
 	}
-	isOther := func(key string) bool { return strings.HasPrefix(key, stateFolder) }
-	if slices.ContainsFunc(found, isOther) && !slices.Contains(found, copyMarker) && !overwrite {
+	isCopy, err := t.target.Exists(ctx, copyMarker)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 && !isCopy && !overwrite {
 		return errors.New("the target contains stacks already")
 	}
 	return t.target.WriteAll(ctx, copyMarker, nil, nil)
 }
 
 func (t transfer) run(ctx context.Context) error {
-	all, err := keys(ctx, t.source, "")
+	names, err := stackNames(ctx, t.source)
 	if err != nil {
 		return err
 	}
-	old, err := keys(ctx, t.target, "")
+	if len(names) == 0 {
+		return errors.New("the source contains no stacks")
+	}
+	old, err := stackNames(ctx, t.target)
 	if err != nil {
 		return err
 	}
-	groups, oldGroups := byStack(all), byStack(old)
-	for stack := range oldGroups {
-		groups[stack] = append(groups[stack], old...)
+	// The objects of no stack come first. They include Pulumi's description of the layout.
+	if err := t.objects(ctx, ""); err != nil {
+		return err
 	}
-	names := make([]string, 0, len(groups))
-	for stack := range groups {
-		names = append(names, stack)
-	}
-	slices.Sort(names) // The objects of no stack come first. They include Pulumi's description of the layout.
-	for _, stack := range names {
-		if err := t.stack(ctx, stack, oldGroups[stack]); err != nil {
+	for _, stack := range slices.Compact(slices.Sorted(slices.Values(append(names, old...)))) {
+		if err := t.stack(ctx, stack); err != nil {
 			return fmt.Errorf("%s: %w", stack, err)
 		}
 	}
@@ -123,27 +123,28 @@ func (t transfer) run(ctx context.Context) error {
 }
 
 // stack copies the objects of one stack, while the stack is locked.
-func (t transfer) stack(ctx context.Context, stack string, old []string) error {
-	if stack != "" {
-		reference, err := t.backend.ParseStackReference("organization/" + stack)
-		if err != nil {
-			return err
-		}
-		if err := t.backend.Lock(ctx, reference); err != nil {
-			return err
-		}
-		defer t.backend.(unlocker).Unlock(ctx, reference)
-	}
-	// List the objects again, because they may have changed before the stack was locked.
-	all, err := keys(ctx, t.source, "")
+func (t transfer) stack(ctx context.Context, stack string) error {
+	reference, err := t.backend.ParseStackReference("organization/" + stack)
 	if err != nil {
 		return err
 	}
-	current := byStack(all)[stack]
-	// The state is the last object, so that a stack in the target is complete.
-	slices.SortStableFunc(current, func(a, b string) int {
-		return order(a) - order(b)
-	})
+	if err := t.backend.Lock(ctx, reference); err != nil {
+		return err
+	}
+	defer t.backend.(unlocker).Unlock(ctx, reference)
+	return t.objects(ctx, stack)
+}
+
+// objects makes the objects of a stack equal in both backends. Without a stack, it does this for the other objects.
+func (t transfer) objects(ctx context.Context, stack string) error {
+	current, err := stackKeys(ctx, t.source, stack)
+	if err != nil {
+		return err
+	}
+	old, err := stackKeys(ctx, t.target, stack)
+	if err != nil {
+		return err
+	}
 	result := copied{Stack: stack}
 	for _, key := range current {
 		isWritten, err := t.object(ctx, key)
@@ -194,32 +195,36 @@ func (t transfer) isEqual(ctx context.Context, key string, content []byte) (bool
 	return bytes.Equal(written, content), err
 }
 
-// byStack groups keys by PROJECT/STACK. Keys of no stack have an empty name. Locks and markers are left out.
-func byStack(all []string) map[string][]string {
-	groups := map[string][]string{}
-	for _, key := range all {
-		if strings.HasPrefix(key, lockFolder) || key == copyMarker || key == movedMarker {
-			continue
+// stackNames returns the names of all stacks, as PROJECT/STACK.
+func stackNames(ctx context.Context, bucket *blob.Bucket) ([]string, error) {
+	found, err := keys(ctx, bucket, stateFolder)
+	var names []string
+	for _, key := range found {
+		name, ending, isState := strings.Cut(strings.TrimPrefix(key, stateFolder), ".json")
+		if isState && !strings.HasSuffix(ending, ".bak") {
+			names = append(names, name)
 		}
-		groups[stackOf(key)] = append(groups[stackOf(key)], key)
 	}
-	return groups
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
-// stackOf returns PROJECT/STACK for a key such as .pulumi/stacks/PROJECT/STACK.json.gz or
-// .pulumi/history/PROJECT/STACK/FILE, or an empty string for the key of no stack.
-func stackOf(key string) string {
-	parts := strings.Split(key, "/")
-	if len(parts) < 4 || parts[0] != ".pulumi" {
-		return ""
+// stackKeys returns the keys of a stack. The state is the last one, so that a stack in the target is complete. Without
+// a stack, it returns the keys of the other objects, except for locks and markers.
+func stackKeys(ctx context.Context, bucket *blob.Bucket, stack string) ([]string, error) {
+	prefixes := []string{".pulumi/history/" + stack + "/", ".pulumi/backups/" + stack + "/", stateFolder + stack + ".json"}
+	if stack == "" {
+		prefixes = []string{".pulumi/meta.yaml", ".pulumi/tenancy-", "deleted-tenants/"}
 	}
-	stack, _, _ := strings.Cut(parts[3], ".json")
-	return parts[2] + "/" + stack
-}
-
-func order(key string) int {
-	if strings.HasPrefix(key, stateFolder) {
-		return 1
+	var result []string
+	for _, prefix := range prefixes {
+		found, err := keys(ctx, bucket, prefix)
+		if err != nil {
+			return nil, err
+		}
+		result = append(result, found...)
 	}
-	return 0
+	return slices.DeleteFunc(result, func(key string) bool {
+		return key == copyMarker || key == movedMarker || strings.HasSuffix(key, ".bak")
+	}), nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"gocloud.dev/blob"
@@ -25,7 +24,7 @@ const (
 	// saltKey is the key of the salt that all stacks of tenants share.
 	saltKey = ".pulumi/tenancy-salt"
 	// tenantStacks is the prefix of the stacks of tenants.
-	tenantStacks = stateFolder + "tenancy/tenant-"
+	tenantStacks = "tenancy/tenant-"
 )
 
 // rekeyed is the result for one stack. The command prints it as a line of JSON.
@@ -55,12 +54,15 @@ func rekeyCommand([]string) error {
 	if err := rotation.prepare(ctx); err != nil {
 		return err
 	}
-	names, err := rotation.stacks(ctx)
+	names, err := stackNames(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	output := json.NewEncoder(os.Stdout)
 	for _, name := range names {
+		if !strings.HasPrefix(name, tenantStacks) {
+			continue
+		}
 		isChanged, err := rotation.rotate(ctx, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -102,24 +104,9 @@ func (r *rotation) prepare(ctx context.Context) error {
 	return r.bucket.WriteAll(ctx, saltKey, []byte(newSalt), nil)
 }
 
-func (r *rotation) stacks(ctx context.Context) ([]string, error) {
-	found, err := keys(ctx, r.bucket, tenantStacks)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, key := range found {
-		if name, ending, _ := strings.Cut(strings.TrimPrefix(key, stateFolder+"tenancy/"), ".json"); !strings.HasSuffix(ending, ".bak") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
-
 // rotate encrypts the state of one stack again. It reports whether it has changed the state.
 func (r *rotation) rotate(ctx context.Context, name string) (bool, error) {
-	reference, err := r.backend.ParseStackReference("organization/tenancy/" + name)
+	reference, err := r.backend.ParseStackReference("organization/" + name)
 	if err != nil {
 		return false, err
 	}

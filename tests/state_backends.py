@@ -20,6 +20,7 @@ _KEY_ID = "canary-of-the-s3-key-id"
 _KEY = "canary-of-the-s3-key"
 _PASSWORD = "canary-of-the-database-password"
 _USER = "tenancy"
+_BUCKET = "states"
 
 
 class Scheme(StrEnum):
@@ -41,7 +42,6 @@ class StateBackend:
 class StateServers:
     """An S3 server and a PostgreSQL server. `programs` is the folder of PostgreSQL's programs."""
 
-    buckets: Path
     s3_port: int
     postgres_port: int
     programs: Path
@@ -53,10 +53,9 @@ class StateServers:
             (folder / name).mkdir()
             return StateBackend(scheme, f"file://{folder / name}", {})
         if scheme is Scheme.S3:
-            (self.buckets / name).mkdir()
             query = f"region=us-east-1&endpoint=http://{HOST}:{self.s3_port}&s3ForcePathStyle=true"
             keys = {"AWS_ACCESS_KEY_ID": _KEY_ID, "AWS_SECRET_ACCESS_KEY": _KEY}
-            return StateBackend(scheme, f"s3://{name}?{query}", keys)
+            return StateBackend(scheme, f"s3://{_BUCKET}/{name}?{query}", keys)
         address = f"{_USER}@{HOST}:{self.postgres_port}/postgres"
         url = f"postgres://{address}?sslmode=disable&table={name}"
         return StateBackend(scheme, url, {"PGPASSWORD": _PASSWORD})
@@ -66,17 +65,16 @@ class StateServers:
 def state_servers(rclone: Path, programs: Path, folder: Path) -> Iterator[StateServers]:
     """Run an S3 server and a PostgreSQL server until the `with` block ends."""
     buckets = folder / "buckets"
-    buckets.mkdir()
+    (buckets / _BUCKET).mkdir(parents=True)
     with _s3(rclone, buckets, folder) as s3_port, _postgres(programs, folder) as postgres_port:
-        yield StateServers(buckets, s3_port, postgres_port, programs)
+        yield StateServers(s3_port, postgres_port, programs)
 
 
 @contextmanager
 def _s3(rclone: Path, buckets: Path, folder: Path) -> Iterator[int]:
     def command(ports: list[int]) -> Sequence[str | Path]:
         address = ("--addr", f"{HOST}:{ports[0]}", "--auth-key", f"{_KEY_ID},{_KEY}")
-        # Without a cache of folders, so that a test can change the files of a bucket.
-        return [rclone, "serve", "s3", buckets, *address, "--dir-cache-time", "0s", "--config", os.devnull]
+        return [rclone, "serve", "s3", buckets, *address, "--config", os.devnull]
 
     with serving("s3", command, _is_listening, folder) as server:
         yield server.ports[0]

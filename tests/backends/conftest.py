@@ -13,7 +13,7 @@ from stacks.operation import EngineName
 from stacks.stack import Stacks
 from tests.state_backends import Scheme, StateBackend, StateServers
 
-OpenStacks = Callable[[EngineName], Stacks]
+OpenStacks = Callable[..., Stacks]
 
 # Runs a test on each kind of backend.
 on_each_backend = pytest.mark.parametrize("scheme", Scheme)
@@ -58,10 +58,10 @@ def open_stacks(backend: StateBackend, tmp_path: Path) -> Iterator[OpenStacks]:
         while opened:
             opened.pop().close()
 
-    def open_again(engine: EngineName) -> Stacks:
+    def open_again(engine: EngineName, url: str = "") -> Stacks:
         close()
         # As after a restart in another pod, the folder for running operations is new.
-        stacks = Stacks(backend.url, Path(tempfile.mkdtemp(dir=tmp_path)), PulumiProcess(120), engine)
+        stacks = Stacks(url or backend.url, Path(tempfile.mkdtemp(dir=tmp_path)), PulumiProcess(120), engine)
         stacks.prepare()
         opened.append(stacks)
         return stacks
