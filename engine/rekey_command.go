@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/secrets"
 	"github.com/pulumi/pulumi/pkg/v3/secrets/passphrase"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 )
 
 const (
@@ -50,7 +52,7 @@ func rekeyCommand([]string) error {
 	if err != nil {
 		return err
 	}
-	rotation := rotation{backend, bucket, current, next, nil}
+	rotation := rotation{backend, bucket, current, next, nil, map[[2]string]bool{}}
 	if err := rotation.prepare(ctx); err != nil {
 		return err
 	}
@@ -81,6 +83,8 @@ type rotation struct {
 	current, next string
 	// manager encrypts with the new passphrase.
 	manager secrets.Manager
+	// checked contains the results of isKey, which takes 0.2 s for each passphrase and salt.
+	checked map[[2]string]bool
 }
 
 // prepare replaces the salt that the stacks share. With the new salt, a watcher with the current passphrase does not
@@ -90,11 +94,12 @@ func (r *rotation) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the salt of the stacks: %w", err)
 	}
-	if r.manager, err = passphrase.GetPassphraseSecretsManager(r.next, string(salt)); err == nil {
-		return nil
+	if r.isKey(ctx, r.next, string(salt)) {
+		r.manager, err = passphrase.GetPassphraseSecretsManager(r.next, string(salt))
+		return err
 	}
-	if _, err := passphrase.GetPassphraseSecretsManager(r.current, string(salt)); err != nil {
-		return fmt.Errorf("the current passphrase: %w", err)
+	if !r.isKey(ctx, r.current, string(salt)) {
+		return passphrase.ErrIncorrectPassphrase
 	}
 	newSalt, manager, err := passphrase.NewPassphraseSecretsManager(r.next)
 	if err != nil {
@@ -126,8 +131,11 @@ func (r *rotation) rotate(ctx context.Context, name string) (bool, error) {
 	if err != nil || salt == "" {
 		return false, err
 	}
-	if _, err := passphrase.GetPassphraseSecretsManager(r.next, salt); err == nil {
+	if r.isKey(ctx, r.next, salt) {
 		return false, nil
+	}
+	if !r.isKey(ctx, r.current, salt) {
+		return false, passphrase.ErrIncorrectPassphrase
 	}
 	// Pulumi finds the manager of this passphrase by the salt in the state.
 	if _, err := passphrase.GetPassphraseSecretsManager(r.current, salt); err != nil {
@@ -142,6 +150,27 @@ func (r *rotation) rotate(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	return true, r.backend.ImportDeployment(ctx, target, deployment)
+}
+
+// isKey reports whether the salt belongs to this passphrase. A salt contains a text that is encrypted with the key.
+//
+// Pulumi's own check caches managers by salt only, so it accepts each passphrase after the first one.
+func (r *rotation) isKey(ctx context.Context, phrase, salt string) bool {
+	check := [2]string{phrase, salt}
+	if isKey, isKnown := r.checked[check]; isKnown {
+		return isKey
+	}
+	parts := strings.SplitN(salt, ":", 3)
+	if len(parts) != 3 {
+		return false
+	}
+	content, err := base64.StdEncoding.DecodeString(parts[1])
+	if err != nil {
+		return false
+	}
+	text, err := config.NewSymmetricCrypterFromPassphrase(phrase, content).DecryptValue(ctx, parts[2])
+	r.checked[check] = err == nil && text == "pulumi"
+	return r.checked[check]
 }
 
 // saltOf returns the salt in a state, or an empty string if no passphrase encrypts the state.

@@ -1,4 +1,4 @@
-"""Stacks in each kind of state backend, on a real cluster."""
+"""Stacks in each kind of state backend."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
 from stacks.command import PulumiProcess
 from stacks.operation import EngineName
@@ -30,7 +29,6 @@ def backend(
     scheme: Scheme,
     servers: StateServers,
     tools: dict[str, Path],
-    control_plane: ControlPlane,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> StateBackend:
@@ -39,7 +37,6 @@ def backend(
     environment = {
         **created.environment,
         "PATH": path_with(tools),
-        "KUBECONFIG": str(control_plane.kubeconfig),
         "PULUMI_HOME": str(tmp_path / "pulumi"),
         "PULUMI_CONFIG_PASSPHRASE": "canary-of-the-passphrase",
         "PULUMI_BACKEND_URL": created.url,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from embedded.controlplane.plane import ControlPlane
 from stacks.errors import StackBusy
 from stacks.operation import EngineName
 from stacks.stack import Stacks
@@ -30,8 +31,14 @@ def lock(stacks: Stacks, stack: str, pid: int) -> str:
 @on_both_engines
 @on_each_backend
 def test_stack_is_updated_locked_pruned_and_destroyed(
-    backend: StateBackend, open_stacks: OpenStacks, engine: EngineName, scheme: Scheme
+    backend: StateBackend,
+    open_stacks: OpenStacks,
+    engine: EngineName,
+    scheme: Scheme,
+    control_plane: ControlPlane,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(control_plane.kubeconfig))
     name = f"{scheme}-{engine}"
     stack, state = f"tenant-{name}", desired(name)
     stacks = open_stacks(engine)
